@@ -34,6 +34,7 @@ GRAPH = {
     "rounding": "records",
     # arrays, checked
     "input.errors": "records message",
+    "input.columns": "",
     "budget": "message input.errors",
     "threads": "budget",
     "input.tensors": "input.errors",
@@ -51,7 +52,9 @@ GRAPH = {
     "input.sets": "records message input.errors input.tensors input.csr input.judgements",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
-    "input.objects": "records message input.errors input.tensors input.csr input.written input.ties",
+    "input.objects": (
+        "records message input.errors input.columns input.tensors input.csr input.written input.ties"
+    ),
     "datasets": "message input.errors",
     "propensity": "records message datasets kernels input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",

@@ -184,7 +184,7 @@ def test_columns_of_lists_can_have_any_name(kind: str) -> None:
         ),
         (
             {"instance": "q", "label": "doc"},
-            "y_score: no column 'score' beside 'doc'; name that of scores: from_df(df, score=...)",
+            "y_score: no column 'score' beside 'doc'; name that of scores: xmleval.from_df(df, score=...)",
         ),
     ],
 )
@@ -261,7 +261,8 @@ def test_a_frame_of_scores_beside_tags() -> None:
     report = evaluate(TAGS, other, metrics=MEASURES)
     assert told(report) == [
         "y_score: labels of y_true that have no column and count as not predicted: 1",
-        "y_score: labels that are not in y_true and relevant nowhere: 1",
+        "y_score: labels that are not in y_true and relevant nowhere: 1 "
+        "(columns 'pink'; labels= picks columns)",
     ]
     ids = np.array([0, 1, 2, 4])
     stored = sp.csr_array(

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.input.columns import (
+    DOCUMENT,
+    INSTANCE,
+    LABEL,
+    LABELS,
+    OWN_INSTANCE,
+    QUERY,
+    SCORE,
+    AmbiguousError,
+    find_entries,
+    find_instance,
+    find_value,
+    is_written_index,
+    may_hold_values,
+    named_as,
+)
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.named import (
     BY_INDEX,
     BY_KEY,
     NamedRows,
+    RowColumns,
+    Wide,
     as_list,
     flat_rows,
     is_missing,
     refuse_other_labels,
 )
 from xmleval.message import counted
-
-INSTANCE, LABEL, SCORE = ("instance", "row"), "label", "score"  # columns of a long frame
-LABELS, SCORES = "labels", "scores"  # columns of lists
-
-
-class Wide(NamedTuple):
-    """A matrix whose columns are labels by name; ``keys`` names its rows, None where they are in order."""
-
-    keys: list[Any] | None
-    matrix: Any
-    columns: list[Any]
 
 
 class Frame(NamedTuple):
@@ -45,12 +53,17 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
-    """A frame, and which of its columns are the instance, the labels and the scores; see `from_df`."""
+    """A frame, and which of its columns are the instance, the labels and the scores; see `from_df`.
+
+    Without a score, it is the one that has a usual name. ``is_usual`` tells that the instance is found by its
+    name alone.
+    """
 
     frame: Frame
     instance: Any
     label: Any
     score: Any
+    is_usual: bool = False
 
     def __repr__(self) -> str:
         """Return the names of the columns."""
@@ -71,13 +84,14 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     frame : pandas, polars or Arrow frame, or another that exchanges its columns with them
         A row for each instance and label, or for each instance with a list of its labels.
     instance : str, optional
-        Column of the names of instances, by which rows are matched; default "instance" or "row". Lists of
-        labels need none.
+        Column of the names of instances, by which rows are matched; default "instance", "row", "query_id",
+        "id" or another usual name. Lists of labels need none.
     label : str, optional
-        Column of labels, or of lists of them; default "label" or "labels".
+        Column of labels, or of lists of them; default "label" or "labels", or "doc_id" or "corpus_id" beside
+        a query.
     score : str, optional
-        Column of scores, or of lists of them, or of relevance in a truth; default "score" or "scores", if
-        there is one.
+        Column of scores, or of lists of them, or of relevance in a truth; default "score" or "scores", in a
+        truth "relevance", "rel", "grade" or another usual name, if there is one.
 
     Returns
     -------
@@ -102,11 +116,30 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     found = open_frame("frame", frame)
     if found is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
-    label = _column("label", label, found.columns, (LABEL, LABELS))
-    lists = _holds_lists(found.column(label))
-    instance = _column("instance", instance, found.columns, INSTANCE, needed=not lists)
-    score = _column("score", score, found.columns, (SCORES if lists else SCORE,), needed=False)
-    return Columns(found, instance, label, score)
+    with _asking_for_names("frame"):
+        is_usual = False
+        entries = find_entries(found.columns, True) if label is None and instance is None else None
+        if entries is not None:
+            instance, label = entries.instance, entries.label
+        label = _column("label", label, found.columns, (LABEL, LABELS))
+        lists = _holds_lists(found.column(label))
+        others = [name for name in found.columns if name != label]
+        usual = find_instance(others) if instance is None else None
+        if instance is not None or usual is None:
+            instance = _column("instance", instance, found.columns, OWN_INSTANCE, needed=not lists)
+        else:
+            instance, is_usual = usual, lists and usual not in OWN_INSTANCE
+        score = None if score is None else _column("score", score, found.columns, SCORE[:2])
+    return Columns(found, instance, label, score, is_usual)
+
+
+@contextlib.contextmanager
+def _asking_for_names(argument: str) -> Iterator[None]:
+    """Ask for the names of columns where several may be meant."""
+    try:
+        yield
+    except AmbiguousError as error:
+        raise InputError(argument, f"columns {error}; xmleval.from_df names those that are") from None
 
 
 def _column(role: str, name: Any, columns: list[Any], usual: Sequence[str], needed: bool = True) -> Any:
@@ -171,13 +204,18 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
     if len({*names}) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(argument, f"several columns are called {twice!r}")
-    instance = next((name for name in INSTANCE if name in names), None)
-    if LABEL in names and instance is not None:
-        return _long(argument, Columns(frame, instance, LABEL, SCORE if SCORE in names else None))
-    lists = LABELS if LABELS in names else names[0] if len(names) == 1 else None
-    if lists is not None and (lists == LABELS or _holds_lists(frame.column(lists))):
-        return _lists(argument, Columns(frame, instance, lists, SCORES if SCORES in names else None))
-    known = {*names} if labels is None else {*labels}
+    with _asking_for_names(argument):
+        entries = find_entries(names, argument != "y_score")
+        is_long = entries is not None and entries.label not in (labels or ())
+        if entries is not None and is_long and not _holds_lists(frame.column(entries.label)):
+            return _long(argument, Columns(frame, *entries))
+        lists = _lists_among(frame)
+        if lists is not None:
+            instance = find_instance([name for name in names if name != lists])
+            return _lists(argument, Columns(frame, instance, lists, None, instance not in OWN_INSTANCE))
+        keyed = _ids_among(frame, labels)
+    beside = [name for name in names if name == keyed or is_written_index(name)]
+    known = {*names}.difference(beside) if labels is None else {*labels}
     wanted = [name for name in names if name in known]
     if not wanted:
         raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
@@ -189,7 +227,32 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    return Wide(frame.keys, matrix, wanted)
+    others = RowColumns(keyed, [name for name in names if name not in wanted], frame.column)
+    return Wide(frame.keys, matrix, wanted, others)
+
+
+def _ids_among(frame: Frame, labels: Sequence[Any] | None) -> Any:
+    """Return the column that names the rows, each by another text or integer, None if there is none."""
+    usual = named_as(frame.columns, INSTANCE)
+    ids = [name for name in usual if name not in (labels or ()) and _are_ids(frame.column(name))]
+    return find_instance(ids)
+
+
+def _are_ids(column: Any) -> bool:
+    values = as_list(column) or []
+    kinds = {*map(type, values)}
+    return kinds in ({str}, {int}) and len({*values}) == len(values)
+
+
+def _lists_among(frame: Frame) -> Any:
+    """Return the column of lists of labels: `labels`, or the only one beside the names of rows."""
+    if LABELS in frame.columns:
+        return LABELS
+    if LABEL in frame.columns and _holds_lists(frame.column(LABEL)):
+        return LABEL
+    ids = named_as(frame.columns, INSTANCE)
+    others = [name for name in frame.columns if name not in ids and not is_written_index(name)]
+    return others[0] if len(others) == 1 and _holds_lists(frame.column(others[0])) else None
 
 
 def _holds_lists(column: Any) -> bool:
@@ -198,13 +261,26 @@ def _holds_lists(column: Any) -> bool:
     return hasattr(first, "__iter__") and not isinstance(first, str)
 
 
+def _value_column(argument: str, held: Columns) -> Any:
+    """Return the column of values beside labels, None if there is none."""
+    if held.score is not None:
+        return held.score
+    others = [name for name in held.frame.columns if name not in (held.instance, held.label)]
+    documents = named_as([held.instance], QUERY) and named_as([held.label], DOCUMENT)
+    with _asking_for_names(argument):
+        return find_value(others, argument != "y_score", beside_documents=bool(documents))
+
+
 def _long(argument: str, held: Columns) -> NamedRows:
-    frame, instance, score = held.frame, held.instance, held.score
+    frame, instance, score = held.frame, held.instance, _value_column(argument, held)
     if argument == "y_score" and score is None:
         raise InputError(
             argument,
-            f"no column {SCORE!r} beside {held.label!r}; name that of scores: from_df(df, score=...)",
+            f"no column {SCORE[0]!r} beside {held.label!r}; name that of scores: "
+            "xmleval.from_df(df, score=...)",
         )
+    if score is None:
+        _refuse_unknown_values(argument, held)
     numbers: dict[Any, int] = {}
     rows = np.array(
         [numbers.setdefault(key, len(numbers)) for key in as_list(frame.column(instance)) or []], np.int64
@@ -225,18 +301,34 @@ def _long(argument: str, held: Columns) -> NamedRows:
     return found
 
 
+def _refuse_unknown_values(argument: str, held: Columns) -> None:
+    """Refuse numbers beside labels that may be judgements."""
+    for name in held.frame.columns:
+        if name in (held.instance, held.label) or not may_hold_values(name):
+            continue
+        if held.frame.matrix([name]).dtype.kind in "biuf":
+            raise InputError(
+                argument,
+                f"column {name!r} may hold judgements of the labels; name it, from_df(df, score={name!r}), "
+                "or leave it out",
+            )
+
+
 def _lists(argument: str, held: Columns) -> NamedRows:
-    frame = held.frame
+    frame, score = held.frame, _value_column(argument, held)
     rows = as_list(frame.column(held.label)) or []
-    if held.score is not None and argument == "y_score":
-        scores = as_list(frame.column(held.score)) or []
+    if score is not None:
+        values = as_list(frame.column(score)) or []
         rows = [
-            _paired(argument, number, *pair) for number, pair in enumerate(zip(rows, scores, strict=True))
+            _paired(argument, number, *pair) for number, pair in enumerate(zip(rows, values, strict=True))
         ]
     keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
-    if held.instance is not None:
+    names = [name for name in frame.columns if name not in (held.label, score)]
+    others = RowColumns(held.instance if held.is_usual else None, names, frame.column)
+    if held.instance is not None and not held.is_usual:
         keys, match = as_list(frame.column(held.instance)), BY_KEY
-    return flat_rows(argument, rows, keys, match)
+    found = flat_rows(argument, rows, keys, match)._replace(others=others)
+    return found if argument == "y_score" else found._replace(best_first=False)
 
 
 def _paired(argument: str, row: int, labels: Any, scores: Any) -> list[Any]:

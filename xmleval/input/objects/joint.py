@@ -11,9 +11,7 @@ import numpy as np
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Wide
-from xmleval.input.objects.matching import Held
-from xmleval.input.objects.named import BY_KEY, NamedRows, without_labels
+from xmleval.input.objects.named import BY_KEY, Held, NamedRows, Wide, matched_by_ids, without_labels
 from xmleval.input.objects.numbered import numbered_entries
 from xmleval.input.objects.take import read_named
 from xmleval.message import NO_MATCH, counted
@@ -117,6 +115,7 @@ def naming_model(number: int) -> Iterator[None]:
 
 def _as_rows(held: Held) -> NamedRows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
+    held = matched_by_ids(held)
     if isinstance(held, Wide):
         matrix = held.matrix.tocsr() if is_sparse(held.matrix) else held.matrix
         sizes = np.full(matrix.shape[0], matrix.shape[1])
@@ -124,7 +123,7 @@ def _as_rows(held: Held) -> NamedRows:
         values = matrix.reshape(-1) if not is_sparse(matrix) else matrix.data
         if is_sparse(matrix):
             sizes, columns = np.diff(matrix.indptr), [held.columns[place] for place in matrix.indices]
-        held = NamedRows(held.keys, None, sizes.astype(np.int64), columns, values, False)
+        held = NamedRows(held.keys, held.match, sizes.astype(np.int64), columns, values, False)
     if held.match != BY_KEY and held.keys == [*range(held.sizes.size)]:
         return held._replace(keys=None, match=None)
     return held

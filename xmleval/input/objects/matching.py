@@ -9,8 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Wide
-from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows
+from xmleval.input.objects.named import BY_KEY, Held, NamedRows, Wide
 from xmleval.input.objects.numbered import (
     IN_ORDER,
     SAME_ORDER,
@@ -23,10 +22,11 @@ from xmleval.input.objects.numbered import (
     refuse_order,
     shapes_of,
 )
+from xmleval.input.objects.row_ids import joined_by_ids, notes_on_indexes, refuse_other_order_of
 from xmleval.message import Keyword, Message, counted
 from xmleval.records import Ints
 
-Held = Wide | NamedRows
+SHOWN_COLUMNS = 3  # in a note
 PREDICTIONS = ("y_score", "y_pred")
 BESIDE = ("exclude", "candidates")  # which take labels out of rows, and may name other ones than the truth
 
@@ -68,10 +68,11 @@ class Matching:
         graded: bool | None,
         counts_others: bool,
     ) -> None:
+        self.notes: list[str] = notes_on_indexes(held)
+        held = joined_by_ids(held, self.notes)
         self.given, self.held, self.graded = given, held, graded
         truth = held.get("y_true")
         self.truth = truth
-        self.notes: list[str] = []
         self.closed = names is not None or isinstance(truth, Wide)
         self.listed = names is not None  # by the caller, so that there can be no others
         self.others: dict[Any, int] | None = {} if self.listed and counts_others else None
@@ -269,10 +270,13 @@ class Matching:
         if n_without:
             told = "labels of y_true that have no column and count as not predicted"
             self.notes.append(f"{argument}: {told}: {n_without}")
-        before = len(index)
-        codes = np.array([index.setdefault(name, len(index)) for name in rows.columns], np.int64)
-        self._note_new(argument, len(index) - before, codes)
-        return codes
+        new = [name for name in rows.columns if index.get(name, self.n_known) >= self.n_known]
+        if new:
+            told = f"{argument}: labels that are not in y_true and relevant nowhere: {len(new)}"
+            names = ", ".join(map(repr, new[:SHOWN_COLUMNS]))
+            columns = f" (columns {names}; ", Keyword("labels"), " picks columns)"
+            self.notes.append(Message(told, *columns))
+        return np.array([index.setdefault(name, len(index)) for name in rows.columns], np.int64)
 
     def _refuse_nameless(self, argument: str) -> None:
         """Refuse numbers beside a truth that names its labels as they come."""
@@ -286,6 +290,7 @@ class Matching:
         keys, match = _keys(rows)
         true_keys, true_match = _keys(self.truth)
         if BY_KEY not in (match, true_match):
+            refuse_other_order_of(argument, rows, self.truth)
             if true_keys is None:
                 refuse_order(argument, keys, "y_true")
             if keys is None:
@@ -334,9 +339,7 @@ class Matching:
 def _keys(rows: Held | None) -> tuple[list[Any] | None, str | None]:
     if rows is None:
         return None, None
-    if isinstance(rows, Wide):
-        return rows.keys, None if rows.keys is None else BY_INDEX
-    return rows.keys, rows.match
+    return rows.keys, None if rows.keys is None else rows.match
 
 
 def _distinct(argument: str, keys: list[Any]) -> dict[Any, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -18,6 +18,33 @@ MISSING = ("None", "nan", "NaT", "<NA>")  # texts of values that are not there
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
 
 
+class RowColumns(NamedTuple):
+    """Columns of a frame that are neither labels nor their values.
+
+    keyed : the one that names the rows, None if there is none
+    names : all of them
+    column : gives one by name
+    """
+
+    keyed: Any
+    names: list[Any]
+    column: Callable[[Any], Any]
+
+
+class Wide(NamedTuple):
+    """A matrix whose columns are labels by name.
+
+    keys, match : names of the rows, and how they are matched; None where rows are in order
+    others : columns that are no labels
+    """
+
+    keys: list[Any] | None
+    matrix: Any
+    columns: list[Any]
+    others: RowColumns
+    match: str | None = BY_INDEX
+
+
 class NamedRows(NamedTuple):
     """Labels of rows by name or id, row after row.
 
@@ -26,6 +53,7 @@ class NamedRows(NamedTuple):
     labels : names, all text or all integers
     values : scores or judgements, or None
     best_first : whether the order of labels tells their rank, of equal scores at least
+    others : further columns of a frame
     """
 
     keys: list[Any] | None
@@ -34,6 +62,7 @@ class NamedRows(NamedTuple):
     labels: list[Any]
     values: NDArray[Any] | None
     best_first: bool
+    others: RowColumns | None = None
 
     @property
     def named(self) -> bool:
@@ -52,6 +81,17 @@ class NamedRows(NamedTuple):
         return self._replace(
             sizes=sizes, labels=labels, values=None if self.values is None else self.values[kept]
         )
+
+
+Held = Wide | NamedRows
+
+
+def matched_by_ids(rows: Held) -> Held:
+    """Return rows that are matched by the column that names them, if there is one."""
+    if rows.match == BY_KEY or rows.others is None or rows.others.keyed is None:
+        return rows
+    keys = as_list(rows.others.column(rows.others.keyed))
+    return rows._replace(keys=keys, match=BY_KEY)
 
 
 def read_rows(argument: str, value: Any) -> NamedRows | None:

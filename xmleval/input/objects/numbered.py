@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Wide
-from xmleval.input.objects.named import NamedRows
+from xmleval.input.objects.named import NamedRows, Wide
 from xmleval.input.ties import NamedColumns, order_ties, places_of
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints, label_dtype

@@ -8,9 +8,18 @@ import numpy as np
 
 from xmleval.input.csr import Source, Stored, is_sparse, list_hint
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
-from xmleval.input.objects.matching import Held, Matching, Taken, refuse_other_count
-from xmleval.input.objects.named import NamedRows, as_list, has_names, read_array, read_rows, without_labels
+from xmleval.input.objects.frames import Columns, open_frame, read_frame
+from xmleval.input.objects.matching import Matching, Taken, refuse_other_count
+from xmleval.input.objects.named import (
+    Held,
+    NamedRows,
+    Wide,
+    as_list,
+    has_names,
+    read_array,
+    read_rows,
+    without_labels,
+)
 from xmleval.input.objects.numbered import (
     are_ids,
     dense_lists,

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.input.columns import LABEL
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import LABEL, open_frame
+from xmleval.input.objects.frames import open_frame
 from xmleval.input.objects.named import as_list
 from xmleval.input.objects.numbered import BY_POSITION, SAME_ORDER, as_numbers, name_labels, refuse_order
 from xmleval.message import Keyword, Message

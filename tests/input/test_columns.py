@@ -1,0 +1,245 @@
+"""Columns mean the same in every form of a table: what joins rows, which label, and how it is judged."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.input.test_frames import maker
+from xmleval import Evaluator, evaluate, from_df
+
+FRAMES = ["pandas", "polars", "arrow", "stream"]
+FILES = ["csv", "tsv", "jsonl", "parquet"]
+JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
+OPTIONS: list[dict[str, Any]] = [{}, {"gains": "linear"}]
+NDCG_AT_2 = (1 / log2(3) + 1) / 2  # row 1 has its only relevant label at rank 2
+LONG_SCORES = {"instance": ["1", "1", "2"], "label": ["z", "a", "b"], "score": [0.9, 0.2, 0.5]}
+LIST_SCORES = {"labels": [["z", "a"], ["b"]], "scores": [[0.9, 0.2], [0.5]]}
+TAGS = [["toxic"], ["insult"], ["threat"], ["toxic", "insult"]]
+WIDE = {"toxic": [0.9, 0.1, 0.1, 0.8], "insult": [0.2, 0.9, 0.1, 0.7], "threat": [0.1, 0.1, 0.9, 0.1]}
+
+Table = dict[str, list[Any]]
+
+
+def write(path: Path, columns: Table) -> None:
+    """Write a table in the format of a file's name."""
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(maker("arrow")(columns), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    else:
+        mark = "\t" if path.suffix == ".tsv" else ";"
+        cells = [
+            [json.dumps(cell) if isinstance(cell, list) else str(cell) for cell in row.values()]
+            for row in rows
+        ]
+        path.write_text("".join(f"{mark.join(line)}\n" for line in [[*columns], *cells]))
+
+
+class Evaluated:
+    """Values and notes of tables in a form, in memory or through the command line."""
+
+    def __init__(self, form: str, run: Any, refused: Any) -> None:
+        self.form, self.run, self.refused = form, run, refused
+
+    def __call__(
+        self, truth: Table, scores: Table, metrics: str = "p@1,ndcg@2", **options: Any
+    ) -> tuple[list[float], list[str]]:
+        if self.form in FRAMES:
+            make = maker(self.form)
+            report = evaluate(make(truth), make(scores), metrics=metrics.split(","), **options)
+            return [*report.values()], report.notes
+        found = json.loads(
+            self.run(f"{self._command(truth, scores, options)} --metrics {metrics} --format json")
+        )
+        return [*found["values"].values()], found["notes"]
+
+    def refusal(self, truth: Table, scores: Table, **options: Any) -> str:
+        if self.form in FRAMES:
+            make = maker(self.form)
+            with pytest.raises(ValueError) as error:
+                evaluate(make(truth), make(scores), metrics=["p@1"], **options)
+            return str(error.value)
+        return str(self.refused(f"{self._command(truth, scores, options)} --metrics p@1"))
+
+    def _command(self, truth: Table, scores: Table, options: dict[str, Any]) -> str:
+        write(Path(f"t.{self.form}"), truth)
+        write(Path(f"s.{self.form}"), scores)
+        return f"evaluate t.{self.form} s.{self.form} " + " ".join(
+            f"--{key} {it}" for key, it in options.items()
+        )
+
+
+@pytest.fixture
+def evaluated(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any, refused: Any
+) -> Evaluated:
+    monkeypatch.chdir(tmp_path)
+    return Evaluated(request.param, run, refused)
+
+
+forms = pytest.mark.parametrize("evaluated", FRAMES, indirect=True)
+
+
+@forms
+@pytest.mark.parametrize("name", JUDGEMENTS)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_labels_judged_zero_are_not_relevant(evaluated: Any, name: str, options: dict[str, Any]) -> None:
+    truth = {"instance": ["1", "1", "2"], "label": ["a", "z", "b"], name: [3, 0, 1]}
+    values, _ = evaluated(truth, LONG_SCORES, **options)
+    assert values == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+    for judged in ([1.0, -1.0, 1.0], [True, False, True]):
+        values, _ = evaluated(truth | {name: judged}, LONG_SCORES, **options)
+        assert values == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+@forms
+@pytest.mark.parametrize("name", ["relevance", "grades"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_labels_in_lists_are_judged_by_lists(evaluated: Any, name: str, options: dict[str, Any]) -> None:
+    values, _ = evaluated({"labels": [["a", "z"], ["b"]], name: [[3, 0], [1]]}, LIST_SCORES, **options)
+    assert values == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_named_column_judges_labels(kind: str, options: dict[str, Any]) -> None:
+    make = maker(kind)
+    rating = make({"instance": ["1", "1", "2"], "label": ["a", "z", "b"], "rating": [3, 0, 1]})
+    lists = make({"labels": [["a", "z"], ["b"]], "rating": [[3, 0], [1]]})
+    for truth, scores in ((rating, LONG_SCORES), (lists, LIST_SCORES)):
+        report = evaluate(from_df(truth, score="rating"), make(scores), metrics=["p@1", "ndcg@2"], **options)
+        assert [*report.values()] == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+@forms
+@pytest.mark.parametrize("name", ["rating", "weight", "value"])
+def test_numbers_that_may_be_judgements_are_refused(evaluated: Any, name: str) -> None:
+    truth = {"instance": ["1", "1", "2"], "label": ["a", "z", "b"], name: [3, 0, 1]}
+    assert f"{name!r} may hold judgements" in evaluated.refusal(truth, LONG_SCORES)
+    beside = {"iteration": [0, 0, 0], "text": ["x", "y", "z"], "row_id": [5, 6, 7]}  # which are none
+    values, _ = evaluated({key: it for key, it in truth.items() if key != name} | beside, LONG_SCORES)
+    assert values[0] == 1.0
+
+
+@forms
+def test_several_columns_of_judgements_are_refused(evaluated: Any) -> None:
+    truth = {"instance": ["1", "2"], "label": ["a", "b"], "relevance": [1, 0], "grade": [0, 1]}
+    assert "'relevance' and 'grade' may both be meant" in evaluated.refusal(truth, LONG_SCORES)
+
+
+@forms
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("query_id", "doc_id", "relevance"),
+        ("query-id", "corpus-id", "score"),
+        ("qid", "docno", "label"),
+        ("q_id", "document_id", "grade"),
+        ("doc_id", "label", "relevance"),
+        ("id", "label", "rel"),
+    ],
+    ids="-".join,
+)
+def test_names_of_instances_and_labels(evaluated: Any, names: tuple[str, str, str]) -> None:
+    truth = dict(zip(names, (["7", "7", "5"], ["a", "z", "b"], [1, 0, 2]), strict=True))
+    scores = dict(
+        zip((*names[:2], "score"), (["5", "7", "7"], ["b", "z", "a"], [0.5, 0.9, 0.2]), strict=True)
+    )
+    if (
+        evaluated.form in FRAMES or names[2] != "score"
+    ):  # which files may hold for predictions given as a truth
+        assert evaluated(truth, scores)[0] == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+    assert evaluated(truth, scores, gains="linear")[0] == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+KEYS = [
+    "instance",
+    "row",
+    "id",
+    "ID",
+    "row_id",
+    "doc_id",
+    "document_id",
+    "docid",
+    "query_id",
+    "qid",
+    "query-id",
+]
+TRUE_LISTS = [["a", "b"], ["c"], ["d"]]
+SHUFFLED = {"labels": [["d"], ["a"], ["c"]], "scores": [[0.7], [0.9], [0.2]]}
+
+
+@forms
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("ids", [(["x1", "x2", "x3"], ["x3", "x1", "x2"]), ([7, 5, 9], [9, 7, 5])], ids=str)
+def test_lists_are_joined_by_columns_of_ids(
+    evaluated: Any, key: str, ids: tuple[list[Any], list[Any]]
+) -> None:
+    values, notes = evaluated({key: ids[0], "labels": TRUE_LISTS}, {key: ids[1], **SHUFFLED}, "p@1")
+    assert values == [1.0]
+    assert key in ("instance", "row") or any(repr(key) in note for note in notes)
+
+
+@forms
+@pytest.mark.parametrize("name", ["index", "file_name", "Unnamed: 0"])
+def test_values_in_another_order_are_never_joined_by_position(evaluated: Any, name: str) -> None:
+    truth = {name: ["x1", "x2", "x3"], "labels": TRUE_LISTS}
+    assert f"{name!r} has the values" in evaluated.refusal(truth, {name: ["x3", "x1", "x2"], **SHUFFLED})
+    in_order = {"labels": [["a"], ["c"], ["d"]], "scores": [[0.9], [0.2], [0.7]]}
+    for same in (["x1", "x2", "x3"], ["x1", "x2", "x4"]):
+        assert evaluated(truth, {name: same, **in_order}, "p@1")[0] == [1.0]
+
+
+WIDE_TRUTH = {label: [int(label in row) for row in TAGS] for label in WIDE}
+TRUTHS = ["frame", "frame with ids", "lists", "dicts", "array"]
+
+
+def wide_truth(kind: str, form: str) -> Any:
+    if form == "array":
+        return np.array([*WIDE_TRUTH.values()]).T
+    if form.startswith("frame"):
+        ids: Table = {"id": [104, 103, 102, 101]} if form == "frame with ids" else {}
+        return maker(kind)(ids | WIDE_TRUTH)
+    return TAGS if form == "lists" else [dict.fromkeys(row, 1) for row in TAGS]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("form", TRUTHS)
+@pytest.mark.parametrize("name", ["id", "Unnamed: 0"])
+def test_a_column_of_ids_is_no_label(kind: str, form: str, name: str) -> None:
+    scores: Table = {name: [104, 103, 102, 101], **WIDE}
+    for step in [1, -1] if name == "id" and form == "frame with ids" else [1]:
+        turned = {key: column[::step] for key, column in scores.items()}
+        report = evaluate(wide_truth(kind, form), maker(kind)(turned), metrics="p@1")
+        assert report["p@1"] == 1
+        assert any(repr(name) in note for note in report.notes)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("form", TRUTHS[:-1])
+def test_a_column_that_is_no_label_of_the_truth_is_named(kind: str, form: str) -> None:
+    truth, scores = wide_truth(kind, form), maker(kind)({"length": [30.0, 12.0, 7.0, 99.0], **WIDE})
+    if form.startswith("frame"):
+        with pytest.raises(ValueError, match="column 'length' is no label of y_true"):
+            evaluate(truth, scores, metrics="p@1")
+    else:
+        assert any("'length'" in note for note in evaluate(truth, scores, metrics="p@1").notes)
+    assert evaluate(truth, scores, metrics="p@1", labels=[*WIDE])["p@1"] == 1
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_of_batches_are_joined_by_their_ids(kind: str) -> None:
+    make = maker(kind)
+    evaluator = Evaluator("p@1", labels=["a", "b", "c", "d"])
+    for ids in (["x1", "x2", "x3"], ["y1", "y2", "y3"]):
+        turned = {"id": [ids[2], ids[0], ids[1]], **SHUFFLED}
+        with pytest.warns(UserWarning, match="y_score: rows are matched by column 'id'"):
+            evaluator.update(make({"id": ids, "labels": TRUE_LISTS}), make(turned))
+    assert evaluator.compute()["p@1"] == 1

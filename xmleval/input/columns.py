@@ -1,0 +1,112 @@
+"""What columns of tables are called: one list of names for frames, Parquet, CSV and JSON Lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+OWN_INSTANCE = ("instance", "row")  # always names the rows
+QUERY = ("query-id", "query_id", "queryid", "qid", "q_id")
+DOCUMENT = ("corpus-id", "corpus_id", "doc_id", "doc-id", "docid", "docno", "document_id", "pid")
+INSTANCE = (
+    *OWN_INSTANCE, *QUERY, "id", "doc_id", "doc-id", "docid", "docno", "document_id", "row_id", "instance_id",
+    "sample_id", "example_id",
+)  # fmt: skip
+LABEL, LABELS = "label", "labels"
+TRUE = ("tags", LABELS, "true", "y_true", "true_tags", "true_labels", "gold")
+PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
+SCORE = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
+JUDGEMENT = (
+    "relevance", "relevances", "rel", "relevant", "is_relevant", "grade", "grades", "judgement", "judgements",
+    "judgment", "judgments", "label_value",
+)  # fmt: skip
+NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements and scores
+WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
+
+
+class Entries(NamedTuple):
+    """Columns of a table with a row for each label: what names instances and labels, and their values."""
+
+    instance: Any
+    label: Any
+    value: Any
+
+
+class AmbiguousError(ValueError):
+    """Several columns may have one role."""
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        super().__init__(f"{' and '.join(map(repr, columns))} may both be meant")
+
+
+def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
+    """Return the columns that have one of the usual names, in any case."""
+    return [name for name in columns if isinstance(name, str) and name.lower() in usual]
+
+
+def find_instance(columns: Sequence[Any]) -> Any:
+    """Return the column that names the rows, None if there is none."""
+    for usual in (OWN_INSTANCE[:1], OWN_INSTANCE[1:], INSTANCE):
+        found = only_one(named_as(columns, usual))
+        if found is not None:
+            return found
+    return None
+
+
+def find_value(columns: Sequence[Any], is_truth: bool, *, beside_documents: bool = False) -> Any:
+    """Return the column of scores, or of judgements where it is a truth; None if there is none.
+
+    ``beside_documents`` tells that others name queries and documents: then `label` is a judgement, too.
+    """
+    judged = named_as(columns, JUDGEMENT) if is_truth else []
+    if is_truth and not judged and beside_documents:
+        judged = named_as(columns, (LABEL,))
+    return only_one(judged or named_as(columns, SCORE))
+
+
+def find_entries(columns: Sequence[Any], is_truth: bool) -> Entries | None:
+    """Return the columns of a table with a row for each label, None where it is another.
+
+    Those are an instance and a label, or a query and a document, which is the label. Where the instance has
+    another name than our own, there must be a value: documents with one field of labels have none.
+    """
+    label, queries = only_one(named_as(columns, (LABEL,))), named_as(columns, QUERY)
+    documents = named_as(columns, DOCUMENT)
+    own = only_one(named_as(columns, OWN_INSTANCE[:1])) or only_one(named_as(columns, OWN_INSTANCE[1:]))
+    if own is not None and label is not None:
+        return Entries(own, label, find_value(columns, is_truth))
+    if named_as(columns, (*TRUE, *PRED)):
+        return None  # lists
+    if queries and documents:
+        value = find_value(columns, is_truth, beside_documents=True)
+        return Entries(only_one(queries), only_one(documents), value)
+    if label is None or (instance := find_instance(columns)) is None:
+        return None
+    value = find_value(columns, is_truth)
+    return None if value is None else Entries(instance, label, value)
+
+
+def may_hold_values(column: Any) -> bool:
+    """Tell whether numbers in a column beside instances and labels may be judgements, by its name."""
+    return not (is_written_index(column) or named_as([column], (*INSTANCE, *DOCUMENT, *SCORE, *NO_VALUE)))
+
+
+def is_written_index(column: Any) -> bool:
+    """Tell whether a column is called like an index that pandas wrote."""
+    return isinstance(column, str) and WRITTEN_INDEX.fullmatch(column.strip().lower()) is not None
+
+
+def only_one(columns: Sequence[Any]) -> Any:
+    """Return the only column, None of none, or refuse several."""
+    if len(columns) > 1:
+        raise AmbiguousError(columns)
+    return columns[0] if columns else None
+
+
+def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Tell whether values, texts or integers, are the expected ones in another order, each once."""
+    if len(values) != len(expected) or values == expected:
+        return False
+    kinds = {*map(type, values), *map(type, expected)}
+    return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
