@@ -38,6 +38,7 @@ class Results:
     short : dict of str to float
         Specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
         unlisted labels have a score, only if most rows list the same number of labels, as cut lists do.
+        Within groups of labels, specs that read more than some row lists, and the mean number of these.
     groups, shares, row_groups : dict of str to Part
         Results within groups of labels, their parts of the values of all labels, and results of groups of
         rows, by the name of the group.

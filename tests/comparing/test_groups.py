@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.comparing.test_differences import MEASURES, MODELS, TRUTH, TWO, L, N, Q, compared
-from xmleval import compare, evaluate
+from xmleval import Comparison, compare, evaluate
+from xmleval.comparing.differences import TESTS
 
 TOPICS = ["rare" if label < 4 else "common" for label in range(L)]
 LANGUAGES = np.where(np.arange(N) % 3, "en", "de")
@@ -108,6 +110,101 @@ def test_seeds_are_averaged_within_groups() -> None:
     for kind, name in (("groups", "rare"), ("row_groups", "de")):
         values = [getattr(one, kind)[name].differences[0].value for one in each]
         assert getattr(found, kind)[name].differences[0].value == pytest.approx(np.mean(values))
+
+
+def cut_lists(form: str) -> dict[str, Any]:
+    """Lists of one model, cut at 4 and at 8 labels; half of the short ones have none of a group."""
+    rng = np.random.default_rng(0)
+    frequent, rare = (first + np.argsort(rng.random((N, 12)), axis=1)[:, :4] for first in (0, 12))
+    turn = np.arange(N)[:, None] % 2 == 0
+    labels = np.hstack([np.where(turn, frequent, rare), np.where(turn, rare, frequent)])
+    truth = np.zeros((N, 24), int)
+    for own in (frequent, rare):
+        np.put_along_axis(truth, own[:, :1], 1, axis=1)
+    scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
+    models: dict[str, Any] = {"cut": (labels[:, :4], scores[:, :4]), "full": (labels, scores)}
+    if form == "matrix":
+        rows = np.arange(N).repeat(8)
+        full = sp.csr_array((scores.ravel(), (rows, labels.ravel())), shape=truth.shape)
+        cut = full.copy()
+        cut.data[cut.data <= 4] = 0
+        cut.eliminate_zeros()
+        models = {"cut": cut, "full": full}
+    if form == "dicts":
+        named = [(own.tolist(), values.tolist()) for own, values in models.values()]
+        models = {
+            name: {
+                str(row): dict(zip(map(str, own), values, strict=True))
+                for row, (own, values) in enumerate(zip(*lists, strict=True))
+            }
+            for name, lists in zip(models, named, strict=True)
+        }
+        relevant = {str(row): [str(label) for label in np.flatnonzero(own)] for row, own in enumerate(truth)}
+        groups: Any = {str(label): "frequent" if label < 12 else "rare" for label in range(24)}
+        return {"models": models, "y_true": relevant, "label_groups": groups}
+    return {"models": models, "y_true": truth, "label_groups": ["frequent"] * 12 + ["rare"] * 12}
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("form", ["lists", "matrix", "dicts"])
+def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str) -> None:
+    measures = ["p@1", "ndcg@1", "one_error", "map@all", "lrap", "auc.micro"]
+    found = compare(**cut_lists(form), metrics=measures, test=test)
+    for name in ("frequent", "rare"):
+        for one in found.groups[name].differences:
+            assert math.isnan(one.p_value)
+            assert one.better is None
+            assert one.value != 0
+        told = f"group {name}: lists hold different numbers of labels a row (cut 2, full 4), so that models "
+        assert (
+            f"{told}whose lists differ are not tested for p@1, ndcg@1, one_error, map@all, lrap, auc.micro"
+            in found.notes
+        )
+    assert any(
+        "lists hold few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in" in n for n in found.notes
+    )
+
+
+def test_one_row_without_labels_of_a_group_suffices() -> None:
+    """Both lists lack labels of a group, the long ones in one row fewer."""
+    labels = np.tile(np.arange(12), (N, 1))
+    labels[0] = labels[0, ::-1]
+    labels[1] = np.roll(labels[1], 4)
+    scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
+    models = {"cut": (labels[:, :4], scores[:, :4]), "long": (labels[:, :8], scores)}
+    found = compare(models, np.ones((N, 12), int), metrics="p@1", label_groups=["a"] * 4 + ["b"] * 8)
+    depths = [report.results.short["p@1"] for report in found.groups["a"].reports.values()]
+    assert depths == [1 - 2 / N, 1 - 1 / N]
+    assert math.isnan(found.groups["a"].differences[0].p_value)
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_no_star_within_groups_for_longer_lists(confidence: Any) -> None:
+    given = cut_lists("lists")
+    models = given.pop("models")
+    truth = given.pop("y_true")
+    reports = {
+        m: evaluate(truth, s, metrics=["p@1", "p@4", "map@all"], confidence=confidence, **given)
+        for m, s in models.items()
+    }
+    for table in Comparison(reports).part_tables():
+        assert {cell.tail for row in table.rows[1:] for cell in row[1:]} == {"other"}
+
+
+def test_seeds_of_which_some_lists_are_cut_are_not_tested_within_groups() -> None:
+    given = cut_lists("lists")
+    models = given.pop("models")
+    seeds = {"a": [models["cut"], models["full"]], "b": [models["full"], models["full"]]}
+    found = compare(seeds, given.pop("y_true"), metrics="p@1", seeds=True, **given)
+    assert all(math.isnan(own.differences[0].p_value) for own in found.groups.values())
+
+
+def test_equally_short_lists_are_tested_within_groups() -> None:
+    given = cut_lists("lists")
+    labels, scores = given["models"]["cut"]
+    given["models"] = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
+    found = compare(**given, metrics="p@1", test="t")
+    assert [own.differences[0].better for own in found.groups.values()] == ["a", "a"]
 
 
 def test_sets_decided_over_all_labels_are_tested_within_groups() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
-from xmleval.report.comparison import ONCE, Comparison
+from xmleval.report.comparison import EQUAL_DEPTH, ONCE, SAME_DEPTH, Comparison
 from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
@@ -64,6 +64,8 @@ class Compared(Comparison):
         Names of the measures to compare; figures show others, too. Default all.
     within : bool, default True
         Whether to compare within groups; these tests are corrected together with those of the whole.
+    same_depth : float, default 1.01
+        As for `Comparison`.
 
     Attributes
     ----------
@@ -109,9 +111,11 @@ class Compared(Comparison):
         label_names: Sequence[Any] | None = None,
         only: Collection[str] | None = None,
         within: bool = True,
+        same_depth: float = SAME_DEPTH,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
-        super().__init__({name: mean_of(own) for name, own in self.seeds.items()}, only=only)
+        means = {name: mean_of(own) for name, own in self.seeds.items()}
+        super().__init__(means, only=only, same_depth=same_depth)
         self.baseline, self.test = baseline, test
         names = [*self.reports]
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
@@ -131,7 +135,7 @@ class Compared(Comparison):
         )
         self.groups, self.row_groups = ByGroup(), ByGroup()
         for name, own in self._reports_of("groups") if within else ():
-            self.groups[name] = Compared(own, baseline=baseline, test=test)
+            self.groups[name] = Compared(own, baseline=baseline, test=test, same_depth=EQUAL_DEPTH)
         for name, own in self._reports_of("row_groups") if within else ():
             of = np.flatnonzero([] if row_groups is None else row_groups.of == row_groups.names.index(name))
             self.row_groups[name] = Compared(

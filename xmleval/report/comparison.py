@@ -22,6 +22,7 @@ from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
+EQUAL_DEPTH = 1.0  # within groups of labels, of which lists lose some where they are cut
 ONCE = ", those with the same differences once"
 
 
@@ -45,6 +46,8 @@ class Comparison(Printed, Plotted):
         At least one; tables show the measures that all of them have.
     only : collection of str, optional
         Names of the measures that tables show; figures show others, too. Default all.
+    same_depth : float, default 1.01
+        Ratio of the numbers of labels a row lists up to which these are taken for equal.
 
     Attributes
     ----------
@@ -71,8 +74,14 @@ class Comparison(Printed, Plotted):
         """What the title tells of marks."""
         return f"; * {'best' if self.level is None else 'better'}"
 
-    def __init__(self, reports: Mapping[str, Report], *, only: Collection[str] | None = None) -> None:
-        self.reports = dict(reports)
+    def __init__(
+        self,
+        reports: Mapping[str, Report],
+        *,
+        only: Collection[str] | None = None,
+        same_depth: float = SAME_DEPTH,
+    ) -> None:
+        self.reports, self.same_depth = dict(reports), same_depth
         first = next(iter(self.reports.values()))
         self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
         self.specs = [spec for spec in self._shared if only is None or spec.name in only]
@@ -112,17 +121,20 @@ class Comparison(Printed, Plotted):
         reports = [self.reports[name] for name in names or self.reports]
         depths = [report.results.short.get(spec.name, float(report.n_labels)) for report in reports]
         short = any(spec.name in report.results.short for report in reports)
-        return not short or max(depths) <= SAME_DEPTH * min(depths)
+        return not short or max(depths) <= self.same_depth * min(depths)
 
     def _unequal_depths(self) -> list[str]:
         """Name the measures whose best value is not marked, and how many labels a row lists."""
-        unfair = [str(spec) for spec in self.specs if not self._is_fair(spec)]
+        unfair = [spec for spec in self.specs if not self._is_fair(spec)]
         if not unfair:
             return []
-        short = {name: report.results.short for name, report in self.reports.items()}
-        held = [f"{name} {next(iter(own.values())):.4g}" for name, own in short.items() if own]
-        depths = f"lists hold different numbers of labels a row ({', '.join(held)})"
-        return [f"{depths}, so that {self.unfair} {', '.join(unfair)}"]
+        depths = {
+            name: [report.results.short[spec.name] for spec in unfair if spec.name in report.results.short]
+            for name, report in self.reports.items()
+        }
+        shown = [f"{name} {max(several):.4g}" for name, several in depths.items() if several]
+        told = f"lists hold different numbers of labels a row ({', '.join(shown)})"
+        return [f"{told}, so that {self.unfair} {', '.join(map(str, unfair))}"]
 
     @cached
     def _tested(self) -> dict[str, Best]:
@@ -188,7 +200,8 @@ class Comparison(Printed, Plotted):
             several = [getattr(report, kind) for report in self.reports.values()]
             for group in (group for group in several[0] if all(group in other for other in several)):
                 parts = {n: other[group] for n, other in zip(self.reports, several, strict=True)}
-                own = Comparison(parts, only=[spec.name for spec in self.specs])
+                depth = EQUAL_DEPTH if of == "labels" else SAME_DEPTH
+                own = Comparison(parts, only=[spec.name for spec in self.specs], same_depth=depth)
                 header, *rows = own.grid()
                 header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
                 if any(report.confidence_level is not None for report in self.reports.values()):

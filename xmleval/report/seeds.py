@@ -29,7 +29,9 @@ def mean_of(reports: Sequence[Report]) -> Report:
         shared = [name for name in names if all(name in own for own in held)]
         return {name: sum(own[name] for own in held) / len(held) for name in shared}
 
-    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
+    own = {kind: mean(kind) for kind in ("values", "rows", "replicates")}
+    depths = [[one.short[name] for one in several if name in one.short] for name in names]
+    own["short"] = {name: sum(some) / len(some) for name, some in zip(names, depths, strict=True) if some}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
     return replace(first, results=replace(first.results, **own, **gone), notes=notes)

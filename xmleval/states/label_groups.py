@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.message import printable
 from xmleval.plan import Plan, is_of_sets
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, row_sizes
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
@@ -76,7 +76,15 @@ class LabelGroups(Parts):
                 share: State = Share(whole, linear, work)
                 self.parts[f"{SHARE}/{name}"] = States(whole, work, {"rank_profile": share})
         self.n_rows = dict.fromkeys(self.parts, 0)
-        self.n_listed: Ints = np.zeros(len(groups.names), np.int64)  # in rows with relevant labels
+        ranked = [spec for spec in plan.specs if not is_of_sets(spec)]
+        self.depths = {
+            spec.name: plan.reads(spec) or plan.n_labels for spec in ranked if plan.reads(spec) != 0
+        }
+        cutoffs = sorted({*self.depths.values()})
+        widths = [[min(k, labels.size) for k in cutoffs] for labels in self.own.labels]
+        self.widths: Ints = np.array(widths, np.int64)  # labels that measures read, by group and cutoff
+        self.column = {k: column for column, k in enumerate(cutoffs)}
+        self.n_listed = np.zeros_like(self.widths)  # of these, in rows with relevant labels
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -93,7 +101,9 @@ class LabelGroups(Parts):
             add(LABELS, names[number], own)
             add(ROWS, names[number], own.with_relevant)
             ranking = own.with_relevant.block.ranking
-            n_listed[number] += 0 if ranking is None else ranking.labels.size
+            if ranking is not None:
+                sizes = row_sizes(ranking.ptr)
+                n_listed[number] += np.minimum(sizes[:, None], self.widths[number]).sum(axis=0)
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.own.credited(view), strict=True):
                 add(SHARE, name, credited)
@@ -112,9 +122,8 @@ class LabelGroups(Parts):
 
     def finish(self) -> Results:
         """Return the results of each group, and a note on short lists."""
-        found, few, deepest = Results(), list[str](), self.plan.deepest
-        several = zip(self.own.groups.names, self.own.labels, self.n_listed.tolist(), strict=True)
-        for name, labels, n_listed in several:
+        found, few = Results(), list[str]()
+        for number, (name, labels) in enumerate(zip(self.own.groups.names, self.own.labels, strict=True)):
             n_rows = self.n_rows[f"{ROWS}/{name}"]
             values, *others = [
                 self.parts[part].finish()
@@ -126,11 +135,12 @@ class LabelGroups(Parts):
             values.keep_only([spec.name for spec in self.plan.specs])
             values.notes.clear()
             found.groups[name] = Part(values, n_rows, labels.size)
-            if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
-                ranked = [spec for spec in self.plan.specs if not is_of_sets(spec)]
-                at_k = [spec.name for spec in ranked if n_rows * (spec.k or 0) > n_listed]
-                values.short |= dict.fromkeys(at_k, n_listed / n_rows)
-                few += [f"{printable(name)} {n_listed / n_rows:.3g}"] if at_k else []
+            values.short = self._short_lists(number, n_rows)
+            at_k = [spec for spec in self.plan.specs if spec.k and spec.name in values.short]
+            if at_k:
+                deepest = max(at_k, key=lambda spec: spec.k or 0)
+                width = min(deepest.k or 0, labels.size)
+                few.append(f"{printable(name)} {values.short[deepest.name]:.3g} of {width}")
             if f"{SHARE}/{name}" in self.parts:
                 share = self.parts[f"{SHARE}/{name}"].finish()
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
@@ -138,6 +148,16 @@ class LabelGroups(Parts):
             told = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
             found.notes["groups"] = f"{told}: measures at k within it count the missing ones as wrong"
         return found
+
+    def _short_lists(self, group: int, n_rows: int) -> dict[str, float]:
+        """Return the measures that read more labels than some row lists, and how many of these rows list."""
+        if self.plan.unlisted is not None or not n_rows:
+            return {}
+        n_listed, widths = self.n_listed[group].tolist(), self.widths[group].tolist()
+        columns = {name: self.column[depth] for name, depth in self.depths.items()}
+        return {
+            name: n_listed[at] / n_rows for name, at in columns.items() if n_listed[at] < n_rows * widths[at]
+        }
 
     def _arrays(self, loose: bool) -> Arrays:
         n_rows = np.array([self.n_rows[f"{ROWS}/{name}"] for name in self.own.groups.names])
@@ -149,7 +169,7 @@ class LabelGroups(Parts):
         n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
         self.n_rows = dict.fromkeys(self.parts, contents.n_rows)
         self.n_rows |= {f"{ROWS}/{name}": n for name, n in zip(names, n_rows.tolist(), strict=True)}
-        self.n_listed = contents.take("n_listed", len(names))
+        self.n_listed = contents.take("n_listed", *self.widths.shape)
         self.restore(contents)
 
 
