@@ -6,7 +6,8 @@ import itertools
 import math
 import os
 import signal
-from collections.abc import Generator, Sequence
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +54,14 @@ LEVELS = [-math.inf, -2.5, -0.0, 0.0, 0.25, 1.0, math.inf]
 seeds = st.integers(0, 2**32 - 1)
 int_types = st.sampled_from([np.dtype(np.int32), np.dtype(np.int64)])
 float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures() -> Iterator[None]:
+    """Close the figures of a test, of which matplotlib warns once there are many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -92,7 +92,8 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
         )
     run("rank one.json two.json --html r.html --plot r.svg")
     run("rank one.json two.json --metric p@1 --plot d.svg")
-    assert "critical difference" in (folder / "d.svg").read_text("utf-8")
+    for name, n_measures in (("d.svg", 1), ("r.svg", 2)):
+        assert (folder / name).read_text("utf-8").count(">  critical difference ") == n_measures
     assert "Critical differences by P@1" in (folder / "r.html").read_text("utf-8")
     ranked = (folder / "r.html").read_text("utf-8")
     assert "SHA-256 of two.json" in ranked

@@ -12,6 +12,7 @@ import pytest
 import xmleval
 from tests.figures.made_models import compared, made_scores
 from xmleval import evaluate, rank
+from xmleval.comparing.shown import plot_ranks
 from xmleval.figures.drawing import as_svg, figure_of, save
 from xmleval.figures.kinds import KINDS
 from xmleval.figures.panels import as_table, described
@@ -153,6 +154,34 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
         compared().plot("values", ax="axes")
     with pytest.raises(ValueError, match="ax: str is no Axes"):
         rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax="axes")
+
+
+@pytest.mark.parametrize("control", [None, "m2"])
+@pytest.mark.parametrize("measures", [["p@1"], ["p@1", "p@3"], ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5"]])
+def test_each_measure_has_a_critical_difference_diagram(measures: list[str], control: Any) -> None:
+    values = np.linspace(0.3, 0.6, 6) + 0.05 * np.random.default_rng(0).normal(size=(5, 12, 6))
+    results = {
+        f"d{i}": {f"m{j}": dict(zip(measures, values[:, i, j].tolist(), strict=False)) for j in range(6)}
+        for i in range(12)
+    }
+    rankings = [rank(results, name, control=control) for name in measures]
+    every = np.atleast_1d(plot_ranks(rankings))
+    assert [one.get_title(loc="left") for one in every] == (
+        [one.measure.spec.symbol for one in rankings if one.measure.spec] if measures[1:] else [""]
+    )
+    for ranking, ax in zip(rankings, every, strict=True):
+        texts = {text.get_text().strip() for text in ax.texts}
+        assert f"critical difference {ranking.critical_difference:.3g}" in texts
+        for name, own in ranking.average_ranks.items():
+            assert {f"{name} ({own:.3g})", f"({own:.3g}) {name}"} & texts
+            assert [own, own] in [[*line.get_xdata()[:2]] for line in ax.lines]  # hangs from the axis
+        bars = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 3.2]
+        spans = [[ranking.average_ranks[model] for model in (own[0], own[-1])] for own in ranking.groups]
+        if control:
+            rank_of_control, difference = ranking.average_ranks[control], ranking.critical_difference
+            spans = [[max(1, rank_of_control - difference), min(6, rank_of_control + difference)]]
+        assert len(bars) == len(spans) > 0
+        np.testing.assert_allclose(bars, spans, atol=0.05)
 
 
 def test_names_that_look_like_marks_of_a_page_stay_as_they_are() -> None:

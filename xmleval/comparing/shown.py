@@ -8,7 +8,7 @@ from typing import Any
 from xmleval.comparing.ranking import Ranking
 from xmleval.figures.drawing import draw
 from xmleval.figures.panels import Panel
-from xmleval.figures.ranking import average_ranks, draw_critical_difference
+from xmleval.figures.ranking import Diagram, average_ranks, draw_critical_differences
 from xmleval.integrations.library import library
 from xmleval.page.page import Figure, Page, Section, as_page
 from xmleval.report.tables import Table
@@ -23,16 +23,24 @@ def plot_rank(ranking: Ranking, kind: str = KINDS[0], ax: Any = None, new_figure
         return draw([_dots([ranking])], ax)
     if kind not in KINDS:
         raise ValueError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
-    names = ranking.shown_names()
-    ranks = {names[model]: rank for model, rank in ranking.average_ranks.items()}
-    groups = [[names[model] for model in group] for group in ranking.groups]
-    control = None if ranking.control is None else names[ranking.control]
-    return draw_critical_difference(ranks, ranking.critical_difference, groups, control, ax, new_figure)
+    return draw_critical_differences([_diagram(ranking)], ax, new_figure)
 
 
 def plot_ranks(rankings: Sequence[Ranking]) -> Any:
-    """Draw the critical differences of one ranking, or the average ranks by several measures."""
-    return plot_rank(rankings[0]) if len(rankings) == 1 else draw([_dots(rankings)])
+    """Draw the critical differences of rankings by one or more measures, and return the axes of each."""
+    several = len(rankings) > 1
+    return draw_critical_differences([_diagram(one, _symbol(one) if several else "") for one in rankings])
+
+
+def _diagram(ranking: Ranking, title: str = "") -> Diagram:
+    names = ranking.shown_names()
+    return Diagram(
+        title,
+        {names[model]: rank for model, rank in ranking.average_ranks.items()},
+        ranking.critical_difference,
+        [[names[model] for model in group] for group in ranking.groups],
+        None if ranking.control is None else names[ranking.control],
+    )
 
 
 def page_of_ranks(
