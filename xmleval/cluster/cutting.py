@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.cluster.job import Job, digest_of
-from xmleval.files.input import stamp, version_of
+from xmleval.files.archive import check_sums
+from xmleval.files.input import InputFile, stamp, version_of
+from xmleval.files.remote import RemotePath
 from xmleval.input.errors import InputError
+from xmleval.input.formats.format import naming
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.shards import Input
@@ -103,6 +106,10 @@ def cut(
     ValueError
         If inputs have other numbers of rows, or one that only reading all of a file would tell.
     """
+    for path in dict.fromkeys(path for given in inputs.values() for path in given.files):
+        if path.suffix == ".npz" and not isinstance(path, RemotePath):
+            with naming(path, "an archive without damage"):
+                check_sums(InputFile(path))  # once, as each task reads a part
     places = {argument: _places(given) for argument, given in inputs.items()}
     truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
     for argument, own in places.items():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +72,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with naming_output(path):
             unnamed = _open_unnamed(folder)
             number = _create(hidden) if unnamed is None else unnamed
+            with contextlib.suppress(OSError):  # of what is not there, or another user's
+                os.fchmod(number, os.stat(target).st_mode & 0o777)
         with io.BufferedWriter(_Output(number, path)) as file:
             yield file
             file.flush()
@@ -78,7 +82,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
                 linked = unnamed is not None and _link(number, target, hidden)
         with naming_output(path):
             if not linked:
-                os.replace(hidden, target)
+                _rename(hidden, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(hidden)
@@ -122,11 +126,46 @@ def _open_unnamed(folder: str) -> int | None:
 
 
 def _link(number: int, target: str, hidden: str) -> bool:
-    """Give an open file its name, or, where there is a file of that name, a hidden one; tell which."""
+    """Give an open file its name, or a hidden one where that is taken or links are forbidden; tell which."""
     source = f"/proc/self/fd/{number}"
     try:
         os.link(source, target, src_dir_fd=number, follow_symlinks=True)  # without a descriptor it may not
     except FileExistsError:
-        os.link(source, hidden, src_dir_fd=number, follow_symlinks=True)
+        try:
+            os.link(source, hidden, src_dir_fd=number, follow_symlinks=True)
+        except OSError as error:
+            _refuse_unless_forbidden(error)
+            _copy(source, hidden)
+        return False
+    except OSError as error:
+        _refuse_unless_forbidden(error)
+        _copy(source, hidden)
         return False
     return True
+
+
+def _refuse_unless_forbidden(error: OSError) -> None:
+    """Raise an error again, but for what a security policy or a file system without links says."""
+    if error.errno not in (errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.EXDEV):
+        raise error
+
+
+def _rename(hidden: str, target: str) -> None:
+    """Let a file take the place of another, or of what it holds where that is mounted by itself."""
+    try:
+        os.replace(hidden, target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        _copy(hidden, target)
+        os.unlink(hidden)
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy what a file holds."""
+    with open(source, "rb") as held, open(target, "wb") as file:
+        with contextlib.suppress(OSError):
+            os.fchmod(file.fileno(), os.fstat(held.fileno()).st_mode & 0o777)
+        shutil.copyfileobj(held, file)
+        file.flush()
+        os.fsync(file.fileno())

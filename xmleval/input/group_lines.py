@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.input.lines import cells_of, numbered_lines, shown
 from xmleval.message import counted
 from xmleval.numerals import whole_number
 
@@ -73,7 +72,7 @@ def read_group_lines(path: Path, allowance: Allowance) -> GroupLines:
                 separator = next((mark for mark in "\t," if mark in line), None)
             if separator is None and number > len(rows) + 1:
                 raise ValueError(f"line {len(rows) + 1} is blank")
-            cells = [line] if separator is None else next(csv.reader([line], delimiter=separator))
+            cells = [line] if separator is None else cells_of(number, line, separator)
             if rows and len(cells) != len(rows[0]):
                 told = f"{counted(len(cells), 'columns')}, not {len(rows[0])} as before"
                 raise ValueError(f"line {number}: {told}")

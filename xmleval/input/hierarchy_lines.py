@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.input.lines import cells_of, numbered_lines, shown
 from xmleval.numerals import whole_number
 
 EXPECTED = "a child and its parent on each line, with a tab, a comma or a blank between them"
@@ -65,7 +64,7 @@ def read_edges(path: Path, allowance: Allowance) -> Edges:
         for number, line in numbered_lines(InputFile(path), "strict", allowance):
             if not found:
                 separator = next((mark for mark in "\t," if mark in line), None)
-            cells = line.split() if separator is None else next(csv.reader([line], delimiter=separator))
+            cells = line.split() if separator is None else cells_of(number, line, separator)
             if len(cells) != 2 or not all(cells):
                 raise ValueError(f"line {number}: {shown(line)} is no pair")
             if not found and cells[0].lower() in HEADS and cells[1].lower() == "parent":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import zlib
 from collections import deque
@@ -160,6 +161,15 @@ def numbered_lines(
     for number, line in unstripped_lines(file, errors, allowance):
         if text := line.strip():
             yield number, text
+
+
+def cells_of(number: int, line: str, separator: str) -> list[str]:
+    """Return the cells of a line, which may be quoted; ``number`` is that of the line in messages."""
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error as error:
+        inside = "a carriage return within it; save the file with lines that end in \\n"
+        raise ValueError(f"line {number}: {inside if chr(13) in line else error}") from None
 
 
 def unstripped_lines(

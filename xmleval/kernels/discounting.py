@@ -83,9 +83,9 @@ def write_discounts(ranks: Ints, logs: Floats, out: Floats) -> None:
 
 @kernel
 def write_logs(numbers: Floats, logs: Floats, out: Floats) -> None:
-    """Write log2 of each number, at least 1; float64 (n,), logs as in `log2_of`."""
+    """Write log2 of each number, at least 1, or infinite, or NaN; float64 (n,), logs as in `log2_of`."""
     for i in range(numbers.size):
-        out[i] = log2_of(numbers[i], logs)
+        out[i] = log2_of(numbers[i], logs) if numbers[i] < np.inf else numbers[i]
 
 
 @kernel

@@ -42,7 +42,15 @@ def opened(file: InputFile) -> Iterator[Opened]:
                 size = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
                 if file.size <= LEAST_WHOLE:  # a buffer would take what a damaged page says, up to 2 GiB
                     size = 0
-                with pa.parquet.ParquetFile(source, buffer_size=size, pre_buffer=False) as parquet:
+                how: Any = {"buffer_size": size, "pre_buffer": False}
+                with pa.parquet.ParquetFile(source, **how) as parquet:
+                    metadata, schema = parquet.metadata, parquet.schema_arrow
+                # names stay what the file holds: once each, however many rows have them
+                names = [field.name for field in schema if str(field.type).endswith("string")]
+                held.seek(0)
+                with pa.parquet.ParquetFile(
+                    source, metadata=metadata, read_dictionary=names, **how
+                ) as parquet:
                     yield _opened_parquet(parquet)
             elif begins.startswith(b"ARROW1"):
                 yield _opened_ipc(pa, source)

@@ -54,7 +54,7 @@ def stored_labels(metadata: dict[bytes, bytes], given: int | None) -> int | None
 def flat_lists(batch: Any, name: str, first: int) -> tuple[Ints, Any]:
     """Return where the lists of a column begin and end, and their values end to end."""
     column = batch.column(name)
-    kind = str(column.type)
+    kind = _kind(column)
     if not kind.startswith(("list<", "large_list<", "fixed_size_list<")) or kind.endswith("[0]"):
         raise ValueError(f"column {name!r} is {kind[:SHOWN]}, not lists")
     refuse_null(column, name, first)
@@ -96,7 +96,7 @@ def _first_null(column: Any) -> int:
 
 def ids(column: Any, name: str) -> Ints:
     """Return integers, or say that names are read otherwise."""
-    kind = str(column.type)
+    kind = _kind(column)
     if kind not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
         hint = "names, not numbers" if _is_text(kind) else "not integers"
         raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
@@ -110,10 +110,19 @@ def texts(column: Any, name: str) -> list[str]:
     """Return names; integers are called by their digits."""
     if not _is_text(str(column.type)):
         return [str(number) for number in ids(column, name).tolist()]
-    found: list[str] = column.to_pylist()
+    if str(column.type).startswith("dictionary"):  # a long name that many rows have is one text
+        held = column.dictionary.to_pylist()
+        found = [held[place] for place in as_numpy(column.indices).tolist()]
+    else:
+        found = column.to_pylist()
     if None in found:
         raise ValueError(f"a null among the values of the dictionary of {name!r}")
     return found
+
+
+def _kind(column: Any) -> str:
+    """Return the type of the values of a column, also where a dictionary holds each of them once."""
+    return str(getattr(column.type, "value_type", column.type) if _is_text(str(column.type)) else column.type)
 
 
 def _is_text(kind: str) -> bool:
@@ -123,7 +132,7 @@ def _is_text(kind: str) -> bool:
 
 def numbers(column: Any, name: str, graded: bool = False) -> NDArray[Any]:
     """Return scores, or grades, which may be integers, in the type that the file has."""
-    kind = str(column.type)
+    kind = _kind(column)
     if graded and kind.removeprefix("u") in ("int8", "int16", "int32", "int64"):
         return as_numpy(column)
     if kind not in ("halffloat", "float16", "float", "double"):
