@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.damage import answer
-from xmleval import diff, evaluate
+from xmleval import compare, diff, evaluate
 from xmleval.report.changes import Changes
 
 N, L = 90, 8
@@ -152,9 +152,47 @@ def test_labels_name_the_columns_of_arrays(
     assert [one["kind"] for one in records] == ["row", "row", "label", "label"]
     assert all(name in NAMES for name in records[0]["truth"].split("; "))
     assert records[2]["name"] == NAMES[int(records[2]["number"])]
-    Path("few.txt").write_text("one\ntwo\n")
-    told = refused("diff Y.npz old.npz new.npz --labels few.txt")
-    assert told == "few.txt: 2 names; expected those of all 8 labels"
+
+
+@pytest.mark.parametrize("names", [["one", "two"], ["label", *NAMES]])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "diff Y.npz old.npz new.npz",
+        "compare Y.npz old.npz new.npz --worst 2",
+        "report Y.npz old.npz --output r.html",
+    ],
+)
+def test_names_of_other_labels_are_refused_in_files(
+    files: Path, refused: Callable[..., str], line: str, names: list[str]
+) -> None:
+    Path("other.txt").write_text("\n".join(names) + "\n")
+    told = refused(f"{line} --labels other.txt")
+    assert told == f"other.txt: {len(names)} names; expected those of all 8 labels"
+
+
+def test_labels_that_no_row_has_may_be_named_where_a_file_tells_no_width(
+    files: Path, run: Callable[..., str]
+) -> None:
+    rows = [" ".join(map(str, np.flatnonzero(row[: L - 1]))) for row in TRUTH]
+    Path("Y.txt").write_text("\n".join(rows) + "\n")
+    Path("old.txt").write_text("\n".join(rows) + "\n")
+    Path("new.txt").write_text("\n".join(rows[::-1]) + "\n")
+    text = run("diff Y.txt old.txt new.txt --metric p@1 --labels labels.txt")
+    assert "label 1*" in text
+
+
+@pytest.mark.parametrize("names", [["one", "two"], ["label", *NAMES]])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.ndarray.tolist])
+@pytest.mark.parametrize("worst", [0, 2])
+def test_names_of_other_labels_are_refused(form: Any, names: list[str], worst: int) -> None:
+    told = f"(y_true: shape \\(90, 8\\) has 8 labels; {len(names)} were expected|y_true: .* {len(names)})"
+    for call in (
+        lambda: diff(MODELS, form(TRUTH), metric="p@1", labels=names),
+        lambda: compare(MODELS, form(TRUTH), metrics="p@1", labels=names, worst=worst),
+    ):
+        with pytest.raises(ValueError, match=told):
+            call()
 
 
 def test_documents_are_shown_by_name(tmp_path: Path, monkeypatch: Any) -> None:

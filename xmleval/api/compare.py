@@ -14,7 +14,7 @@ from xmleval.comparing.differences import JACKKNIFE, check_test
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import has_label_names
+from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import held, remembered, set_rows
 from xmleval.input.tensors import as_plain
@@ -194,7 +194,9 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     if not is_matrix:
         return y_true
     gains = conventions_of(options.get("metrics"), options).gains
-    truth = set_rows("y_true", y_true, options.get("n_labels"), gains=gains)
+    labels, n_labels = options.get("labels"), options.get("n_labels")
+    n_labels = n_labels if labels is None else len(check_labels(labels, n_labels))
+    truth = set_rows("y_true", y_true, n_labels, gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):
         q = inverse_propensity(y_train, n_labels=truth.n_labels, dataset=options.pop("dataset", None))
