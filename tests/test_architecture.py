@@ -88,7 +88,7 @@ GRAPH = {
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
         " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
-        " input.ranked"
+        " input.ranked input.glances"
         " propensity groups view"
         " spec plan states thresholds.rule"
         " hierarchy"

@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import Source, Stored, as_array
 from xmleval.input.errors import InputError
+from xmleval.input.glances import lists_several
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import cut_heads
 from xmleval.input.scores import ranking_rows
@@ -16,7 +17,9 @@ from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import Bools, Ints, Judged, Ranking, Truth, row_sizes
+from xmleval.records import Bools, Given, Ints, Judged, Ranking, Truth, row_sizes
+
+LEAST_DEPTH = 2  # which tells whether rows list several labels
 
 
 class IdPairs:
@@ -103,7 +106,7 @@ def _rankings(
     if depth is not None:
         sizes = (row_sizes(block.ptr) for block in exclude.blocks()) if exclude else ()
         most = max((int(size.max(initial=0)) for size in sizes), default=0)
-        depth = None if candidates else plan.cut(depth + most)
+        depth = None if candidates else plan.cut(max(depth, LEAST_DEPTH) + most)
     found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.larger)
     if exclude is not None:
         found = _restricted(found, exclude, False)
@@ -160,7 +163,7 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
             if isinstance(own, Ranking):
                 scores = None if own.scores is None else own.scores[keep]
                 n_above = row_sizes(ptr)
-                return Ranking(ptr, labels, scores, n_above, own.ordered, own.given)
+                return Ranking(ptr, labels, scores, n_above, own.ordered, _given_of(own, ptr, labels.size))
             return Judged(ptr, labels, own.gains[keep]) if isinstance(own, Judged) else Truth(ptr, labels)
 
         return block
@@ -168,6 +171,15 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
     n_bytes = 2 * rows.bytes_per_row + others.bytes_per_row
     judged = None if rows.judged is None else of(rows.judged)
     return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged, facts=None)
+
+
+def _given_of(ranking: Ranking, ptr: Ints, n_left: int) -> Given | None:
+    """Return what was seen of lists, whose lengths are those of what is left of them."""
+    given = ranking.given
+    if given is None:
+        return None
+    n_listed = given.n_listed - (ranking.labels.size - n_left)
+    return given._replace(n_listed=n_listed, several=lists_several(ptr))
 
 
 def _members(rows: Truth | Judged | Ranking, others: Truth, n_labels: int) -> Bools:
