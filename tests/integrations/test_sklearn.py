@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import evaluate, inverse_propensity
+from xmleval import Evaluator, calibrate, compare, evaluate, fuse, inverse_propensity, p_at_k, thresholds
 from xmleval.integrations.sklearn import make_scorer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
@@ -76,6 +78,51 @@ def test_labels_that_training_lacks_score_zero() -> None:
     model.fit(X[TRAIN], 2 * y[TRAIN])
     with pytest.raises(ValueError, match=r"^estimator: label 1 has classes \[.*2.*\]; expected 0 and 1"):
         make_scorer("lrap")(model, X[TEST], y[TEST])
+
+
+TAKERS: dict[str, Callable[[Any, Any], Any]] = {
+    "evaluate": lambda y, scores: dict(evaluate(y, scores, metrics=["p@1", "auc.micro"])),
+    "one line": lambda y, scores: p_at_k(y, scores, k=1),
+    "compare": lambda y, scores: dict(compare({"a": scores, "b": scores}, y, metrics=["p@1"]).reports["a"]),
+    "thresholds.fit": lambda y, scores: thresholds.fit(y, scores, "f1.micro").decision,
+    "calibrate.fit": lambda y, scores: calibrate.fit(y, scores, "platt").apply(scores).tolist(),
+    "fuse": lambda y, scores: fuse([scores, scores], "mean").toarray().tolist(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:y_score. a list as predict_proba")
+@pytest.mark.parametrize("n_labels", [1, 2, 6])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_lists_of_predict_proba_are_scores_of_class_one(taker: str, n_labels: int) -> None:
+    model = MODELS["predict_proba"].fit(X[TRAIN], Y[TRAIN])
+    arrays, y = model.predict_proba(X[TEST])[:n_labels], Y[TEST][:, :n_labels]
+    dense = np.stack([array[:, 1] for array in arrays], axis=1)
+    before = [array.copy() for array in arrays]
+    assert TAKERS[taker](y, arrays) == TAKERS[taker](y, dense)
+    assert all(map(np.array_equal, arrays, before))
+    assert "scores of class 1" in evaluate(y, arrays, metrics="p@1").notes[-1]
+    evaluator = Evaluator(["p@1"], n_labels=n_labels)
+    evaluator.update(y, arrays)
+    assert evaluator.compute()["p@1"] == evaluate(y, dense, metrics="p@1")["p@1"]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (
+            [(3, 2), (3, 1)],
+            "y_score: predict_proba's array of label 1 has one class",
+        ),
+        (
+            [(3, 4), (3, 4), (2, 4)],
+            "y_score: a list of 3 arrays, the first of shape (3, 4); concatenate",
+        ),
+        ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
+    ],
+)
+def test_lists_of_arrays_that_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        evaluate(np.eye(3, 2), [np.zeros(shape) for shape in shapes], metrics="p@1")
 
 
 def test_cross_validation_of_several_measures() -> None:

@@ -14,6 +14,7 @@ from xmleval.engine.run import make_work
 from xmleval.fusion import Fusion, Part, Rising, longest_of
 from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, checked, rows_at_a_time
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.joint import Joint, join_names, naming_model
 from xmleval.input.objects.numbered import shape_of
 from xmleval.input.pairs import is_pair, pair_members
@@ -108,7 +109,10 @@ def fuse(
         raise InputError("predictions", "one pair of labels and scores; give a list, of those of each model")
     fusion = Fusion.checked(rule, len(predictions), weights, rank_constant, k, larger)
     work = make_work(MEMORY, threads)
-    given = [tuple(one) if _is_pair_of_arrays(one) else one for one in predictions]
+    given: list[Any] = []
+    for number, one in enumerate(predictions):
+        with naming_model(number):
+            given.append(as_own_rows("y_score", one))
     joint = join_names(given)
     width = len(joint.label_names) if joint else _width(given, n_labels)
     scores = joint.scores if joint else given
@@ -162,10 +166,6 @@ def _fused(
 def _stacked(parts: Sequence[Part]) -> Part:
     ptr = np.concatenate([[0], *(row_sizes(ptr) for ptr, _, _ in parts)]).cumsum()
     return ptr, np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
-
-
-def _is_pair_of_arrays(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(shape_of, value))
 
 
 def _width(predictions: Sequence[Any], n_labels: int | None) -> int | None:

@@ -18,6 +18,7 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.pairs import TopK, is_pair, pair_members
 from xmleval.input.tensors import as_plain
@@ -100,6 +101,7 @@ or dicts of scores by label, in a list or a dict
         ValueError
             If there are no scores, or some are NaN.
         """
+        y_score = as_own_rows("y_score", y_score)
         if isinstance(y_score, list):
             return self._of_rows(y_score)
         if isinstance(y_score, dict) and not is_sparse(y_score) and not is_pair_dict(y_score):

@@ -21,6 +21,7 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
+from xmleval.input.missing import missing_names_note
 from xmleval.input.ties import order_ties
 from xmleval.input.written import NamedScores
 from xmleval.message import NO_MATCH, counted
@@ -308,9 +309,9 @@ class Gathering:
         return row
 
     def add(self, row_name: str, label_name: str, value: float, place: int) -> None:
-        """Take the value of a label in a row, and where the file holds it."""
+        """Take the value of a label in a row, and where the file holds it; an empty name is no label."""
         row = self.add_row(row_name)
-        if row is None:
+        if row is None or not label_name:
             return
         label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
         if label is None:
@@ -385,7 +386,8 @@ class Gathering:
             names = names[0], ListedNames(names[1], self._listed_in)
         other_row = None if self._met else next(iter(self._ignored), None)
         found = Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
-        return replace(found, has_grades=has_grades)
+        new_names = self._labels.names if self._is_truth else self._labels.names[self._n_known :]
+        return replace(found, has_grades=has_grades, told=tuple(missing_names_note(new_names)))
 
 
 def refuse_other_order(like: Named, n_rows: int) -> None:

@@ -6,11 +6,10 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, Unpack
 
-import numpy as np
-
 from xmleval.api.evaluate import evaluate
 from xmleval.engine.settings import Options
 from xmleval.input.errors import InputError
+from xmleval.input.objects.foreign import class_one_scores
 from xmleval.message import TIES
 from xmleval.spec import DEFAULT_K, expand_metrics
 
@@ -111,19 +110,10 @@ class Scorer:
             kind, wanted = type(estimator).__name__, " nor ".join(self._methods)
             raise InputError("estimator", f"{kind} has neither {wanted}; {self._metrics!r} needs scores")
         response = getattr(estimator, method)(X)
-        return _of_class_one(response, estimator.classes_) if isinstance(response, list) else response
+        if not isinstance(response, list):
+            return response
+        return class_one_scores("estimator", response, estimator.classes_)
 
 
 def _without_names(value: Any) -> Any:
     return value.to_numpy() if hasattr(value, "to_numpy") else value
-
-
-def _of_class_one(response: list[Any], classes: list[Any]) -> Any:
-    """Return the scores (m, l) of label lists (m, n_classes); 0 where training had no positive example."""
-    scores = np.zeros((len(response[0]), len(response)))
-    for label, (columns, known) in enumerate(zip(response, classes, strict=True)):
-        if not np.isin(known, (0, 1)).all():
-            raise InputError("estimator", f"label {label} has classes {list(known)}; expected 0 and 1")
-        for place in np.flatnonzero(np.asarray(known) == 1):
-            scores[:, label] = columns[:, place]
-    return scores

@@ -290,11 +290,13 @@ class _Reading:
                 told = [f"{what} cut at {cells.found!r}", *told]
             elif self._of_labels is None:
                 told = [what, *told]
+            for word, n_cells in cells.n_missing.items():
+                told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(cells.field)} read as no label")
         found = self._entries.finish(self._allowance)
         if cells is not None:
             found = replace(found, is_cut=cells.is_cut, uncut=cells.uncut)
         unscored = self._kind == "scores" and cells is not None and not self._scored
-        return replace(found, unscored=unscored, by_order=not self._has_id, told=tuple(told))
+        return replace(found, unscored=unscored, by_order=not self._has_id, told=(*told, *found.told))
 
     def refuse_other_rows(self, like: Named, found: Named) -> None:
         """Refuse rows that cannot be those of a truth: one has ids alone, or they are not as many."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from xmleval.budget import Allowance
 from xmleval.input.lines import SHOWN, shown
+from xmleval.input.missing import MISSING
 from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
@@ -43,6 +44,7 @@ class LabelCells:
         self.is_cut = False
         self.uncut: str | None = None  # the first without a given separator, and with another one
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
+        self.n_missing: dict[str, int] = {}  # cells that are a word for a missing value, by word
 
     @property
     def found(self) -> str | None:
@@ -54,6 +56,9 @@ class LabelCells:
         if not isinstance(cell, str):
             return labels_of(cell)
         text = cell.strip()
+        if text in MISSING:
+            self.n_missing[text] = self.n_missing.get(text, 0) + 1
+            return [], None
         if LISTS.fullmatch(text) or text == NO_SET:
             return labels_of([] if text == NO_SET else parsed(text, allowance))
         return self._split(text, number), None
@@ -160,7 +165,7 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
     if isinstance(cell, str):
         text = cell.strip()
         if not text.startswith("["):
-            return [_number(part) for part in BETWEEN_NUMBERS.split(text)] if text else []
+            return [] if text in ("", *MISSING) else [_number(part) for part in BETWEEN_NUMBERS.split(text)]
         cell = parsed(text, allowance)
     return [_score(score) for score in (cell if isinstance(cell, list) else [cell])]
 
@@ -181,8 +186,8 @@ def _pair(item: Any) -> Sequence[Any]:
 
 
 def _name(item: Any) -> str:
-    if isinstance(item, str) and (name := item.strip()):
-        return name
+    if isinstance(item, str):
+        return item.strip()
     if type(item) is int:
         return str(item)
     raise ValueError(f"{_json(item)} is no label")

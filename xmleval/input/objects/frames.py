@@ -28,6 +28,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.missing import is_missing
 from xmleval.input.objects.named import (
     BY_INDEX,
     BY_KEY,
@@ -36,8 +37,8 @@ from xmleval.input.objects.named import (
     Wide,
     as_list,
     flat_rows,
-    is_missing,
     refuse_other_labels,
+    without_empty_names,
 )
 from xmleval.message import counted
 
@@ -298,7 +299,7 @@ def _long(argument: str, held: Columns) -> NamedRows:
         raise InputError(argument, f"column {score!r} holds no numbers")
     found = NamedRows([*numbers], BY_KEY, sizes, labels, values, False)
     refuse_other_labels(argument, found)
-    return found
+    return without_empty_names(found)
 
 
 def _refuse_unknown_values(argument: str, held: Columns) -> None:

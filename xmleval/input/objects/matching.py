@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
+from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.named import BY_KEY, Held, NamedRows, Wide
 from xmleval.input.objects.numbered import (
     IN_ORDER,
@@ -146,8 +147,8 @@ class Matching:
         closed = self.index is None or self.closed
         values = getattr(self.truth, "values", None)
         grades = not self.graded and values is not None and bool((values > 1).any())
-        notes = tuple(self.notes)
         others = list(self.others or ())
+        notes = *self.notes, *missing_names_note(self.index or (), others)
         keys = row_names if _keys(self.truth)[1] == BY_KEY else None
         more = closed, row_names, notes, grades, others, keys
         return Taken(tuple(found.values()), n_labels, label_names, *more)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.missing import is_missing
 from xmleval.input.tensors import refuse_other
 from xmleval.records import Bools, Ints
 
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
-MISSING = ("None", "nan", "NaT", "<NA>")  # texts of values that are not there
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
 
 
@@ -144,11 +144,6 @@ def read_array(argument: str, array: NDArray[Any]) -> NamedRows | None:
     return flat_rows(argument, names, None, None)
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none."""
-    return not isinstance(value, str) and str(value) in MISSING
-
-
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -235,7 +230,16 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
             raise InputError(argument, "some labels have a score and others have none", row=number)
     found = NamedRows(keys, match, sizes, labels, None, ranked)
     refuse_other_labels(argument, found)
-    return found._replace(values=_as_values(argument, found, values)) if values else found
+    if values:
+        found = found._replace(values=_as_values(argument, found, values))
+    return without_empty_names(found)
+
+
+def without_empty_names(rows: NamedRows) -> NamedRows:
+    """Return rows without empty names, which splitting empty text makes, and which are no labels."""
+    if "" not in rows.labels:
+        return rows
+    return rows.only(np.array([label != "" for label in rows.labels], np.bool_))
 
 
 def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.input.csr import Source, Stored, is_sparse, list_hint
 from xmleval.input.errors import InputError
+from xmleval.input.objects.foreign import CLASS_ONE, as_own_rows
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.matching import Matching, Taken, refuse_other_count
 from xmleval.input.objects.named import (
@@ -48,10 +49,17 @@ def take(
     truth are grades of relevance, which they cannot be where it is None. With ``counts_others``, predictions
     may hold labels beside ``labels``: they are then numbered behind these, in `WithOthers`.
     """
-    if isinstance(y_score, list) and len(y_score) == 2 and all(map(shape_of, y_score)):
-        y_score = tuple(y_score)  # a pair of arrays, and no list of rows
-    _refuse_pairs(y_true=y_true, y_pred=y_pred)
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
+    given = {argument: as_own_rows(argument, value) for argument, value in given.items()}
+    _refuse_pairs(y_true=given["y_true"], y_pred=given["y_pred"])
+    taken = _take(given, n_labels, labels, graded, counts_others)
+    of_classes = isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray)
+    return taken._replace(notes=(*taken.notes, CLASS_ONE)) if of_classes else taken
+
+
+def _take(
+    given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool | None, counts_others: bool
+) -> Taken:
     names = None if labels is None else check_labels(labels, n_labels)
     held = {
         argument: found for argument, value in given.items() if (found := read_named(argument, value, names))
@@ -111,6 +119,8 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     for place, name in enumerate(found):
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
             raise InputError("labels", f"{name!r} is neither a text nor an integer")
+        if name == "":
+            raise InputError("labels", f"name {place} is empty; an empty name is no label")
         if first.setdefault(name, place) != place:
             raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
     refuse_other_count(n_labels, len(found))
@@ -119,6 +129,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
+    value = as_own_rows(argument, value)
     if value is None or is_sparse(value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 2:

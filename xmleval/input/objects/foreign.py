@@ -1,0 +1,61 @@
+"""What other libraries return: lists of arrays of scikit-learn's predict_proba, and ranx' Qrels and Run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.errors import InputError
+from xmleval.input.objects.numbered import shape_of
+
+CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
+
+
+def as_own_rows(argument: str, value: Any) -> Any:
+    """Return ranx objects as dicts and lists of arrays as one array or pair; other values as they are."""
+    if isinstance(value, list) and value and all(map(shape_of, value)):
+        return _from_arrays(argument, value)
+    is_run = hasattr(value, "to_dict") and hasattr(value, "keys") and not hasattr(value, "iloc")
+    return value.to_dict() if is_run and not isinstance(value, dict) else value
+
+
+def _from_arrays(argument: str, arrays: list[Any]) -> Any:
+    shapes = [shape_of(array) for array in arrays]
+    are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in arrays)
+    if len(arrays) == 2 and not (argument == "y_score" and are_floats):
+        return tuple(arrays)  # a pair of labels and scores, and no list of rows
+    n_rows, n_classes = ({shape[axis] for shape in shapes if shape} for axis in (0, 1))
+    if argument == "y_score" and are_floats and len(n_rows) == 1 and n_classes <= {1, 2}:
+        return class_one_scores(argument, arrays)
+    raise InputError(
+        argument,
+        f"a list of {len(arrays)} arrays, the first of shape {shapes[0]}; concatenate batches of rows "
+        "(np.concatenate), and of predict_proba's classes give the scores of class 1",
+    )
+
+
+def class_one_scores(
+    argument: str, arrays: list[Any], classes: Sequence[Any] | None = None
+) -> NDArray[np.float64]:
+    """Return the scores (m, l) of class 1 from an array (m, n_classes) for each label.
+
+    They are 0 where ``classes``, those of each label, lack class 1. Without ``classes``, two are 0 and 1, and
+    a single one is refused.
+    """
+    scores = np.zeros((len(arrays[0]), len(arrays)))
+    for label, columns in enumerate(arrays):
+        known = [0, 1] if classes is None else [*classes[label]]
+        if not np.isin(known, (0, 1)).all():
+            raise InputError(argument, f"label {label} has classes {known}; expected 0 and 1")
+        if columns.shape[1] != len(known):
+            raise InputError(
+                argument,
+                f"predict_proba's array of label {label} has one class, which may be 0 or 1; give an array "
+                "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer",
+            )
+        for place in np.flatnonzero(np.asarray(known) == 1):
+            scores[:, label] = columns[:, place]
+    return scores
