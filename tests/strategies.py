@@ -133,6 +133,7 @@ def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
         "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
         "ndcg_ties": draw(st.sampled_from(["order", "average"])),
         "empty": draw(st.sampled_from(["zero", "skip", "one"])),
+        "ap_empty": draw(st.sampled_from(["skip", "zero"])),
         "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])),
         "zero_division": draw(st.sampled_from([0.0, 1.0, float("nan"), "both_empty"])),
         "labels": draw(st.sampled_from(["all", "present", "seen"])),

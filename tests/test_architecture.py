@@ -128,7 +128,7 @@ GRAPH = {
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
-        " input.pairs input.weights threads fusion discounts states figures"
+        " input.pairs input.groups input.weights threads fusion discounts states figures"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
         " hierarchy"
     ),

@@ -15,6 +15,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "loss_ties": ("full", "half", "none"),
     "ndcg_ties": ("order", "average"),
     "empty": ("zero", "skip", "one"),
+    "ap_empty": ("skip", "zero"),
     "no_pairs": ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant"),
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
@@ -39,6 +40,8 @@ class Conventions:
         Whether tied labels are ordered (see the README) or share the mean discount of their ranks.
     empty : {"zero", "skip", "one"}
         Value of measures at k without relevant labels: 0, left out, or 1 where the formula is 0/0.
+    ap_empty : {"skip", "zero"}
+        Average precision of a label, or of all entries, without relevant ones: left out, or 0.
     no_pairs : {"skip", "perfect", "perfect_except_auc", "perfect_if_relevant"}
         Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC, and in
         the last case except in LRAP of instances without relevant labels, too.
@@ -73,6 +76,7 @@ class Conventions:
     loss_ties: str = "full"
     ndcg_ties: str = "order"
     empty: str = "zero"
+    ap_empty: str = "skip"
     no_pairs: str = "skip"
     zero_division: float | str = 0.0
     labels: str = "all"
@@ -183,7 +187,7 @@ def _plain(value: Any) -> str | float:
 
 PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
-    "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
+    "sklearn": Conventions(ndcg_ties="average", ap_empty="zero", no_pairs="perfect_except_auc", unlisted=0.0),
     "wu2017": Conventions(auc_ties="full"),
     "mulan": Conventions(zero_division="both_empty", no_pairs="perfect_if_relevant"),
     "meka": Conventions(no_pairs="perfect"),
@@ -199,27 +203,52 @@ def resolve_conventions(
     gains: str | None = None,
     link: str | None = None,
 ) -> Conventions:
-    """Return `Conventions` from a preset name, a record or a dict; other arguments override their fields."""
+    """Return `Conventions` from a text, a record or a dict; other arguments override their fields.
+
+    A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and fields.
+    """
     if given is None:
         found = PRESETS["default"]
     elif isinstance(given, Conventions):
         found = given
     elif isinstance(given, str):
-        if given not in PRESETS:
-            preset = Keyword("conventions", repr(given))
-            near = did_you_mean(given, PRESETS)
-            raise ValueError(
-                Message(preset, f" is not one of {', '.join(PRESETS)}", f"; {near}" if near else "")
-            )
-        found = PRESETS[given]
+        preset, *items = [item.strip() for item in given.split(",")]
+        if "=" in preset:
+            preset, items = "default", [preset, *items]
+        if preset not in PRESETS:
+            near = did_you_mean(preset, PRESETS)
+            named = Keyword("conventions", repr(preset)), f" is not one of {', '.join(PRESETS)}"
+            raise ValueError(Message(*named, f"; {near}" if near else ""))
+        found = _with_fields(PRESETS[preset], _fields_of(items))
     elif isinstance(given, Mapping):
-        unknown = sorted(set(given) - {f.name for f in fields(Conventions)})
-        if unknown:
-            known = ", ".join(f.name for f in fields(Conventions))
-            raise ValueError(f"conventions: unknown field {unknown[0]!r}; fields are {known}")
-        found = replace(PRESETS["default"], **given)
+        found = _with_fields(PRESETS["default"], given)
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
     over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
     changed = {name: value for name, value in over.items() if value is not None}
     return replace(found, **changed) if changed else found
+
+
+def _fields_of(items: list[str]) -> dict[str, str]:
+    """Return the values of ``field=value`` texts."""
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            told = f"{item!r} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
+            raise ValueError(f"conventions: {told}")
+        if name in found:
+            raise ValueError(f"conventions: {name} is given twice, as {found[name]} and as {value}")
+        found[name] = value
+    return found
+
+
+def _with_fields(conventions: Conventions, values: Mapping[str, Any]) -> Conventions:
+    """Replace fields, or refuse those that do not exist."""
+    known = [f.name for f in fields(Conventions)]
+    unknown = next((name for name in values if name not in known), None)
+    if unknown is not None:
+        near = did_you_mean(str(unknown), known)
+        told = f"unknown field {unknown!r}; fields are {', '.join(known)}"
+        raise ValueError(f"conventions: {told}{near and f'; {near}'}")
+    return replace(conventions, **values)

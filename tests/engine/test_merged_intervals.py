@@ -80,6 +80,50 @@ def test_numbered_shards_have_the_intervals_of_one_pass(
     np.testing.assert_allclose(spread(shard(form, 0, M).compute()), spread(expected), rtol=1e-9)
 
 
+KINDS: dict[str, Any] = {
+    "tuples": lambda i: ("document", i),
+    "floats": lambda i: i + 0.5,
+    "bytes": lambda i: b"%d" % i,
+    "dates": lambda i: np.datetime64("2020-01-01") + i,
+    "whole numbers beyond 64 bits": lambda i: i << 70,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_other_keys_go_by_number(kind: str) -> None:
+    keys = [*map(KINDS[kind], range(M))]
+    truth, scores = (dict(zip(keys, rows.values(), strict=True)) for rows in named(slice(M)))
+    options: Any = {"metrics": METRICS, "confidence": 0.9}
+    assert evaluate(truth, scores, labels=NAMES, **options).standard_errors == once("").standard_errors
+    shards = [Evaluator(METRICS, labels=NAMES, confidence=0.9) for _ in range(4)]
+    for number, one in enumerate(shards):
+        first = 100 * (number % 2)
+        part = keys[first : first + 100]
+        rows = ({key: side[key] for key in part} for side in (truth, scores))
+        one.update(*rows, first_row=first if number < 2 else None)
+    with pytest.raises(ValueError, match=REFUSED):
+        shards[2].merge(shards[3])
+    expected = evaluate(TRUTH[:200], SCORES[:200], **options)
+    np.testing.assert_allclose(spread(shards[0].merge(shards[1]).compute()), spread(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("keyed_first", [False, True])
+def test_batches_with_and_without_keys_are_counted_but_not_merged(keyed_first: bool) -> None:
+    mixed = Evaluator(METRICS, labels=NAMES, confidence=0.9)
+    for start in (0, 50):
+        part = slice(start, start + 50)
+        keyed = (start == 0) == keyed_first
+        mixed.update(*(named(part) if keyed else (TRUTH[part], SCORES[part])))
+    assert mixed.n_rows == 100
+    assert mixed.compute().standard_errors["p@3"] > 0
+    other = shard("keys", 100, M)
+    for one, more in ((mixed, other), (other, mixed)):
+        with pytest.raises(ValueError, match=REFUSED):
+            one.merge(more)
+    other.update(TRUTH[:0], SCORES[:0])  # no rows, and no keys that they lack
+    assert other.merge(shard("keys", 0, 50)).n_rows == M - 50
+
+
 def test_shards_without_numbers_are_refused_and_nothing_is_counted() -> None:
     one, other = shard("", 0, 50), shard("", 50, M)
     before = dict(one.compute())
@@ -134,6 +178,22 @@ def test_the_command_line_numbers_the_rows_of_shards(files: Path, capsys: pytest
         in (capsys.readouterr().err)
     )
     assert_same(printed(capsys, "evaluate", "y_all.npz", "s_all.npy", *common, "--workers", "2"), expected)
+
+
+@pytest.mark.parametrize("more", [["--workers", "2"], ["--checkpoint", "kept"], ["--per-row", "rows.csv"]])
+def test_shards_are_numbered_however_they_are_counted(
+    files: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    common = ["--metrics", ",".join(METRICS), "--confidence", "0.9"]
+    expected = printed(capsys, "evaluate", "y_all.npz", "s_all.npy", *common)
+    for name, first in (("a", "0"), ("b", "50")):
+        printed(
+            capsys, "evaluate", f"y_{name}.npz", f"s_{name}.npy", *common, *more, "--first-row", first,
+            "--save", f"{name}.state",
+        )  # fmt: skip
+    assert_same(printed(capsys, "merge", "b.state", "a.state"), expected)
+    assert main(["merge", "a.state", "a.state"]) == 2
+    assert "a.state: --first-row: rows 0..49 are" in capsys.readouterr().err
 
 
 def test_files_with_keys_need_no_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

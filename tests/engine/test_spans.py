@@ -76,6 +76,28 @@ def test_other_rows_are_merged_whatever_they_hold() -> None:
     assert one.merge(other).n_rows == 12
 
 
+COPIES: dict[str, Callable[[Evaluator, Path], Evaluator]] = {
+    name: SAME[name] for name in ("a copy", "a pickled copy", "a saved copy")
+}
+
+
+@pytest.mark.parametrize("n_batches", [1, 2])
+@pytest.mark.parametrize("name", [*COPIES, "a shallow copy"])
+def test_copies_of_an_evaluator_without_rows_are_merged(name: str, n_batches: int, tmp_path: Path) -> None:
+    template = evaluator(*[slice(0, 0)] * n_batches)  # settles the types
+    one, other = (COPIES.get(name, lambda one, path: copy.copy(one))(template, tmp_path) for _ in range(2))
+    one.update(TRUTH[:4], SCORES[:4])
+    other.update(TRUTH[:0], SCORES[:0])
+    other.update(TRUTH[4:], SCORES[4:])
+    assert one.merge(other).compute() == evaluator(slice(0, 6)).compute()
+    said = "^merge: 2 rows that both hold are counted already"
+    with pytest.raises(ValueError, match=said):
+        one.merge(other)
+    with pytest.raises(ValueError, match=r"^merge: 4 rows that both hold are counted already"):
+        one.merge(COPIES["a copy"](one, tmp_path))
+    assert template.n_rows == 0
+
+
 @pytest.mark.parametrize("keep_rows", [False, True])
 def test_rows_with_an_index_are_counted_once(keep_rows: bool, tmp_path: Path) -> None:
     one, other = evaluator(keep_rows=keep_rows), evaluator(keep_rows=keep_rows)

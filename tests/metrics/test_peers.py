@@ -92,6 +92,40 @@ def test_mulan_by_label(name: str) -> None:
         assert report[f"{name}.macro"] == pytest.approx(math.fsum(each) / len(each), abs=1e-15)
 
 
+def mulan_of_rows(truth: Any, scores: Any) -> dict[str, list[float]]:
+    """RankingLoss, AveragePrecision, Coverage, IsError and OneError.java, row by row; NaN is not counted."""
+    found: dict[str, list[float]] = {}
+    for y, s in zip(truth.astype(bool), scores, strict=True):
+        rank = np.argsort(np.argsort(-s)) + 1
+        relevant, others = rank[y], rank[~y]
+        n_reversed = int((relevant[:, None] > others).sum())
+        n_pairs = relevant.size * others.size
+        values = {
+            "ranking_loss": n_reversed / n_pairs if n_pairs else 0.0,
+            "lrap": np.mean([(relevant <= r).sum() / r for r in relevant]) if relevant.size else math.nan,
+            "coverage": relevant.max() - 1.0 if relevant.size else 0.0,
+            "is_error": float(n_reversed > 0),
+            "error_set_size": float(n_reversed),
+            "one_error": float(not y[rank == 1][0]),
+        }
+        for name, value in values.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("kinds", [(0.5,), (0.0, 0.5), (0.5, 1.0), (0.0, 0.3, 1.0), (1.0,), (0.0,)])
+@pytest.mark.parametrize("seed", range(3))
+def test_mulan_rankings_of_empty_and_full_rows(kinds: tuple[float, ...], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((12, 5)) < rng.choice(kinds, (12, 1))).astype(int)
+    scores = rng.permuted(np.tile(np.arange(5.0), (12, 1)), axis=1)  # without ties
+    for name, rows in mulan_of_rows(truth, scores).items():
+        known = [value for value in rows if not math.isnan(value)]
+        expected = math.fsum(known) / len(known) if known else math.nan
+        report = evaluate(truth, scores, metrics=name, conventions="mulan")
+        assert report[name] == pytest.approx(expected, abs=1e-15, nan_ok=True), name
+
+
 def pyxclib(name: str, k: int) -> float:
     """xclib/evaluation/xc_metrics.py: _precision, _recall, _ndcg; empty slots are a label beyond the last."""
     hits, ideal = np.zeros((len(TRUTH), k)), np.zeros((len(TRUTH), k))

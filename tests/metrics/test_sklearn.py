@@ -96,6 +96,14 @@ def ours(data: Data, names: list[str], given_sets: bool = False, division: float
     return dict(evaluate(data.true, **inputs, metrics=names, conventions=fields, sample_weight=data.weight))
 
 
+def ours_by_label(data: Data) -> dict[str, Any]:
+    report = evaluate(
+        data.true, data.score, metrics="ap.macro", conventions="sklearn", sample_weight=data.weight,
+        keep_labels=True,
+    )  # fmt: skip
+    return report.per_label()
+
+
 @every_form
 @every_type
 @peers
@@ -209,6 +217,33 @@ def test_forms_of_sets(form: str, division: float, problem: Data) -> None:
         sample_weight=problem.weight,
     )
     agree(dict(found), want)
+
+
+@every_form
+@every_type
+@peers
+@given(data=st.data())
+def test_curves(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype))
+    true, score, named = problem.true, problem.dense_score, {"sample_weight": problem.weight}
+    pair = true, score
+    averages = ("micro", "macro", "weighted")
+    want = {f"ap.{a}": quiet(sk.average_precision_score, *pair, average=a, **named) for a in averages}
+    agree(ours(problem, list(want)), want)
+    want = {f"auc.{a}": quiet(sk.roc_auc_score, *pair, average=a, **named) for a in averages}
+    areas = [quiet(sk.roc_auc_score, true[:, j], score[:, j], **named) for j in range(true.shape[1])]
+    if not np.isfinite(areas).all():  # then scikit-learn's averages over labels are undefined
+        support = (true.T if problem.weight is None else true.T * problem.weight).sum(axis=1)
+        known, areas = np.isfinite(areas), np.nan_to_num(areas)
+        want["auc.macro"] = float(np.mean(areas[known])) if known.any() else math.nan
+        want["auc.weighted"] = (
+            float(np.average(areas[known], weights=support[known])) if known.any() else math.nan
+        )
+    agree(ours(problem, list(want)), want)
+    per_label = ours_by_label(problem)
+    for j in range(true.shape[1]):
+        value = quiet(sk.average_precision_score, true[:, j], score[:, j], **named)
+        assert per_label["ap"][j] == pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
 @every_form

@@ -60,11 +60,11 @@ def weight_of(cells: Iterable[Cell]) -> Fraction:
     return sum((weight for *_, weight in cells), Fraction(0))
 
 
-def ap(cells: list[Cell]) -> float:
-    """Sum over thresholds of (R_n - R_{n-1}) P_n."""
+def ap(cells: list[Cell], otherwise: float) -> float:
+    """Sum over thresholds of (R_n - R_{n-1}) P_n; without relevant cells there is none."""
     relevant = weight_of(c for c in cells if c[1])
     if not relevant:
-        return NAN
+        return otherwise
     total, before = Fraction(0), Fraction(0)
     for hits, size in cuts(cells):
         total += (hits - before) / relevant * hits / size
@@ -152,12 +152,15 @@ def value(name: str, case: Case, average: str | None, bits: float = 0, **number:
             return partial_auc(cells, x) if name == "auc" else at_point(name, cells, x)
         if name == "auc":
             return auc(cells, str(convention(case, "auc_ties")))
-        return ap(cells) if name == "ap" else peak_f1(cells)
+        if name == "ap":
+            zero = convention(case, "ap_empty") == "zero" and average != "geometric"
+            return ap(cells, 0.0 if zero else NAN)
+        return peak_f1(cells)
 
     columns = cells_of(case)
     if average == "micro":
         return of([cell for column in columns for cell in column])
-    if name == "peak_f1" and convention(case, "labels") != "all":
+    if name in ("ap", "peak_f1") and convention(case, "labels") != "all":
         columns = [column for column in columns if any(c[1] for c in column)]
     if average == "geometric":  # root of the product of n values
         values = [own for column in columns if (own := of(column)) == own]

@@ -22,6 +22,7 @@ DEFAULTS: dict[str, object] = {
     "loss_ties": "full",  # full, half, none: blame of a tied pair
     "ndcg_ties": "order",  # order, average
     "empty": "zero",  # zero, skip, one: rows with R = 0
+    "ap_empty": "skip",  # skip, zero: labels without relevant rows, in average precision
     "no_pairs": "skip",  # skip, perfect, perfect_except_auc: rows with R = 0 or R = l
     "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
     "map_norm": "capped",  # capped, relevant: MAP@k is over min(k, R) or R

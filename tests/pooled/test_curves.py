@@ -38,20 +38,68 @@ def test_equal_to_scikit_learn_on_the_dense_matrix(seed: int, unlisted: Any) -> 
     sparse = sp.csr_array((scores[stored], np.nonzero(stored)), shape=truth.shape)
     dense = np.where(stored, scores, -100 if unlisted == "below" else unlisted)
     found = evaluate(truth, sparse, metrics="curves", unlisted=unlisted, threads=2, block_rows=seed % 7 + 1)
-    both = np.flatnonzero((truth.min(0) == 0) & (truth.max(0) == 1))
+    occurs = truth.max(0) == 1
+    defined = {"auc": np.flatnonzero(occurs & (truth.min(0) == 0)), "ap": np.flatnonzero(occurs)}
+    least = {"auc": 0 < truth.sum() < truth.size, "ap": truth.any()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, function in functions.items():
-            each = [function(truth[:, j], dense[:, j]) for j in both]
-            support = truth.sum(0)[both]
+            labels = defined[name]
+            each = [function(truth[:, j], dense[:, j]) for j in labels]
+            support = truth.sum(0)[labels]
             want = {
-                "micro": function(truth.ravel(), dense.ravel()) if 0 < truth.sum() < truth.size else np.nan,
+                "micro": function(truth.ravel(), dense.ravel()) if least[name] else np.nan,
                 "macro": np.mean(each) if each else np.nan,
                 "weighted": np.average(each, weights=support) if each else np.nan,
             }
             for average, value in want.items():
                 assert found[f"{name}.{average}"] == pytest.approx(value, abs=1e-12, nan_ok=True)
-            assert found.labels_left_out.get(f"{name}.macro", 0) == truth.shape[1] - both.size
+            assert found.labels_left_out.get(f"{name}.macro", 0) == truth.shape[1] - labels.size
+
+
+ONE_CLASS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0]])  # in every row, in some, in none
+RANKED = np.array([[0.9, 0.2, 0.1], [0.8, 0.95, 0.0], [0.7, 0.6, 0.4], [0.1, 0.3, 0.5]])  # hits at ranks 2, 4
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 1.0, 1.0, 1.0])])
+@pytest.mark.parametrize("form", ["dense", "sparse", "lists"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_average_precision_of_labels_of_one_class(dtype: Any, form: str, weight: Any) -> None:
+    scores = RANKED.astype(dtype)
+    given: Any = {"dense": scores, "sparse": sp.csr_array(scores)}.get(form)
+    if form == "lists":
+        order = np.argsort(-scores, axis=1)
+        given = order, np.take_along_axis(scores, order, axis=1)
+    names = ["ap.micro", "ap.macro", "ap.weighted", "ap.geometric", "precision_at_recall.macro(r=0.9)"]
+    kwargs: dict[str, Any] = {"metrics": names, "unlisted": 0.0, "sample_weight": weight, "keep_labels": True}
+    skipped, counted = (
+        evaluate(ONE_CLASS, given, conventions={"ap_empty": rule}, **kwargs) for rule in ("skip", "zero")
+    )
+    assert skipped.per_label()["ap"].tolist()[:2] == counted.per_label()["ap"].tolist()[:2] == [1.0, 0.5]
+    assert np.isnan(skipped.per_label()["ap"][2])
+    assert counted.per_label()["ap"][2] == 0.0
+    assert skipped.per_label()["precision_at_recall(r=0.9)"].tolist()[:2] == [1.0, 0.5]
+    assert (skipped["ap.macro"], counted["ap.macro"]) == (0.75, 0.5)
+    assert skipped["ap.weighted"] == counted["ap.weighted"] == pytest.approx((4 * 1 + 2 * 0.5) / 6)
+    assert skipped["ap.geometric"] == counted["ap.geometric"] == pytest.approx(0.5**0.5)
+    assert skipped["ap.micro"] == counted["ap.micro"]
+    assert skipped.labels_left_out["ap.macro"] == 1
+    assert {*counted.labels_left_out} == {"ap.geometric", "precision_at_recall.macro(r=0.9)"}
+
+
+@pytest.mark.parametrize(("cell", "skipped", "counted"), [(1, 1.0, 1.0), (0, np.nan, 0.0)])
+@pytest.mark.parametrize("name", ["ap.micro", "ap.macro", "ap.weighted"])
+def test_average_precision_of_cells_of_one_class(
+    name: str, cell: int, skipped: float, counted: float
+) -> None:
+    truth = np.full_like(ONE_CLASS, cell)
+    for rule, value in (("skip", skipped), ("zero", counted)):
+        for more in ({}, {"sample_weight": np.ones(4)}, {"row_groups": ["a", "b", "a", "b"]}):
+            report = evaluate(truth, RANKED, metrics=name, conventions={"ap_empty": rule}, **more)
+            groups = [report, *(report.row_groups or {}).values()]
+            assert [own[name] for own in groups] == pytest.approx([value] * len(groups), nan_ok=True)
+        bounded = evaluate(truth, RANKED, metrics=["auc.macro(max_fpr=0.5)"], conventions={"ap_empty": rule})
+        assert np.isnan(bounded["auc.macro(max_fpr=0.5)"])
 
 
 def test_infinite_scores_are_ordered() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.states.test_folds import same
+from tests.states.test_folds import N_ROWS, made, row_folds, same
 from xmleval import evaluate
 from xmleval.input.groups import folds_of_groups
 from xmleval.kernels.fold_sweeps import BELOW_LABEL, MARK_BITS, MOST_LABELS, RELEVANT, sweep_fold_labels
@@ -27,6 +27,25 @@ def test_labels_whose_relevant_entries_are_not_listed() -> None:
     for number, fold in enumerate(np.unique(folds)):
         others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
         assert all(same(found.results.replicates[name][number], others[name]) for name in others)
+
+
+@pytest.mark.parametrize("ap_empty", ["skip", "zero"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_replicates_of_labels_of_one_class(weighted: bool, dtype: Any, ap_empty: str) -> None:
+    truth, scores = made(8, dtype, dense=True)
+    truth, folds = truth.toarray(), row_folds()
+    truth[:, 1], truth[:, 2], truth[:, 3] = 1, 0, folds == folds[0]  # everywhere, nowhere, in one fold
+    weight = np.random.default_rng(2).integers(1, 4, N_ROWS) / 2 if weighted else None
+    averages = ("micro", "macro", "weighted", "geometric")
+    options: Any = {"metrics": [f"ap.{a}" for a in averages], "conventions": {"ap_empty": ap_empty}}
+    found = evaluate(truth, scores, sample_weight=weight, confidence=0.9, **options)
+    for number, fold in enumerate(np.unique(folds)):
+        left = folds != fold
+        own = None if weight is None else weight[left]
+        others = evaluate(truth[left], scores[left], sample_weight=own, **options)
+        for name, values in found.results.replicates.items():
+            assert same(values[number], others[name]), name
 
 
 @pytest.mark.parametrize("unlisted", [None, -1.0, 0.5, 0.75, 2.0])

@@ -17,6 +17,7 @@ from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.errors import positive_integer
+from xmleval.input.groups import keys_of_folds
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
@@ -103,8 +104,9 @@ def evaluate(
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
         a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``,
-        `Conventions`, or a dict of fields that differ from the default.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, also
+        with fields that differ from these, as in ``"sklearn,labels=present"``; `Conventions`; or a dict of
+        fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     gains : {"linear", "exp"}, optional
@@ -215,7 +217,7 @@ def evaluate(
         block_rows = positive_integer("block_rows", block_rows)
     given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups)
     if confidence is not None and groups is None:
-        groups = taken.keys
+        groups = keys_of_folds(taken.keys)
     plan = settings.plan(given)
     reachable = None
     if others:

@@ -146,7 +146,8 @@ def compare(
     own_baseline = None if baseline is None else _found(baseline, names, scores)
 
     of_rows = {argument: names for argument, (_, names) in run.rows.of_rows.items()}
-    groups, row_groups = (of_rows.get(name) for name in ("groups", "row_groups"))
+    row_groups = of_rows.get("row_groups")
+    groups = None if options["clusters"] is None else of_rows["groups"]  # else names of rows may be there
     numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
     of = None if row_groups is None else check_row_groups(row_groups, len(row_groups))
 

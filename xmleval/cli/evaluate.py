@@ -23,6 +23,7 @@ from xmleval.cli.options import (
     OUTPUT,
     PER_LABEL,
     PER_ROW,
+    ConventionsText,
     field_options,
     file_option,
     format_option,
@@ -167,10 +168,11 @@ EXAMPLES = """Examples:
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
-    type=Choice(list(PRESETS)),
-    metavar="PRESET",
-    help="Preset for what papers and libraries define differently, such as ties and 0/0: "
-    f"{', '.join(PRESETS)}.",
+    type=ConventionsText(list(PRESETS)),
+    metavar="NAMES",
+    help="What papers and libraries define differently, such as ties and 0/0: a preset "
+    f"({', '.join(PRESETS)}), fields such as labels=present,empty=skip, or both, as in "
+    "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their values.",
 )
 @file_option("--pred", help="Predicted sets, for measures of sets.")
 @click.option(

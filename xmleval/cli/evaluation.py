@@ -369,6 +369,7 @@ def _checkpoint(
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
         "--exclude-from": options["exclude_from"],
+        "--first-row": options.get("first_row"),
         "labels of a field": [options["separator"], options["ranked"]],
         "evaluators": [evaluator.settings for evaluator in evaluators],
     }

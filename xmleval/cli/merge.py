@@ -50,7 +50,8 @@ def merge(
     for path in states[1:]:
         try:
             taken = allowance.taken
-            whole.merge(Evaluator.within(path, allowance, budget.memory))
+            with naming_files({"first_row": "--first-row"}):
+                whole.merge(Evaluator.within(path, allowance, budget.memory))
             allowance.taken = taken
         except ValueError as error:
             told = error.args[0] if error.args and isinstance(error.args[0], Message) else Message(error)

@@ -11,6 +11,7 @@ import click
 
 from xmleval.cli.help import Choice
 from xmleval.cli.paths import FileName
+from xmleval.conventions import resolve_conventions
 from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
@@ -35,6 +36,20 @@ class Number(click.types.FloatParamType):
         if isinstance(value, str) and decimal_number(value) is None:
             self.fail(f"{value!r} is not a number.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class ConventionsText(Choice):
+    """A preset of conventions, fields with their values, or both."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text, or refuse what it says."""
+        if not re.search("[=,]", str(value)):
+            return super().convert(value, param, ctx)
+        try:
+            resolve_conventions(value)
+        except ValueError as error:
+            self.fail(str(error).removeprefix("conventions: "), param, ctx)
+        return value
 
 
 NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)

@@ -33,7 +33,8 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
             kept = bool(given.states)
             job = make_job(evaluator, given.budget.memory, options["threads"], keep_states=kept)
-            leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
+            first_row = rows.first_row or 0
+            leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"], first_row))
             plans.append((job, leaves))
             if options["checkpoint"] is not None:
                 held.append(Exchange.of(options["checkpoint"], [leaf.key for leaf in leaves]))
@@ -47,7 +48,8 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
         for place, (job, leaves) in enumerate(plans):
             with progress(n_rows, 0) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
-            given.evaluators[place] = _of_files(found, given) if given.states else found
+            of_files = given.states and rows.first_row is None
+            given.evaluators[place] = _of_files(found, given) if of_files else found
         return reports_of(given)
 
 

@@ -145,7 +145,7 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
     try:
         if first == task.stop:
             none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-            evaluator.update(**dict.fromkeys(readers, none), **task.vectors, first_row=first)
+            evaluator.update(**dict.fromkeys(readers, none), **task.vectors, first_row=task.first_row)
         while first < task.stop:
             n = min(task.stop - first, *(reader.ready() for reader in readers.values()))
             if not n:
@@ -155,7 +155,7 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             places = {argument: reader.n_taken for argument, reader in readers.items()}
             given = {name: widened(one.take(n), evaluator.n_labels) for name, one in readers.items()}
             with _locating(readers, places, first), compiling("count"):
-                evaluator.update(**given, **vectors, first_row=first)
+                evaluator.update(**given, **vectors, first_row=task.first_row + first)
             first += n
         for reader in readers.values():
             reader.ready()  # or what is wrong at the end of a file would not be found

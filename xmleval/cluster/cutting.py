@@ -59,6 +59,8 @@ class Task:
         Rows, from ``start``, and labels of pairs that are taken out.
     exclude_from : {"both", "predictions"}
         Where they are taken out of.
+    first_row : int
+        Number of row 0 among the rows of all shards, of which the whole data may be one.
     """
 
     key: str
@@ -69,6 +71,7 @@ class Task:
     vectors: dict[str, Any] = field(default_factory=dict)
     exclude: tuple[Ints, Ints] | None = None
     exclude_from: str = "both"
+    first_row: int = 0
 
 
 class Place(NamedTuple):
@@ -86,6 +89,7 @@ def cut(
     vectors: Mapping[str, Any] | None = None,
     exclude: tuple[Ints, Ints] | None = None,
     exclude_from: str = "both",
+    first_row: int = 0,
 ) -> list[Task]:
     """Return tasks of consecutive rows; the number of workers has no part in it, so that a run can go on.
 
@@ -100,6 +104,8 @@ def cut(
     exclude : pair of arrays, optional
         Rows, rising, and labels that are taken out of all inputs, or with ``exclude_from="predictions"`` not
         of the truth.
+    first_row : int
+        Number of the first row among the rows of all shards, of which the inputs may be one.
 
     Raises
     ------
@@ -131,8 +137,9 @@ def cut(
             pairs = exclude[0][lo:hi] - start, exclude[1][lo:hi]
         arrays = {name: _plain(own) for name, own in own_vectors.items()}
         arrays |= dict(zip(("rows", "labels"), pairs or (), strict=False))
-        key = digest_of([job.digest, start, stop, [*map(str, shards)], stamps, exclude_from], arrays)
-        tasks.append(Task(key, start, stop, (*shards,), stamps, own_vectors, pairs, exclude_from))
+        parts = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
+        key = digest_of(parts, arrays)
+        tasks.append(Task(key, start, stop, (*shards,), stamps, own_vectors, pairs, exclude_from, first_row))
     return tasks
 
 

@@ -48,11 +48,11 @@ def add(job: Job, whole: Evaluator, part: Part) -> None:
         whole.merge(restored_part(job, part))
 
 
-def expect_rows(whole: Evaluator, n_rows: int) -> None:
+def expect_rows(whole: Evaluator, first_row: int, n_rows: int) -> None:
     """Raise ValueError if rows are missing."""
     rows = whole.counted.spans.get(COMMON, ())
-    if rows != ((0, n_rows),) and n_rows:
-        start = next((stop for first, stop in rows if first == 0), 0)
+    if rows != ((first_row, first_row + n_rows),) and n_rows:
+        start = next((stop for first, stop in rows if first == first_row), first_row)
         raise ValueError(
             f"rows from {start} on were not counted: {whole.n_rows} of {counted(n_rows, 'rows')}"
         )

@@ -38,7 +38,8 @@ class Engine(Protocol):
 class Leaf(NamedTuple):
     """What is counted by one task: a function, its arguments after the job, its key and number of rows.
 
-    ``weighted`` tells whether the rows have weights, as far as that is known.
+    ``weighted`` tells whether the rows have weights, as far as that is known; ``first_row`` is the number of
+    the first row of all.
     """
 
     function: Callable[..., Any]
@@ -46,6 +47,7 @@ class Leaf(NamedTuple):
     key: str
     n_rows: int
     weighted: bool = False
+    first_row: int = 0
 
 
 class SerialEngine:
@@ -66,7 +68,9 @@ class SerialEngine:
 def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
     """Return what is counted of files."""
     return [
-        Leaf(count, (task,), task.key, task.stop - task.start, "sample_weight" in task.vectors)
+        Leaf(
+            count, (task,), task.key, task.stop - task.start, "sample_weight" in task.vectors, task.first_row
+        )
         for task in tasks
     ]
 
@@ -194,7 +198,7 @@ def run(
         added(part)
     if of_merges:
         raise of_merges[0]
-    expect_rows(found, sum(leaf.n_rows for leaf in leaves))
+    expect_rows(found, leaves[0].first_row, sum(leaf.n_rows for leaf in leaves))
     give_back(found, [of_ranges[number] for number in range(n_ranges)])
     return found
 

@@ -14,6 +14,7 @@ from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.groups import keys_of_folds
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
@@ -106,24 +107,30 @@ class Counting:
         given = given_inputs(
             y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
         )
-        if self.settings.confidence is not None and groups is None and taken.keys is not None:
-            given, groups = given | {KEYED}, taken.keys
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
         plan = counted.plan or self.settings.plan(given)
         if not plan.reads_scores:
             given -= {SCORED}
-        if counted.plan is not None and given != counted.given:
-            changed = sorted(given ^ counted.given)[0]  # y_score before its scores
+        before = counted.given - {KEYED}
+        if counted.plan is not None and given != before:
+            changed = sorted(given ^ before)[0]  # y_score before its scores
             when = "now, but not earlier" if changed in given else "earlier, but not now"
             raise InputError(changed, f"given {when}")
+        if self.settings.confidence is not None and groups is None:
+            groups = keys_of_folds(taken.keys)
+            every = KEYED in counted.given if counted.n_rows else True  # of the rows before
+            if every and (groups is not None or (counted.n_rows and not truth.n_rows)):
+                given |= {KEYED}
         start = counted.n_rows
         if first_row is not None:
             start = positive_integer("first_row", first_row, least=0)
         if first_row is not None or (self.settings.keep_rows and not counted.place[0]):  # one order
             spans = self._refusing(with_rows, counted.spans, COMMON, start, start + truth.n_rows)
             place = counted.place
+        elif not truth.n_rows:  # which name no source, or copies made now would share it
+            spans, place = counted.spans, counted.place
         else:
             source, row = counted.place if counted.place[0] else (new_source(), 0)
             spans = with_rows(counted.spans, source, row, row + truth.n_rows)
@@ -179,8 +186,8 @@ class Counting:
         """Return the sum of two counts."""
         if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
             return counted
-        if counted.plan is not None and counted.n_rows and counted.given != other.given:
-            here, there = sorted(counted.given), sorted(other.given)
+        here, there = (sorted(one.given - {KEYED}) for one in (counted, other))
+        if counted.plan is not None and counted.n_rows and here != there:
             raise ValueError(f"merge: input differs: {here} here, {there} there")
         dtypes = {counted.score_dtype, other.score_dtype} - {None}
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
@@ -199,7 +206,7 @@ class Counting:
         return Counted(
             n_rows=counted.n_rows + other.n_rows,
             plan=other.plan,
-            given=other.given,
+            given=counted.given & other.given if counted.n_rows else other.given,
             states=merged(mine or new_states(other.plan, self.work), theirs),
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
@@ -209,7 +216,8 @@ class Counting:
 
     def _refuse_unnumbered(self, counted: Counted, other: Counted) -> None:
         """Refuse intervals of rows whose groups of the jackknife would be others in one pass."""
-        if self.settings.confidence is None or not counted.n_rows or {"groups", KEYED} & other.given:
+        known = {"groups", KEYED} & counted.given & other.given
+        if self.settings.confidence is None or not counted.n_rows or known:
             return
         if {*counted.spans, *other.spans} != {COMMON}:
             told = "merge: intervals need the number of each row in all shards; give each shard its "

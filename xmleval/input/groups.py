@@ -40,6 +40,16 @@ def folds_of_groups(value: Any, n_rows: int) -> Bytes:
     return folds
 
 
+def keys_of_folds(keys: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return names of rows that can decide on their folds, None if some are not integers or strings."""
+    fit = keys is not None and all(isinstance(key, str) or _is_small(key) for key in keys)
+    return keys if fit else None
+
+
+def _is_small(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and -(1 << 63) <= int(number) < 1 << 63
+
+
 def _as_objects(groups: Sequence[Any]) -> Any:
     found = np.empty(len(groups), object)
     found[:] = groups
@@ -64,6 +74,6 @@ def _number_of(group: Any, row: int) -> int:
         return int.from_bytes(code, "little", signed=True)
     if not isinstance(group, (int, np.integer)):
         raise InputError("groups", f"{group!r} is neither an integer nor a string", row=row, value=group)
-    if not -(1 << 63) <= group < 1 << 63:
+    if not _is_small(group):
         raise InputError("groups", f"{group} does not fit in 64 bits", row=row, value=group)
     return int(group)

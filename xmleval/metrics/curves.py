@@ -34,9 +34,14 @@ def auc_bracket(found: Bracket, setting: Setting) -> tuple[float, float]:
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
-    """Mean over relevant entries of the precision at their tie group; NaN without relevant entries."""
+    """Mean over relevant entries of the precision at their tie group; by ``ap_empty`` without any."""
+    return per_relevant(curve, 0.0 if setting.conventions.ap_empty == "zero" else np.nan)
+
+
+def per_relevant(curve: Curve, otherwise: float) -> Floats:
+    """Divide the precision of a curve by its relevant entries."""
     n_relevant = curve.n_relevant.astype(np.float64)
-    out = np.full_like(curve.precision, np.nan)
+    out = np.full_like(curve.precision, otherwise)
     return np.divide(curve.precision, n_relevant, out=out, where=n_relevant > 0)
 
 
@@ -59,7 +64,7 @@ def partial_auc(curve: Curve, setting: Setting) -> Floats:
     """Area up to a false positive rate, from 0.5 for chance to 1; NaN without both classes."""
     most = setting.params["max_fpr"]
     # what is asked for takes the place of precision
-    area = np.where(curve.n_irrelevant > 0, most * average_precision(curve, setting), np.nan)
+    area = np.where(curve.n_irrelevant > 0, most * per_relevant(curve, np.nan), np.nan)
     least = 0.5 * most**2
     return 0.5 * (1.0 + (area - least) / (most - least))
 
@@ -125,7 +130,7 @@ AP = POOLED(
     averages=("micro", "macro", "weighted", "geometric"),
     whole=True,
     best=one,
-    conventions=("unlisted",),
+    conventions=("ap_empty", "unlisted"),
 )
 PEAK_F1 = POOLED(
     name="peak_f1",

@@ -80,7 +80,7 @@ def curve_values(
         name, curves = spec.name, entries if spec.average == "micro" else columns
         assert curves
         own = needs.of_spec(curves.value, spec)
-        values = spec.metric.value(own, plan.setting(spec))
+        values = entry_values(spec, own, plan)
         results.values[name] = _averaged(spec, values, own, plan)
         n_left_out = int(np.count_nonzero(np.isnan(values)))
         if spec.average != "micro" and n_left_out:
@@ -98,6 +98,12 @@ def curve_values(
     return results
 
 
+def entry_values(spec: Spec, curve: Curve, plan: Plan) -> Floats:
+    """Return the values of a curve measure, of all entries or of labels; no product takes those of 0."""
+    values: Floats = spec.metric.value(curve, plan.setting(spec))
+    return np.where(values > 0, values, np.nan) if spec.average == "geometric" else values
+
+
 def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
     if spec.average == "micro":
         return float(values[0])
@@ -108,7 +114,7 @@ def terms_of(spec: Spec, values: Floats, n_relevant: Floats, plan: Plan) -> tupl
     """Return the values that an average over labels takes, NaN for none, and their weights, if any."""
     if plan.conventions.labels != "all":  # the best cut predicts nothing for labels without relevant entries
         values = np.where(n_relevant > 0, values, np.nan)
-    if spec.average == "geometric":  # above 0 where defined
+    if spec.average == "geometric":
         values = logs_of(1.0 / values)
     return values, n_relevant if spec.average == "weighted" else None
 

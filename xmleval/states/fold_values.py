@@ -15,7 +15,7 @@ from xmleval.pooled.piles import Pile
 from xmleval.pooled.store import Store
 from xmleval.records import Curve, Floats, Ints
 from xmleval.spec import Spec
-from xmleval.states.curve_values import finished, terms_of
+from xmleval.states.curve_values import entry_values, finished, terms_of
 from xmleval.states.label_totals import mean_of_sums, mean_sums
 from xmleval.threads import Work
 
@@ -89,8 +89,8 @@ def labels_without(
         See `entries_without`.
     """
     n_labels, n_folds = n_true.size, n_rows.size
-    none: tuple[Any, ...] = (0, 0, 0, 0)
-    sums = {spec.name: [[none] * n_folds] for spec in specs}
+    labels = np.flatnonzero(n_true)
+    sums = {spec.name: [[_of_empty(spec, n_labels - labels.size, plan)] * n_folds] for spec in specs}
     peak = np.broadcast_to(np.nan, (n_labels, 1, 2))
     whole = LabelCurves(np.zeros((n_labels, 2)), np.zeros((n_labels, 1)), peak)
 
@@ -100,13 +100,12 @@ def labels_without(
         right, level_pairs = pairs[..., 0], pairs[..., 1]
         curve = Curve(counts[0], counts[1], right, level_pairs, precision, unknown, unknown)
         for spec in specs:
-            values = spec.metric.value(curve, plan.setting(spec))
+            values = entry_values(spec, curve, plan)
             terms = zip(values[:n_folds], counts[0], strict=False)
             sums[spec.name].append([mean_sums(*terms_of(spec, *term, plan)) for term in terms])
         whole.pairs[some], whole.precision[some, 0] = pairs[-1], precision[-1]
 
     alone = all(spec.metric.pairs_alone for spec in specs)
-    labels = np.flatnonzero(n_true)
     sweep_label_folds(piles[0], piles[1], labels, n_true_of, n_rows, level, work, alone, use)
     found: dict[str, Floats] = {}
     for spec in specs:  # exact sums, in any order
@@ -114,3 +113,10 @@ def labels_without(
         means = [mean_of_sums([*map(sum, columns)]) for columns in folds]
         found[spec.name] = np.array([finished(spec, mean) for mean in means])
     return found, whole
+
+
+def _of_empty(spec: Spec, n_labels: int, plan: Plan) -> tuple[Any, Any, Any, int]:
+    """Return what so many labels without relevant rows add to the sums of an average over labels."""
+    none = np.zeros(1)
+    values = entry_values(spec, Curve(*[none] * len(Curve._fields)), plan)
+    return mean_sums(*terms_of(spec, values, none, plan), times=np.array([n_labels]))
