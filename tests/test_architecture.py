@@ -35,6 +35,7 @@ GRAPH = {
     # arrays, checked
     "input.errors": "records message",
     "input.columns": "",
+    "input.missing": "",
     "budget": "message input.errors",
     "threads": "budget",
     "input.tensors": "input.errors",
@@ -53,7 +54,8 @@ GRAPH = {
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": (
-        "records message input.errors input.columns input.tensors input.csr input.written input.ties"
+        "records message input.errors input.columns input.missing input.tensors input.csr input.written"
+        " input.ties"
     ),
     "datasets": "message input.errors",
     "propensity": "records message datasets kernels input.errors input.csr input.objects input.sets",
@@ -63,7 +65,7 @@ GRAPH = {
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.pairs"
-        " input.scores input.sets input.written input.ties"
+        " input.scores input.sets input.written input.ties input.missing"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
@@ -139,7 +141,7 @@ GRAPH = {
     ),
     "integrations": (
         "records message budget files input.errors input.csr input.scores input.sets input.weights input spec"
-        " engine evaluator report api cluster integrations.library"
+        " engine evaluator report api cluster integrations.library input.objects"
     ),
     "dask": "integrations",
     "ray": "integrations",

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba import types
-from numba.typed import Dict
 
-from xmleval import Evaluator, evaluate, fuse
+from xmleval import Evaluator, evaluate
 
 NAMES = ["red", "green", "blue", "grey"]  # in the order in which the truth names them
 TAGS = [["red", "green"], ["blue"], [], ["green", "grey", "red"]]
@@ -327,80 +325,6 @@ def test_labels_are_a_list_that_can_be_saved(tmp_path: Path) -> None:
     evaluator.update(Y, Y)
     evaluator.save(tmp_path / "state.npz")
     assert Evaluator.load(tmp_path / "state.npz").settings["labels"] == [7, 3, 5, 1]
-
-
-SPLIT = [["red", "green"], [""], ["blue"]], [["red"], [""], ["grey", ""]]  # as "".split("|") gives
-SPLIT_FORMS: dict[str, Callable[[list[list[str]]], Any]] = {
-    "lists": lambda rows: rows,
-    "by key": lambda rows: dict(zip(ROWS, rows, strict=False)),
-    "dicts": lambda rows: [dict.fromkeys(row, 1) for row in rows],
-    "Series": lambda rows: pytest.importorskip("pandas").Series(rows),
-    "frame": lambda rows: pytest.importorskip("pandas").DataFrame({"labels": rows}),
-    "polars": lambda rows: pytest.importorskip("polars").DataFrame({"labels": rows}),
-    "long": lambda rows: pytest.importorskip("pandas").DataFrame(
-        [(row, name) for row, names in zip(ROWS, rows, strict=False) for name in names],
-        columns=["instance", "label"],
-    ),
-}
-
-
-@pytest.mark.parametrize("form", SPLIT_FORMS)
-def test_an_empty_name_is_no_label(form: str) -> None:
-    truth, predicted = map(SPLIT_FORMS[form], SPLIT)
-    report = evaluate(truth, y_pred=predicted, metrics="f1.micro")
-    assert report["f1.micro"] == 2 / 5
-    assert report.label_names == ["red", "green", "blue", "grey"]
-    assert report.n_rows == 3
-    evaluator = Evaluator("f1.micro", labels=NAMES)
-    evaluator.update(truth, y_pred=predicted)
-    assert evaluator.compute()["f1.micro"] == 2 / 5
-    with pytest.raises(ValueError, match=r"^labels: name 1 is empty"):
-        Evaluator("f1.micro", labels=["red", ""])
-
-
-@pytest.mark.parametrize("word", ["nan", "NaN", "None", "NaT", "<NA>"])
-def test_a_label_called_as_a_missing_value_is_noted(word: str) -> None:
-    note = f"{word!r} counts as a label; leave it out where it stands for a missing value"
-    assert note in evaluate([["red"], [word]], [["red"], ["red"]], metrics="p@1").notes
-    assert note in evaluate([["red"], ["red"]], [["red"], [word]], metrics="p@1").notes
-    assert note not in evaluate([["red"], ["red"]], [["red"], ["red"]], metrics="p@1").notes
-
-
-class TypedDicts:
-    """Values by query and document in typed dictionaries of Numba, as ranx' Qrels and Run hold them."""
-
-    def __init__(self, values: dict[str, dict[str, Any]], kind: Any) -> None:
-        self.typed = Dict.empty(types.unicode_type, types.DictType(types.unicode_type, kind))
-        for query, row in values.items():
-            inner = Dict.empty(types.unicode_type, kind)
-            for name, value in row.items():
-                inner[name] = value
-            self.typed[query] = inner
-
-    def __len__(self) -> int:
-        return len(self.typed)
-
-    def __getitem__(self, query: str) -> Any:
-        return dict(self.typed[query])
-
-    def keys(self) -> Any:
-        return self.typed.keys()
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        return {query: dict(row) for query, row in self.typed.items()}
-
-
-def test_qrels_and_runs_of_ranx_are_read_as_their_dicts() -> None:
-    qrels, run = TypedDicts(QRELS, types.int64), TypedDicts(RUN, types.float64)
-    expected = dict(evaluate(QRELS, RUN, metrics=MEASURES))
-    for rows in ((qrels, run), (QRELS, run), (qrels, RUN)):
-        assert dict(evaluate(*rows, metrics=MEASURES)) == expected
-        evaluator = Evaluator(MEASURES, labels=NAMES)
-        evaluator.update(*rows)
-        assert dict(evaluator.compute()) == expected
-    assert fuse([run, run]) == fuse([RUN, RUN])
-    trained = evaluate(QRELS, RUN, metrics="psp@1", y_train=QRELS)
-    assert dict(evaluate(QRELS, RUN, metrics="psp@1", y_train=qrels)) == dict(trained)
 
 
 TABLE = np.array([["red", "green"], ["blue", ""], ["", ""], ["grey", "red"]])  # empty ones are no labels
