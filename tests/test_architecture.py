@@ -65,7 +65,7 @@ GRAPH = {
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.pairs"
-        " input.scores input.sets input.written input.ties input.missing"
+        " input.columns input.scores input.sets input.written input.ties input.missing"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",

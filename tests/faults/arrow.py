@@ -16,7 +16,7 @@ from tests.made_tables import ENDINGS, lists, save
 COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"a": [1], "b": [2]}, "truth", "its columns are 'a', 'b'..."),
     ({"label": [1]}, "truth", "its columns are 'label'..."),
-    ({"row": [1], "instance": [1], "label": [1]}, "truth", "its columns are 'row', 'instance', 'label'..."),
+    ({"row": [1], "instance": [1], "label": [1]}, "truth", "its columns 'row' and 'instance' may both..."),
     ({"labels": [[1]], "scores": [[0.5]]}, "truth", "a column 'scores' in what should be..."),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
     ({"labels": [1, 2]}, "truth", "column 'labels' is int64, not lists..."),

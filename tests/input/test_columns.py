@@ -84,7 +84,7 @@ def evaluated(
     return Evaluated(request.param, run, refused)
 
 
-forms = pytest.mark.parametrize("evaluated", FRAMES, indirect=True)
+forms = pytest.mark.parametrize("evaluated", [*FRAMES, *FILES], indirect=True)
 
 
 @forms
@@ -116,6 +116,68 @@ def test_a_named_column_judges_labels(kind: str, options: dict[str, Any]) -> Non
     for truth, scores in ((rating, LONG_SCORES), (lists, LIST_SCORES)):
         report = evaluate(from_df(truth, score="rating"), make(scores), metrics=["p@1", "ndcg@2"], **options)
         assert [*report.values()] == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("scored_by", ["score", "rating"])
+def test_a_field_named_by_an_option_judges_labels(
+    form: str, scored_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any, refused: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    evaluated = Evaluated(form, run, refused)
+    truth: Table = {"instance": ["1", "1", "2"], "label": ["a", "z", "b"], "rating": [3, 0, 1]}
+    scores: Table = {"instance": ["1", "1", "2"], "label": ["z", "a", "b"], scored_by: [0.9, 0.2, 0.5]}
+    for options in OPTIONS:
+        values, _ = evaluated(truth, scores, **options, **{"score-field": "rating"})
+        assert values == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+    judged = truth | {"relevance": [1, 0, 1], "rating": [0.5, 0.25, 0.125]}  # which are scores
+    assert evaluated(judged, scores, **{"score-field": scored_by})[0][0] == 0.5
+
+
+@pytest.mark.parametrize("lists", [False, True])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_judgements_of_numbered_labels(
+    lists: bool,
+    options: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Any,
+    refused: Any,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    evaluated = Evaluated("parquet", run, refused)
+    truth: Table = {"instance": [0, 0, 1], "label": [0, 1, 2], "relevance": [3, 0, 1]}
+    scores: Table = {"instance": [0, 0, 1], "label": [1, 0, 2], "score": [0.9, 0.2, 0.5]}
+    if lists:
+        truth = {"labels": [[0, 1], [2]], "grade": [[3, 0], [1]]}
+        scores = {"labels": [[1, 0], [2]], "scores": [[0.9, 0.2], [0.5]]}
+    values, _ = evaluated(truth, scores, **options)
+    assert values == pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
+
+
+@forms
+@pytest.mark.parametrize("side", ["truth", "scores"])
+def test_ids_of_one_side_are_told_or_refused(evaluated: Any, side: str) -> None:
+    truth: Table = {"text": ["x", "y", "z"], "labels": TRUE_LISTS}
+    scores: Table = {"labels": [["a"], ["c"], ["d"]], "scores": [[0.9], [0.2], [0.7]]}
+    table = truth if side == "truth" else scores
+    table["id"] = [1, 2, 3]
+    if evaluated.form in FILES:
+        assert "ids" in evaluated.refusal(truth, scores)
+        return
+    values, notes = evaluated(truth, scores, "p@1")
+    assert values == [1.0]
+    assert any("'id'" in note for note in notes)
+
+
+@pytest.mark.parametrize("key", ["id", "qid", "instance"])
+def test_integers_name_the_rows_of_numbered_lists(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any, refused: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    truth: Table = {key: [0, 1, 2], "labels": [[0, 1], [2], [3]]}
+    scores: Table = {key: [2, 0, 1], "labels": [[3], [0], [2]], "scores": [[0.7], [0.9], [0.2]]}
+    assert Evaluated("parquet", run, refused)(truth, scores, "p@1")[0] == [1.0]
 
 
 @forms

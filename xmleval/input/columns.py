@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -47,7 +48,7 @@ def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
 
 def find_instance(columns: Sequence[Any]) -> Any:
     """Return the column that names the rows, None if there is none."""
-    for usual in (OWN_INSTANCE[:1], OWN_INSTANCE[1:], INSTANCE):
+    for usual in (OWN_INSTANCE, INSTANCE):
         found = only_one(named_as(columns, usual))
         if found is not None:
             return found
@@ -73,7 +74,7 @@ def find_entries(columns: Sequence[Any], is_truth: bool) -> Entries | None:
     """
     label, queries = only_one(named_as(columns, (LABEL,))), named_as(columns, QUERY)
     documents = named_as(columns, DOCUMENT)
-    own = only_one(named_as(columns, OWN_INSTANCE[:1])) or only_one(named_as(columns, OWN_INSTANCE[1:]))
+    own = only_one(named_as(columns, OWN_INSTANCE))
     if own is not None and label is not None:
         return Entries(own, label, find_value(columns, is_truth))
     if named_as(columns, (*TRUE, *PRED)):
@@ -99,7 +100,7 @@ def is_written_index(column: Any) -> bool:
 
 def only_one(columns: Sequence[Any]) -> Any:
     """Return the only column, None of none, or refuse several."""
-    if len(columns) > 1:
+    if len({*columns}) > 1:
         raise AmbiguousError(columns)
     return columns[0] if columns else None
 
@@ -110,3 +111,32 @@ def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
         return False
     kinds = {*map(type, values), *map(type, expected)}
     return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
+
+
+class RowValues:
+    """Hashes of the texts and integers in columns of rows in order, which tell another order of the same."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.names = [*columns]
+        self._hashes = {name: array("q") for name in self.names}
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that they take."""
+        return sum(8 * len(hashes) for hashes in self._hashes.values())
+
+    def add(self, cells: Sequence[Any]) -> None:
+        """Take the cells of a row; a column with any other value is passed over from then on."""
+        for name, cell in zip(self.names, cells, strict=True):
+            if name in self._hashes:
+                if type(cell) in (str, int):
+                    self._hashes[name].append(hash(cell))
+                else:
+                    del self._hashes[name]
+
+    def in_other_order(self, expected: RowValues) -> str | None:
+        """Return the first column that has the values of others, each once, in another order."""
+        for name, hashes in self._hashes.items():
+            if name in expected._hashes and is_other_order([*hashes], [*expected._hashes[name]]):
+                return name
+        return None

@@ -7,7 +7,7 @@ import os
 import sys
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,15 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
+from xmleval.input.columns import RowValues
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
 from xmleval.input.missing import missing_names_note
 from xmleval.input.ties import order_ties
 from xmleval.input.written import NamedScores
-from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
+LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES, KEPT_BYTES = 100, 16  # of memory for an entry: until all are sorted, and from then on
 CHECKED_BYTES = 1 << 18  # of a text, after which its names are checked against the memory
@@ -145,6 +146,10 @@ class Named:
         Of a truth: whether the file has grades above 1.
     told : tuple of str
         What was settled by the names of fields or by what they hold, for messages.
+    columns : RowValues or None
+        Of rows in order: the values of columns that are neither labels nor scores.
+    judged_by : str or None
+        The column of judgements of a truth, where an option names it.
 
     Examples
     --------
@@ -168,6 +173,8 @@ class Named:
     uncut: str | None = None
     has_grades: bool = False
     told: tuple[str, ...] = ()
+    columns: RowValues | None = field(default=None, repr=False, compare=False)
+    judged_by: str | None = None
 
     def widened(self, label_names: list[str]) -> Named:
         """Return the same rows with further labels, which none of them has.
@@ -388,11 +395,3 @@ class Gathering:
         found = Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
         new_names = self._labels.names if self._is_truth else self._labels.names[self._n_known :]
         return replace(found, has_grades=has_grades, told=tuple(missing_names_note(new_names)))
-
-
-def refuse_other_order(like: Named, n_rows: int) -> None:
-    """Refuse rows in an order of their own where those of a truth have names, or are not as many."""
-    if not like.by_order:
-        raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
-    if n_rows != len(like.row_names):
-        raise ValueError(f"{counted(n_rows, *NO_MATCH)} the {len(like.row_names)} of TRUTH")

@@ -2,41 +2,123 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.input.columns import (
+    JUDGEMENT,
+    LABEL,
+    LABELS,
+    OWN_INSTANCE,
+    PRED,
+    SCORE,
+    TRUE,
+    AmbiguousError,
+    find_entries,
+    find_instance,
+    may_hold_values,
+    named_as,
+    only_one,
+)
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.lines import SHOWN, shown
+from xmleval.input.names import LIKE_A_SCORE
 from xmleval.message import counted
 from xmleval.records import Ints
 
-INSTANCE = ("instance", "row")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("halffloat", "float16", "float", "double")
 
 
-def find_columns(schema: Any, kind: str, unscored: bool) -> tuple[bool, list[str]]:
+class TableColumns(NamedTuple):
+    """What columns of a file hold.
+
+    lists : whether there is a row for each instance, and not for each label
+    instance, label, value : columns; None where there is none
+    others : of lists whose rows have no names, further ones of texts or integers
+    """
+
+    lists: bool
+    instance: str | None
+    label: str
+    value: str | None
+    others: list[str]
+
+    @property
+    def read(self) -> list[str]:
+        """Names of the columns to read, but for others."""
+        return [name for name in (self.instance, self.label, self.value) if name is not None]
+
+    @property
+    def own_names(self) -> bool:
+        """Whether columns have our names, in which integers number rows and labels."""
+        return self.instance in (None, *OWN_INSTANCE) and (self.lists or self.label == LABEL)
+
+
+def find_columns(schema: Any, kind: str, unscored: bool) -> TableColumns:
     """Tell whether there is a row for each instance, and which columns to read.
 
-    Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances.
-    Lists without scores are a ranking, for those who take one (``unscored``).
+    Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances,
+    or others of `xmleval.input.columns`. Lists without scores are a ranking, for those who take one
+    (``unscored``).
     """
-    names = schema.names
-    lists = "labels" in names
-    label, score = ("labels", "scores") if lists else ("label", "score")
-    instance = [name for name in INSTANCE if name in names]
-    if label not in names or not (lists or instance) or len(instance) > 1:
+    names, is_truth = schema.names, kind != "scores"
+    try:
+        found = _find_lists(schema, is_truth)
+        entries = find_entries(names, is_truth) if found is None else None
+    except AmbiguousError as error:
+        raise ValueError(f"its columns {error}; keep the one that is") from None
+    if entries is not None:
+        found = TableColumns(False, *entries, [])
+    if found is None:
         raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
-    if kind == "truth" and score in names:
-        raise ValueError(f"a column {score!r} in what should be relevant labels; grades need gains")
-    if kind == "scores" and score not in names and not (lists and unscored):
-        raise ValueError(f"no column {score!r} beside {label!r}")
-    used = [*instance, label] + ([score] if score in names else [])
-    for name in used:
+    lists, _, label, value, _ = found
+    if kind == "truth" and named_as([value], SCORE) and (lists or label == LABEL):
+        raise ValueError(f"a column {value!r} in what should be relevant labels; grades need gains")
+    if kind == "scores" and value is None and not (lists and unscored):
+        raise ValueError(f"no column {SCORE[lists]!r} beside {label!r}")
+    for name in found.read:
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns {name!r}")
-    return lists, used
+    unknown = [name for name in names if name not in found.read and may_hold_values(name)]
+    if is_truth and not lists and value is None:
+        _refuse_numbers(schema, unknown)
+    return found
+
+
+def _find_lists(schema: Any, is_truth: bool) -> TableColumns | None:
+    names = [name for name in schema.names if schema.names.count(name) == 1]
+    of_lists = [name for name in names if "list" in str(schema.field(name).type)]
+    predicted = named_as(of_lists, PRED)
+    labels = (LABELS in of_lists and [LABELS]) or named_as(of_lists, TRUE)
+    if not is_truth and predicted:
+        labels = predicted
+    label = only_one(labels) if labels else (LABELS if LABELS in schema.names else None)
+    if label is None:
+        return None
+    value = only_one(named_as(names, JUDGEMENT)) if is_truth else None
+    if value is None and not (is_truth and predicted):
+        value = only_one(named_as(names, SCORE[1:]))
+    instance = find_instance(schema.names)
+    others = [
+        name
+        for name in names
+        if instance is None and (_is_text(kind := str(schema.field(name).type)) or kind in INTEGERS)
+    ]
+    return TableColumns(True, instance, label, value, others)
+
+
+def _refuse_numbers(schema: Any, columns: list[str]) -> None:
+    """Refuse numbers beside labels that may be judgements."""
+    for name in columns:
+        if str(schema.field(name).type) in (*INTEGERS, *FLOATS):
+            raise ValueError(
+                f"column {name!r} may hold judgements of the labels; rename it to {JUDGEMENT[0]!r}, or leave "
+                "it out"
+            )
 
 
 def stored_labels(metadata: dict[bytes, bytes], given: int | None) -> int | None:
@@ -67,16 +149,16 @@ def flat_lists(batch: Any, name: str, first: int) -> tuple[Ints, Any]:
     return ptr, values
 
 
-def listed_scores(batch: Any, ptr: Ints, first: int, graded: bool = False) -> NDArray[Any]:
+def listed_scores(batch: Any, name: str, ptr: Ints, first: int, kind: str = "scores") -> NDArray[Any]:
     """Return the scores, or grades, of lists of labels that begin and end at ``ptr``."""
-    score_ptr, values = flat_lists(batch, "scores", first)
+    score_ptr, values = flat_lists(batch, name, first)
     if not np.array_equal(ptr, score_ptr):
         at = int(np.argmax(ptr != score_ptr)) - 1
         sizes = int(ptr[at + 1] - ptr[at]), int(score_ptr[at + 1] - score_ptr[at])
         raise ValueError(
             f"row {first + at}: {counted(sizes[0], 'labels')} with {counted(sizes[1], 'scores')}"
         )
-    return numbers(values, "scores", graded)
+    return numbers(values, name, kind)
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -97,7 +179,7 @@ def _first_null(column: Any) -> int:
 def ids(column: Any, name: str) -> Ints:
     """Return integers, or say that names are read otherwise."""
     kind = _kind(column)
-    if kind not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+    if kind not in INTEGERS:
         hint = "names, not numbers" if _is_text(kind) else "not integers"
         raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
     values = as_numpy(column)
@@ -130,14 +212,22 @@ def _is_text(kind: str) -> bool:
     return kind in text or kind.startswith(tuple(f"dictionary<values={name}," for name in text))
 
 
-def numbers(column: Any, name: str, graded: bool = False) -> NDArray[Any]:
-    """Return scores, or grades, which may be integers, in the type that the file has."""
-    kind = _kind(column)
-    if graded and kind.removeprefix("u") in ("int8", "int16", "int32", "int64"):
-        return as_numpy(column)
-    if kind not in ("halffloat", "float16", "float", "double"):
-        raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, not floating-point numbers")
-    return as_numpy(column)
+def numbers(column: Any, name: str, kind: str = "scores") -> NDArray[Any]:
+    """Return scores in the type that the file has, grades, or ones and zeros for judgements of a truth.
+
+    Those of a truth may be integers, or truth values.
+    """
+    stored = _kind(column)
+    if stored not in FLOATS and (kind == "scores" or stored not in (*INTEGERS, "bool")):
+        raise ValueError(f"column {name!r} holds {stored[:SHOWN]}, not floating-point numbers")
+    values = as_numpy(column)
+    if kind != "truth":
+        return values.astype(np.uint8) if values.dtype == np.bool_ else values
+    bad = values != np.floor(values.astype(np.float64))
+    if bad.any():
+        value = values[int(np.argmax(bad))]
+        raise ValueError(f"column {name!r} holds {value}, no integer; {LIKE_A_SCORE}; grades need gains")
+    return (values > 0).astype(np.uint8)
 
 
 def refuse_ids(labels: Ints, least: int, n_labels: int | None, rows: Ints) -> None:

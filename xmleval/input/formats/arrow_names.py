@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
-from xmleval.input.formats.arrow import EXPECTED, opened
+from xmleval.input.columns import RowValues
+from xmleval.input.formats.arrow import EXPECTED, Opened, opened
 from xmleval.input.formats.arrow_columns import (
-    INSTANCE,
+    TableColumns,
     find_columns,
     flat_lists,
+    ids,
     listed_scores,
     numbers,
     refuse_nan,
@@ -25,7 +28,9 @@ from xmleval.input.formats.arrow_columns import (
     texts,
 )
 from xmleval.input.formats.format import naming
+from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
+from xmleval.input.row_order import refuse_other_rows
 
 BATCH_BYTES = 1 << 22
 
@@ -125,58 +130,83 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
 
 def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
     """Read scores as `read_arrow_scores` does, within an allowance of memory."""
-    return _gather(path, "scores", Gathering(like), allowance)
+    return _gather(path, "scores", Gathering(like), allowance, like)
 
 
 def has_names(file: InputFile, kind: str) -> bool:
     """Tell whether instances or labels of a file are called by names, not by numbers."""
-    with naming(file.path, EXPECTED), opened(file) as columnar:
-        _, columns = find_columns(columnar.schema, kind, unscored=True)
-        kinds = [str(columnar.schema.field(name).type) for name in columns if name not in ("score", "scores")]
-    return any("string" in kind or "dictionary" in kind for kind in kinds)
+    with naming(file.path, EXPECTED), opened(file) as table:
+        columns = find_columns(table.schema, kind, unscored=True)
+        kinds = [str(table.schema.field(name).type) for name in columns.read if name != columns.value]
+        if any("string" in stored or "dictionary" in stored for stored in kinds):
+            return True
+        if not columns.lists:
+            return not columns.own_names
+        return columns.instance is not None and not _numbers_rows(table, columns.instance)
 
 
-def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> Named:
+def _numbers_rows(table: Opened, column: str) -> bool:
+    """Tell whether a column numbers the rows in their order."""
+    first = 0
+    for batch in table.batches([column], BATCH_BYTES):
+        refuse_null(batch.column(column), column, first)
+        if (ids(batch.column(column), column) != first + np.arange(batch.num_rows)).any():
+            return False
+        first += batch.num_rows
+    return True
+
+
+def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
     first = 0
     with naming(path, EXPECTED), opened(InputFile(path)) as file:
-        lists, columns = find_columns(file.schema, kind, unscored=False)
-        entries.as_listed = lists
-        for batch in file.batches(columns, BATCH_BYTES):
-            for row, name, score, place in _named_entries(batch, kind, lists, columns, first, entries):
+        columns = find_columns(file.schema, kind, unscored=False)
+        entries.as_listed = columns.lists
+        beside = RowValues(columns.others)
+        for batch in file.batches(columns.read + columns.others, BATCH_BYTES):
+            for row, name, score, place in _named_entries(batch, kind, columns, first, entries):
                 try:
                     entries.add(row, name, score, place)
                 except ValueError as error:
                     raise ValueError(f"row {place}: {error}") from None
+            if columns.others:
+                for cells in zip(*(batch.column(name).to_pylist() for name in columns.others), strict=True):
+                    beside.add(cells)
             first += batch.num_rows
-            allowance.check(entries.n_bytes)
-        return entries.finish(allowance, "row")
+            allowance.check(entries.n_bytes + beside.n_bytes)
+        found = entries.finish(allowance, "row")
+        told = () if columns.own_names or not columns.lists else (f"ids in {shown(columns.instance or '')}",)
+        by_order = columns.instance is None
+        found = replace(found, by_order=by_order, columns=beside, told=(*told, *found.told))
+        if isinstance(like, Named) and columns.lists and (by_order or not columns.own_names):
+            refuse_other_rows(like, found, first, "rename it to 'instance' where it names the rows")
+        return found
 
 
 def _named_entries(
-    batch: Any, kind: str, lists: bool, columns: list[str], first: int, entries: Gathering
+    batch: Any, kind: str, columns: TableColumns, first: int, entries: Gathering
 ) -> Iterator[tuple[str, str, float, int]]:
     """Yield instance, label, value and row of each entry of a batch."""
-    graded = kind == "grades"
+    _, instance, label, value, _ = columns
     rows = [str(first + place) for place in range(batch.num_rows)]
-    if columns[0] in INSTANCE:
-        refuse_null(batch.column(columns[0]), columns[0], first)
-        rows = texts(batch.column(columns[0]), columns[0])
+    if instance is not None:
+        refuse_null(batch.column(instance), instance, first)
+        rows = texts(batch.column(instance), instance)
     places = first + np.arange(batch.num_rows)
     scores: NDArray[Any] | None = None
-    if lists:
-        ptr, values = flat_lists(batch, "labels", first)
+    if columns.lists:
+        ptr, values = flat_lists(batch, label, first)
         for row in rows:
             entries.add_row(row)  # also where the list is empty
-        names, sizes = texts(values, "labels"), np.diff(ptr)
+        names, sizes = texts(values, label), np.diff(ptr)
         rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         places = np.repeat(places, sizes)
-        scores = listed_scores(batch, ptr, first, graded) if "scores" in columns else None
+        scores = listed_scores(batch, value, ptr, first, kind) if value else None
     else:
-        refuse_null(batch.column("label"), "label", first)
-        names = texts(batch.column("label"), "label")
-        if "score" in columns:
-            refuse_null(batch.column("score"), "score", first)
-            scores = numbers(batch.column("score"), "score", graded)
+        refuse_null(batch.column(label), label, first)
+        names = texts(batch.column(label), label)
+        if value:
+            refuse_null(batch.column(value), value, first)
+            scores = numbers(batch.column(value), value, kind)
     if scores is None:
         scores = np.ones(len(names))
     refuse_nan(scores, np.ones(scores.size, bool), places)

@@ -12,24 +12,44 @@ from typing import Any, NamedTuple
 
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
+from xmleval.input.columns import (
+    INSTANCE,
+    JUDGEMENT,
+    LABEL,
+    PRED,
+    SCORE,
+    TRUE,
+    AmbiguousError,
+    Entries,
+    RowValues,
+    find_entries,
+    find_instance,
+    may_hold_values,
+    named_as,
+)
 from xmleval.input.formats.delimited import records
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
 from xmleval.input.lines import numbered_lines, shown, unstripped_lines
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Gathering, Named, refuse_other_order
+from xmleval.input.names import (
+    CHECKED_BYTES,
+    ENTRY_BYTES,
+    INDEX_BYTES,
+    LIKE_A_SCORE,
+    Gathering,
+    Named,
+)
+from xmleval.input.row_order import refuse_other_rows
 from xmleval.message import counted
-from xmleval.numerals import decimal_number, whole_number
+from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
-# names that fields have where nothing else is said
-ID = ("id", "doc_id", "document_id", "docid", "instance")
-TRUE = ("tags", "labels", "true", "y_true", "true_tags", "true_labels", "gold")
-PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
-SCORES = ("scores", "predicted_scores", "pred_scores", "probabilities")
-ENTRIES = (("instance", "label", "score"), ("query-id", "corpus-id", "score"))  # ours, and BEIR's
+SCORES = SCORE[1:]  # a score alone is none of several labels
+TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 MOST_RELEVANCE = 1 << 62
-Rows = Callable[[InputFile, Allowance, Callable[[list[str]], list[str]]], Iterator[tuple[int, list[Any]]]]
+Choice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
+Rows = Callable[[InputFile, Allowance, Choice], Iterator[tuple[int, list[Any]]]]
 
 
 class Fields(NamedTuple):
@@ -46,33 +66,31 @@ class Fields(NamedTuple):
     joined: bool = True
 
 
-def csv_rows(
-    file: InputFile, allowance: Allowance, choose: Callable[[list[str]], list[str]]
-) -> Iterator[tuple[int, list[Any]]]:
+def csv_rows(file: InputFile, allowance: Allowance, choose: Choice) -> Iterator[tuple[int, list[Any]]]:
     """Yield fields of each record of CSV that are chosen by name, with the line that it begins on."""
     found = records(unstripped_lines(file, "strict", allowance), allowance)
     for number, names in found:
         names = [name.strip() for name in names]
-        places = [names.index(name) for name in choose(names)]
+        chosen, others = choose(names)
+        places = [names.index(name) for name in chosen + others]
         for number, record in found:
             if len(record) != len(names):
                 raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
             yield number, [record[place] for place in places]
 
 
-def json_rows(
-    file: InputFile, allowance: Allowance, choose: Callable[[list[str]], list[str]]
-) -> Iterator[tuple[int, list[Any]]]:
+def json_rows(file: InputFile, allowance: Allowance, choose: Choice) -> Iterator[tuple[int, list[Any]]]:
     """Yield fields of each object of JSON Lines that are chosen by name, with its line."""
     chosen: list[str] | None = None
+    others: list[str] = []
     for number, line in numbered_lines(file, "strict", allowance):
         record = _parsed_line(number, line, allowance)
         if chosen is None:
-            chosen = choose([*record])
+            chosen, others = choose([*record])
         for name in chosen:
             if name not in record:
                 raise ValueError(f"line {number}: no field {shown(name)}")
-        yield number, [record[name] for name in chosen]
+        yield number, [record[name] for name in chosen] + [record.get(name) for name in others]
 
 
 def _parsed_line(number: int, line: str, allowance: Allowance) -> dict[str, Any]:
@@ -119,19 +137,19 @@ class Documents:
             return True
         found: list[list[str]] = []
 
-        def choose(names: list[str]) -> list[str]:
+        def choose(names: list[str]) -> tuple[list[str], list[str]]:
             found.append(names)
-            return []
+            return [], []
 
         with naming(path, self._expected):
             next(self._rows(self._file(path), allowance, choose), None)
-        return any(_usual(names, PRED) for names in found)
+        return any(named_as(names, PRED) for names in found)
 
     def _gather(
         self, path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None
     ) -> Named:
         with naming(path, self._expected):
-            reading = _Reading(kind, self._fields, entries, allowance)
+            reading = _Reading(kind, self._fields, entries, allowance, like)
             n_bytes = 0
             for number, cells in self._rows(self._file(path), allowance, reading.choose):
                 try:
@@ -143,14 +161,16 @@ class Documents:
                     n_bytes = 0
             found = reading.finish()
             if isinstance(like, Named):
-                reading.refuse_other_rows(like, found)
+                refuse_other_rows(like, found, reading.n_listed_rows, "--id-field {!r} joins the rows")
             return found
 
 
 class _Reading:
     """One file on its way into a sparse array."""
 
-    def __init__(self, kind: str, fields: Fields, entries: Gathering, allowance: Allowance) -> None:
+    def __init__(
+        self, kind: str, fields: Fields, entries: Gathering, allowance: Allowance, like: Any
+    ) -> None:
         self._kind, self._fields, self._entries, self._allowance = kind, fields, entries, allowance
         self._told: list[str] = []
         self._lines: dict[str, int] = {}  # of ids
@@ -158,40 +178,82 @@ class _Reading:
         self._n_rows = 0
         self._scored: bool | None = None  # as long as there was no label
         self._cells: LabelCells | None = None
+        self._columns = RowValues([])
+        self._unknown: dict[str, bool | None] = {}  # fields: whether they hold numbers, None of empty ones
+        self._judged_by: str | None = getattr(like, "judged_by", None)  # a field named by an option
 
     @property
     def n_bytes(self) -> int:
         """Memory that is taken so far."""
-        return self._entries.n_bytes + INDEX_BYTES * len(self._lines)
+        return self._entries.n_bytes + INDEX_BYTES * len(self._lines) + self._columns.n_bytes
 
-    def choose(self, names: list[str]) -> list[str]:
-        """Return the fields to read: id, labels, scores, as far as there are any."""
-        long = next((entry for entry in ENTRIES if {*entry[:2]} <= {*names}), None)
-        if long is not None and self._of_labels is None:
-            self._is_long, self._has_id = True, True
-            value = (self._kind == "scores" and self._fields.score) or long[2]
-            self._has_scores = value in names
-            if self._kind == "scores" and not self._has_scores:
-                raise ValueError(f"no field {shown(value)} beside {long[1]!r}")
-            if self._kind == "truth" and self._has_scores and long is ENTRIES[0]:
-                raise ValueError(f"a field {long[2]!r} in what should be relevant labels; grades need gains")
-            return self._distinct([*long[:2], *([value] if self._has_scores else [])], names)
+    @property
+    def n_listed_rows(self) -> int | None:
+        """How many rows there are, None where there is one for each label."""
+        return None if self._is_long else self._n_rows
+
+    def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """Return the fields to read: id, labels, scores, as far as there are any; and others to look at."""
+        try:
+            entries = None if self._of_labels is not None else find_entries(names, self._kind != "scores")
+            if entries is not None:
+                return self._choose_entries(names, entries)
+            instance = self._instance_field(names)
+        except AmbiguousError as error:
+            raise ValueError(f"its fields {error}; an option tells which") from None
         labels = self._labels_field(names)
         self._cells = LabelCells(labels, self._fields.separator)
-        score = self._named(names, self._fields.score, SCORES) if self._kind == "scores" else None
-        instance = None
-        if self._fields.joined or self._fields.id is not None:
-            instance = self._named(names, self._fields.id, ID)
+        score = self._list_values(names)
         self._has_id, self._has_scores = instance is not None, score is not None
         chosen = self._distinct([name for name in (instance, labels, score) if name is not None], names)
-        if score is not None and self._fields.score is None:
-            self._told.append(f"scores in {shown(score)}")
+        if score is not None and (self._fields.score is None or self._kind != "scores"):
+            self._told.append(f"{'scores' if self._kind == 'scores' else 'judgements'} in {shown(score)}")
         if score is None and self._kind == "scores":
             passed = [name for name in names if "score" in name.lower()]
             self._told += [f"{shown(name)} not read (--score-field reads scores)" for name in passed]
         if instance is not None and self._fields.id is None:
             self._told.append(f"ids in {shown(instance)}")
-        return chosen
+        others = [] if self._has_id or not self._fields.joined else [n for n in names if n not in chosen]
+        self._columns = RowValues([name for name in others if names.count(name) == 1])
+        return chosen, self._columns.names
+
+    def _instance_field(self, names: list[str]) -> str | None:
+        """Return the field of ids, None where rows are in order."""
+        if self._fields.id is not None:
+            return self._named(names, self._fields.id, INSTANCE)
+        found: str | None = find_instance(names) if self._fields.joined else None
+        return found
+
+    def _list_values(self, names: list[str]) -> str | None:
+        """Return the field with lists of scores, or of judgements of a truth."""
+        if self._kind == "scores":
+            return self._named(names, self._fields.score, SCORES)
+        found = self._named(names, None, JUDGEMENT)
+        if found is None and not named_as(names, PRED):  # whose scores they are
+            found = self._named(names, None, SCORES)
+            if found is not None and self._kind == "truth":
+                raise ValueError(f"a field {found!r} in what should be relevant labels; grades need gains")
+        return found
+
+    def _choose_entries(self, names: list[str], entries: Entries) -> tuple[list[str], list[str]]:
+        """Return the fields of a row for each label, and those of a truth that may be judgements."""
+        instance, label, value = entries
+        given, others = self._fields.score, list[str]()
+        self._is_long, self._has_id = True, True
+        if self._kind == "scores":
+            if given is not None and (given in names or given != self._judged_by):
+                value = given
+            if value not in names:
+                raise ValueError(f"no field {shown(value or SCORE[0])} beside {label!r}")
+        elif value is None and given in names:
+            value = self._judged_by = given
+        elif value is None:
+            others = [name for name in names if name not in (instance, label) and may_hold_values(name)]
+        elif self._kind == "truth" and label == LABEL and named_as([value], SCORE):
+            raise ValueError(f"a field {value!r} in what should be relevant labels; grades need gains")
+        self._has_scores = value is not None
+        self._unknown = dict.fromkeys(others)
+        return self._distinct([instance, label, *([value] if self._has_scores else [])], names), others
 
     @staticmethod
     def _distinct(chosen: list[str], names: list[str]) -> list[str]:
@@ -221,7 +283,7 @@ class _Reading:
             if given not in names:
                 raise ValueError(f"no field {shown(given)} among {', '.join(map(shown, names[:9]))}")
             return given
-        found = _usual(names, usual)
+        found = named_as(names, usual)
         if len(found) > 1:
             names_found = " and ".join(map(shown, found))
             raise ValueError(f"its fields {names_found} may both be meant; an option tells which")
@@ -242,10 +304,12 @@ class _Reading:
         if self._has_scores:
             if scores:
                 raise ValueError("labels with scores, and others in a field of scores")
-            scores = scores_of(cells[-1], self._allowance)
+            scores = scores_of(cells[self._has_id + 1], self._allowance)
             if len(scores) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}")
-        if self._kind == "truth" and scores:
+            if self._kind == "truth":
+                scores = [_judgement(score) for score in scores]
+        elif self._kind == "truth" and scores:
             told = f"{shown(self._cells.field)} has scores, in what should be relevant labels"
             raise ValueError(f"{told}; grades need gains")
         if self._kind != "scores" and not scores:
@@ -253,6 +317,7 @@ class _Reading:
         if labels:
             self._refuse_some_scored(scores is not None)
         self._entries.as_listed = True
+        self._columns.add(cells[1 + self._has_id + self._has_scores :])
         self._entries.add_row(name)
         values = itertools.count(-1.0, -1.0) if scores is None else iter(scores)
         for label in labels:
@@ -270,11 +335,16 @@ class _Reading:
         label, value = _instance(cells[1]), 1.0
         if self._has_scores:
             text = str(cells[2]).strip()
-            told = whole_number(text) if self._kind == "truth" else decimal_number(text)
-            if told is None or math.isnan(told) or (abs(told) >= MOST_RELEVANCE and self._kind == "truth"):
+            told = decimal_number(text)
+            if told is None and self._kind != "scores":
+                told = TRUTHS.get(text.lower())
+            if told is None or math.isnan(told):
                 what = "relevance, an integer" if self._kind == "truth" else "score"
                 raise ValueError(f"{shown(text)} is no {what}")
-            value = float(told)
+            value = _judgement(told) if self._kind == "truth" else told
+        for field, other in zip(self._unknown, cells[2:], strict=False):
+            if self._unknown[field] is not False and other not in ("", None):
+                self._unknown[field] = decimal_number(str(other).strip()) is not None
         self._entries.add(name, label, value, number)
         return ENTRY_BYTES + len(label)
 
@@ -283,6 +353,10 @@ class _Reading:
         cells, told = self._cells, self._told
         if not self._n_rows:
             raise ValueError("no row in it")
+        unknown = next((field for field, is_number in self._unknown.items() if is_number), None)
+        if unknown is not None:
+            told_by = f"field {unknown!r} may hold judgements of the labels"
+            raise ValueError(f"{told_by}; --score-field {unknown!r} takes it for them, or leave it out")
         if cells is not None:
             cells.close()
             what = f"{'predicted' if self._kind == 'scores' else 'relevant'} labels in {shown(cells.field)}"
@@ -296,22 +370,8 @@ class _Reading:
         if cells is not None:
             found = replace(found, is_cut=cells.is_cut, uncut=cells.uncut)
         unscored = self._kind == "scores" and cells is not None and not self._scored
-        return replace(found, unscored=unscored, by_order=not self._has_id, told=(*told, *found.told))
-
-    def refuse_other_rows(self, like: Named, found: Named) -> None:
-        """Refuse rows that cannot be those of a truth: one has ids alone, or they are not as many."""
-        missing = found.n_empty if self._is_long else len(like.row_names) - self._n_rows
-        if like.by_order and self._has_id and (found.n_ignored or missing):
-            raise ValueError(
-                f"ids in it that are not the numbers 0 to {len(like.row_names) - 1} of all rows, and none in "
-                "TRUTH; give TRUTH ids, or leave them out where rows are in the same order"
-            )
-        if not self._has_id:
-            refuse_other_order(like, self._n_rows)
-
-
-def _usual(names: list[str], usual: Sequence[str]) -> list[str]:
-    return [name for name in names if name.lower() in usual]
+        found = replace(found, unscored=unscored, by_order=not self._has_id, told=(*told, *found.told))
+        return replace(found, columns=self._columns, judged_by=self._judged_by)
 
 
 def _instance(value: Any) -> str:
@@ -320,6 +380,12 @@ def _instance(value: Any) -> str:
     if type(value) is int:
         return str(value)
     raise ValueError("an id is empty" if value == "" else f"an id is {type(value).__name__}, not text")
+
+
+def _judgement(value: float) -> float:
+    if value != math.floor(value) or abs(value) >= MOST_RELEVANCE:
+        raise ValueError(f"{value} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
+    return value
 
 
 def _format(name: str, title: str, extensions: tuple[str, ...], rows: Rows, expected: str) -> Format:

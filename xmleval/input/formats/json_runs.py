@@ -11,11 +11,10 @@ from xmleval.budget import Allowance
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value
 from xmleval.input.lines import read_json, shown
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, LIKE_A_SCORE, Gathering, Named
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 RELEVANCE = "relevance, an integer"
-LIKE_A_SCORE = "; it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_RELEVANCE = 1 << 62
 
 
@@ -44,7 +43,7 @@ def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> 
             for label, value in labels.items():
                 if not _is_value(value, what != RELEVANCE):
                     told = shown(value) if isinstance(value, str) else json.dumps(value)[:40]
-                    hint = LIKE_A_SCORE if what == RELEVANCE and type(value) is float else ""
+                    hint = f"; {LIKE_A_SCORE}" if what == RELEVANCE and type(value) is float else ""
                     raise ValueError(f"instance {shown(row)}: {told} is no {what}{hint}")
                 entries.add(row, label, float(value), place)
             place += 1

@@ -19,8 +19,9 @@ from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
 from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named, refuse_other_order
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
+from xmleval.input.row_order import refuse_other_order
 from xmleval.input.stack import canonical_csr, filled_lists, stack, stack_filled
 from xmleval.kernels.decimal import SPARE
 from xmleval.numerals import decimal_number

@@ -19,8 +19,9 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.array_rows import list_pieces
 from xmleval.input.formats.format import Format, NamedReaders, naming
-from xmleval.input.names import Gathering, Named, refuse_other_order
+from xmleval.input.names import Gathering, Named
 from xmleval.input.pieces import Pieces
+from xmleval.input.row_order import refuse_other_order
 from xmleval.input.writing import as_lists
 
 LABELS, SCORES = "_indices.npy", "_scores.npy"

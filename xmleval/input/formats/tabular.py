@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.input.columns import OWN_INSTANCE
 from xmleval.input.formats.array_rows import ROW_ENTRY_BYTES
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
-    INSTANCE,
+    TableColumns,
     find_columns,
     flat_lists,
     ids,
@@ -56,31 +57,39 @@ def arrow_pieces(
 
 
 def _pieces_of(file: InputFile, kind: str, allowance: Allowance, n_labels: int | None = None) -> Pieces:
-    lists, columns, known = _look_into(file, kind, n_labels)
-    read = partial(_read_lists if lists else _read_entries, file, kind, columns, known, allowance)
+    columns, known = _look_into(file, kind, n_labels)
+    read = partial(_read_lists if columns.lists else _read_entries, file, kind, columns, known, allowance)
     return Pieces(n_rows=None, n_labels=known, read=read)
 
 
-def _look_into(file: InputFile, kind: str, n_labels: int | None) -> tuple[bool, list[str], int | None]:
-    """Return whether there is a row for each instance, the columns to read, and the number of labels."""
+def _look_into(file: InputFile, kind: str, n_labels: int | None) -> tuple[TableColumns, int | None]:
+    """Return the columns to read, and the number of labels."""
     with naming(file.path, EXPECTED), opened(file) as table:
-        return *find_columns(table.schema, kind, unscored=True), stored_labels(table.metadata, n_labels)
+        return find_columns(table.schema, kind, unscored=True), stored_labels(table.metadata, n_labels)
 
 
 def _read_lists(
-    file: InputFile, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
+    file: InputFile,
+    kind: str,
+    columns: TableColumns,
+    n_labels: int | None,
+    allowance: Allowance,
+    n_bytes: int,
 ) -> Iterator[Any]:
     """Yield the rows of a file with a row for each instance."""
     first, n_entries, width = 0, 0, n_labels or 1
     with naming(file.path, EXPECTED), opened(file) as table:
-        for batch in table.batches(columns, n_bytes):
-            if columns[0] in INSTANCE:
-                _refuse_other_rows(batch, columns[0], first)
-            ptr, values = flat_lists(batch, "labels", first)
+        for batch in table.batches(columns.read, n_bytes):
+            if columns.instance is not None:
+                _refuse_other_rows(batch, columns.instance, first)
+            ptr, values = flat_lists(batch, columns.label, first)
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(ptr).max(initial=0)))
-            labels, rows = ids(values, "labels"), first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+            labels, rows = (
+                ids(values, columns.label),
+                first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr)),
+            )
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
-            scores = listed_scores(batch, ptr, first, kind == "grades") if "scores" in columns else None
+            scores = listed_scores(batch, columns.value, ptr, first, kind) if columns.value else None
             if kind != "scores":
                 for start, stop in _cuts(ptr, BYTES_PER_ENTRY, n_bytes):
                     part = labels[ptr[start] : ptr[stop]]
@@ -137,27 +146,27 @@ def _padded(ptr: Ints, labels: Ints, scores: NDArray[Any] | None, n_bytes: int) 
 
 def _sparse_array(ptr: Ints, labels: Ints, data: NDArray[Any] | None, width: int) -> Any:
     values = np.ones(labels.size, np.uint8) if data is None else data
-    kind = scipy.sparse.csr_array if data is None else WrittenRows
+    kind = scipy.sparse.csr_array if values.dtype == np.uint8 else WrittenRows
     return kind((values, labels.astype(label_dtype(width)), ptr - ptr[0]), shape=(ptr.size - 1, width))
 
 
 def _batches_of_entries(
-    file: InputFile, kind: str, columns: list[str], n_labels: int | None, n_bytes: int
+    file: InputFile, kind: str, columns: TableColumns, n_labels: int | None, n_bytes: int
 ) -> Iterator[tuple[Ints, Ints, NDArray[Any] | None]]:
     """Yield instances, labels and scores as a file with a row for each label has them."""
     first = 0
     with naming(file.path, EXPECTED), opened(file) as table:
-        for batch in table.batches(columns, n_bytes):
-            for name in columns:
+        for batch in table.batches(columns.read, n_bytes):
+            for name in columns.read:
                 refuse_null(batch.column(name), name, first)
-            rows, labels = ids(batch.column(columns[0]), columns[0]), ids(batch.column("label"), "label")
-            graded = kind == "grades"
-            scores = numbers(batch.column("score"), "score", graded) if "score" in columns else None
+            instance, label, value = columns.instance or "", columns.label, columns.value
+            rows, labels = ids(batch.column(instance), instance), ids(batch.column(label), label)
+            scores = numbers(batch.column(value), value, kind) if value else None
             at = first + np.arange(rows.size)
             refuse_ids(labels, 0, n_labels, at)
             if rows.size and rows.min() < 0:
                 place = int(np.argmin(rows))
-                raise ValueError(f"row {first + place}: {columns[0]} {rows[place]} is negative")
+                raise ValueError(f"row {first + place}: {instance} {rows[place]} is negative")
             if scores is not None:
                 refuse_nan(scores, np.ones(scores.size, bool), at)
             yield rows, labels, scores
@@ -165,7 +174,12 @@ def _batches_of_entries(
 
 
 def _read_entries(
-    file: InputFile, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
+    file: InputFile,
+    kind: str,
+    columns: TableColumns,
+    n_labels: int | None,
+    allowance: Allowance,
+    n_bytes: int,
 ) -> Iterator[Any]:
     """Yield the instances of a file with a row for each label, once all labels of them are read."""
     held: list[tuple[Ints, Ints, NDArray[Any] | None]] = []  # of the last instance, of which more may come
@@ -178,7 +192,7 @@ def _read_entries(
             if (np.diff(before) < 0).any():
                 at = int(np.argmax(np.diff(before) < 0))
                 raise ValueError(
-                    f"row {n_entries + at}: {columns[0]} {rows[at]} after {before[at]}; in pieces "
+                    f"row {n_entries + at}: {columns.instance} {rows[at]} after {before[at]}; in pieces "
                     "they are read in order"
                 )
             n_entries += rows.size
@@ -231,9 +245,11 @@ def _whole_rows(
 def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
     """Read all rows of a Parquet or Arrow file; entries of instances may come in any order."""
     file = InputFile(path)
-    lists, columns, known = _look_into(file, kind, n_labels)
-    if not lists:
+    columns, known = _look_into(file, kind, n_labels)
+    if not columns.lists:
         return _all_entries(file, kind, columns, known)
+    if columns.instance not in OWN_INSTANCE:
+        columns = columns._replace(instance=None)  # nothing is joined
     found = list(_read_lists(file, kind, columns, known, UNLIMITED, WHOLE_BYTES))
     if kind == "truth":
         width = known or max((piece.shape[1] for piece in found), default=1)
@@ -250,12 +266,12 @@ def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
         if n_rows * width > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * n_entries:
             raise ValueError(f"a row of {width} labels, where {n_rows} rows have {n_entries}")
     labels = stack_filled([labels for labels, _ in found], width, -1, np.int64)
-    if "scores" not in columns:
+    if columns.value is None:
         return labels, None
     return labels, stack_filled([scores for _, scores in found], width, np.nan, np.float32)
 
 
-def _all_entries(file: InputFile, kind: str, columns: list[str], n_labels: int | None) -> Any:
+def _all_entries(file: InputFile, kind: str, columns: TableColumns, n_labels: int | None) -> Any:
     found = list(_batches_of_entries(file, kind, columns, n_labels, WHOLE_BYTES))
     if not found:
         dtype = np.uint8 if kind == "truth" else np.float64
