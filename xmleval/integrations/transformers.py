@@ -94,8 +94,9 @@ class TrainerMetrics:
         Parameters
         ----------
         prediction : transformers.EvalPrediction
-            ``predictions`` is what ``preprocess_logits_for_metrics`` returned; ``label_ids`` is 0/1 of shape
-            (m, n_labels), or ids of shape (m, width), filled up with -100.
+            ``predictions`` is what ``preprocess_logits_for_metrics`` returned, or logits, also in front of
+            other outputs of the model; ``label_ids`` is 0/1 of shape (m, n_labels), or ids of shape
+            (m, width), filled up with -100.
         compute_result : bool, optional
             Whether this was the last batch, with ``batch_eval_metrics=True``.
 
@@ -117,7 +118,7 @@ class TrainerMetrics:
             if isinstance(label_ids, list)
             else [(predictions, label_ids)]
         ):
-            self._evaluator.update(self._truth(labels), scores)
+            self._evaluator.update(self._truth(labels), _logits(scores))
         if compute_result is False:
             return {}
         self.report = self._evaluator.compute()
@@ -130,7 +131,13 @@ class TrainerMetrics:
 
     def _truth(self, labels: Any) -> Any:
         """Return 0/1 labels as they are, and ids without what fills them up."""
-        if len(labels.shape) == 2 and labels.shape[1] == self._evaluator.n_labels:
+        if isinstance(labels, tuple):
+            raise InputError(
+                "label_ids",
+                f"{len(labels)} arrays, one for each of label_names; pass that of the labels alone",
+            )
+        is_wide = len(labels.shape) == 2 and labels.shape[1] == self._evaluator.n_labels
+        if is_wide and not bool((labels == PADDING).any()):
             return labels
         ids = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
         if ids.ndim != 2 or ids.dtype.kind not in "iu":
@@ -140,3 +147,11 @@ class TrainerMetrics:
                 f"{ids.dtype} of shape {ids.shape}; expected 0/1 of shape (m, {n_labels}), or ids",
             )
         return [row[row != PADDING].tolist() for row in ids]
+
+
+def _logits(predictions: Any) -> Any:
+    """Return the logits of a model that returns further outputs behind them; others stay as they are."""
+    if not isinstance(predictions, tuple):
+        return predictions
+    first = predictions[0]
+    return first if "float" in str(getattr(first, "dtype", "")) else predictions
