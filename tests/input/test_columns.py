@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.input.test_frames import maker
 from xmleval import Evaluator, evaluate, from_df
@@ -305,3 +306,40 @@ def test_frames_of_batches_are_joined_by_their_ids(kind: str) -> None:
         with pytest.warns(UserWarning, match="y_score: rows are matched by column 'id'"):
             evaluator.update(make({"id": ids, "labels": TRUE_LISTS}), make(turned))
     assert evaluator.compute()["p@1"] == 1
+
+
+GRADED_RUN = {"q1": {"b": 9.5, "a": 8.25, "c": -0.75, "d": 1.125}, "q2": {"a": 7.75, "e": -1.5, "b": 0.375}}
+GRADED_QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "d": 0}, "q2": {"a": 2, "b": 0, "e": 1}}
+
+
+def long_table(rows: dict[str, dict[str, Any]], value: str) -> Table:
+    entries = [(row, label, number) for row, labels in rows.items() for label, number in labels.items()]
+    return dict(zip(("instance", "label", value), map(list, zip(*entries, strict=True)), strict=True))
+
+
+@forms
+def test_grades_and_scores_that_look_swapped_are_noted(evaluated: Any) -> None:
+    run, qrels = GRADED_RUN, GRADED_QRELS
+    quarters = {row: {label: grade / 4 for label, grade in labels.items()} for row, labels in qrels.items()}
+    scores = {row: {label: float(grade) for label, grade in labels.items()} for row, labels in qrels.items()}
+    for truth, predicted, swapped in ((run, scores, True), (qrels, run, False), (quarters, run, False)):
+        tables = long_table(truth, "relevance"), long_table(predicted, "score")
+        _, notes = evaluated(*tables, "ndcg@10", gains="linear")
+        assert any("swapped?" in note for note in notes) == swapped
+
+
+@pytest.mark.parametrize("form", ["dicts", "dense", "sparse", "update"])
+def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
+    truth: Any = np.array([[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]])
+    scores: Any = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
+    if form == "dicts":
+        truth, scores = GRADED_RUN, GRADED_QRELS
+    elif form == "sparse":
+        truth, scores = csr_array(truth), csr_array(scores)
+    if form == "update":
+        with pytest.warns(UserWarning, match="swapped"):
+            Evaluator("ndcg@3", n_labels=3, gains="linear").update(truth, scores)
+    else:
+        assert any(
+            "swapped?" in note for note in evaluate(truth, scores, metrics="ndcg@3", gains="linear").notes
+        )

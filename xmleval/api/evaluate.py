@@ -18,7 +18,7 @@ from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.errors import positive_integer
 from xmleval.input.groups import keys_of_folds
-from xmleval.input.objects.take import take
+from xmleval.input.objects.take import swapped_notes, take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
@@ -182,6 +182,7 @@ def evaluate(
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
+    swapped = swapped_notes(y_true, y_score, grades.graded)
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     groups, row_groups = (
         of_rows(name, value, taken.row_names)
@@ -233,7 +234,9 @@ def evaluate(
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
     report = make_report(
-        settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unmatched, *unnamed, *unread)
+        settings,
+        Counted(rows.n_rows, plan, given, states),
+        (*taken.notes, *swapped, *unmatched, *unnamed, *unread),
     )
     if taken.label_names is None and taken.row_names is None:
         return report

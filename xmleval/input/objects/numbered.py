@@ -16,6 +16,11 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints, label_dtype
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+MOST_GRADE = 10
+SWAPPED = (
+    f"its grades are fractions, and the scores of {{}} are whole numbers from 0 to {MOST_GRADE}; "
+    "are the truth and the scores swapped?"
+)
 BY_POSITION = "labels were read by position, as y_true has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
 
@@ -169,6 +174,19 @@ def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any], can_be_
         told: list[object] = [f"{seen}; scores go to {where}"]
         told += [" Grades need ", Keyword("gains", "'linear'")] if can_be_graded else []
         raise InputError(argument, Message(*told), row=row)
+
+
+def values_of(value: Any) -> NDArray[Any]:
+    """Return the values of a matrix or of rows, none of anything else."""
+    values = value if isinstance(value, np.ndarray) else getattr(value, "data", None)
+    return values if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" else np.empty(0)
+
+
+def look_swapped(grades: NDArray[Any], scores: NDArray[Any]) -> bool:
+    """Tell whether grades are fractions, as scores are, and scores small whole numbers."""
+    if not scores.size or grades.dtype.kind != "f" or not (grades != np.floor(grades)).any():
+        return False
+    return bool(((scores >= 0) & (scores <= MOST_GRADE) & (scores == np.floor(scores))).all())
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
