@@ -13,7 +13,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take_truth
 from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
-from xmleval.message import NO_MATCH, counted
+from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import MOST_GROUPS, Groups, Ints, RowGroups
 
@@ -229,15 +229,26 @@ def _decile(counts: Ints) -> Ints:
 
 
 def given_groups(
-    value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True
+    value: Any,
+    n_labels: int,
+    names: list[Any] | None,
+    in_order: bool = True,
+    label_counts: Any = None,
 ) -> tuple[Groups | None, list[str]]:
     """Return groups of labels that are given in any form, for labels by name; and notes.
 
-    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
+    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order. Edges, as
+    `label_groups` takes them, need ``label_counts``, the number of training rows of each label.
     """
     argument = "label_groups"
     if value is None:
         return None, []
+    if _are_edges(value, n_labels):
+        if label_counts is None:
+            needs = f"{value!r} are numbers of training rows; give ", Keyword("y_train")
+            raise InputError(argument, Message(*needs, f", or the group of each of {n_labels} labels"))
+        groups = label_groups(label_counts=label_counts, edges=value)
+        return Groups(groups.names, groups.of, groups.ranges), []
     if isinstance(value, str):
         raise InputError(argument, f"{value!r} is no groups; label_groups(y_train, ...) makes them")
     value = of_labels(argument, value)
@@ -251,6 +262,16 @@ def given_groups(
     if value.of.size != n_labels:
         raise InputError(argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each")
     return Groups(value.names, value.of, value.ranges), notes
+
+
+def _are_edges(value: Any, n_labels: int) -> bool:
+    """Tell whether groups are given by rising numbers of training rows or deciles, not one for each label."""
+    if isinstance(value, str):
+        return value == DECILES
+    if not isinstance(value, list | tuple | range | np.ndarray) or len(value) in (0, n_labels):
+        return False
+    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) for edge in value)
+    return whole and value[0] >= 0 and all(low < high for low, high in pairwise(value))
 
 
 def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:

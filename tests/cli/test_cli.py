@@ -238,7 +238,7 @@ T m --inverse-propensity zero.npy
 T m --metrics psp@5
     psp@5 needs --train or --inverse-propensity
 T m --metrics f1.micro
-    f1.micro needs --pred or --decision
+    f1.micro needs --pred or --decision; f1.micro@5 takes the first 5 labels
 T --metrics lrap
     lrap needs SCORES
 T

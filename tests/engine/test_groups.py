@@ -299,6 +299,33 @@ def test_groups_from_training() -> None:
     assert [*label_groups(train, [0, 1])] == ["zero-shot", "few", "frequent"]
 
 
+@pytest.mark.parametrize("edges", [[0, 2, 5], (2, 5), np.array([0, 2, 5]), range(3), "deciles"])
+@pytest.mark.parametrize("named", [False, True])
+def test_edges_with_training_labels_are_groups(edges: Any, named: bool) -> None:
+    train: Any = (np.random.default_rng(1).random((20, N_LABELS)) < np.linspace(0, 0.6, N_LABELS)).astype(int)
+    options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@3"]}
+    groups = label_groups(train, edges)
+    if named:
+        options["labels"] = [f"label {number}" for number in range(N_LABELS)]
+        train = [[options["labels"][label] for label in row.nonzero()[0]] for row in train]
+    expected = evaluate(TRUTH, SCORES, **options, label_groups=groups)
+    report = evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=edges)
+    assert repr(report.groups) == repr(expected.groups)
+    evaluator = Evaluator(n_labels=N_LABELS, **options, y_train=train, label_groups=edges)
+    evaluator.update(TRUTH, SCORES)
+    assert repr(evaluator.compute().groups) == repr(expected.groups)
+    with pytest.raises(
+        ValueError, match=r"^label_groups: .* are numbers of training rows; give y_train=, or"
+    ):
+        evaluate(TRUTH, SCORES, **options, label_groups=edges)
+
+
+@pytest.mark.parametrize("wrong", [[0, 10, 10], [3, 1], [0.5, 2], ["a", "b"]])
+def test_what_are_no_edges_are_groups_of_labels(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^label_groups: "):
+        evaluate(TRUTH, SCORES, metrics="p@1", y_train=TRUTH, label_groups=wrong)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_deciles_have_equal_shares_of_positives(seed: int) -> None:
     rng = np.random.default_rng(seed)

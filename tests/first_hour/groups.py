@@ -103,7 +103,7 @@ TASKS = [
     ),
     Task(
         f"{ARRAYS}xmleval.evaluate(Y, S, metrics='p@1', label_groups='deciles')",
-        ("label_groups: 'deciles' is no groups; label_groups(y_train, ...) makes them",),
+        ("label_groups: 'deciles' are numbers of training rows; give y_train=, or the group of each of 3",),
     ),
     Task(
         f"{ARRAYS}xmleval.evaluate(Y, S, metrics='p@1').groups['tail']",

@@ -399,7 +399,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "pred and decision": bad("given together with decision=top3; choose one", y_pred=H, decision="top3"),
     "no propensity": ("psp@5 needs y_train= or inverse_propensity=", {"metrics": ["xmc", "psp@5"]}),
-    "no sets": ("f1.macro needs y_pred= or decision=", {"metrics": ["f1.macro"]}),
+    "no sets": (
+        "f1.macro needs y_pred= or decision=; f1.macro@5 takes the first 5 labels", {"metrics": ["f1.macro"]}
+    ),
+    "no sets, and no cutoff": ("h_f1.micro needs y_pred= or decision=", {"metrics": ["h_f1.micro"]}),
     "no scores": ("p@3 needs y_score=", {"y_score": None, "y_pred": H, "metrics": ["f1.macro", "p@3"]}),
 }  # fmt: skip
 

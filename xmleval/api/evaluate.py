@@ -118,7 +118,8 @@ def evaluate(
         Weight of each instance: 0 or within 2^-30..2^20.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
         Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks are in
-        the group "other". See ``report.groups`` and ``report.shares``.
+        the group "other". With ``y_train``, also edges as `label_groups` takes them, such as ``[0, 10, 100]``
+        or ``"deciles"``. See ``report.groups`` and ``report.shares``.
     row_groups : array of shape (m,), or values by name, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
         See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
@@ -192,7 +193,9 @@ def evaluate(
     q, unmatched = given_or_estimated(
         inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
     )
-    label_groups, unnamed = given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed)
+    label_groups, unnamed = given_groups(
+        label_groups, truth.n_labels, taken.label_names, taken.closed, getattr(q, "label_counts", None)
+    )
     settings = Settings.checked(
         metrics,
         truth.n_labels,

@@ -24,7 +24,7 @@ from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity
-from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
+from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics, parse_spec
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
@@ -105,6 +105,18 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
         if need not in inputs:
             return GIVEN_AS[need]
     return None
+
+
+def _at_k(spec: Spec, inputs: set[str]) -> str:
+    """Return the name of a measure of sets at a cutoff, which scores suffice for, as a hint."""
+    name = f"{spec.name}@{max(DEFAULT_K)}"
+    if "sets" not in spec.needs or "scores" not in inputs:
+        return ""
+    try:
+        parse_spec(name)
+    except ValueError:
+        return ""  # it has no cutoff
+    return f"; {name} takes the first {max(DEFAULT_K)} labels"
 
 
 def given_inputs(
@@ -195,7 +207,12 @@ class Settings:
             n_labels,
             labels,
         )
-        label_groups, unnamed = given_groups(options.get("label_groups"), n_labels, labels)
+        label_groups, unnamed = given_groups(
+            options.get("label_groups"),
+            n_labels,
+            labels,
+            label_counts=getattr(inverse_propensity, "label_counts", None),
+        )
         for note in (*notes, *unnamed):
             warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
         decision = rule_for(options.get("decision"), labels, True)
@@ -377,7 +394,7 @@ class Settings:
         for spec, explicit in self.asked:
             needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
             if explicit and needed:
-                raise ValueError(Message(spec, " needs ", needed))
+                raise ValueError(Message(spec, " needs ", needed, _at_k(spec, inputs)))
             if needed:
                 left_out[spec.name] = needed
         specs = tuple([spec.under(self.conventions) for spec, _ in self.asked if spec.name not in left_out])
