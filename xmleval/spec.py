@@ -88,6 +88,15 @@ class Spec:
         """Whether the jackknife gives a valid standard error."""
         return (self.average or "") not in self.metric.unsmooth
 
+    @property
+    def cutoff_hint(self) -> str:
+        """Return the name with a cutoff, for which scores suffice, as a hint; empty if it takes none."""
+        k = max(DEFAULT_K)
+        try:
+            return f"; {parse_spec(f'{self.name}@{k}')} takes the first {k} labels"
+        except ValueError:
+            return ""
+
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         metric = (self.metric.graded if conventions.graded else None) or self.metric

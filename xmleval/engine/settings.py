@@ -24,7 +24,7 @@ from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity
-from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics, parse_spec
+from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
@@ -105,18 +105,6 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
         if need not in inputs:
             return GIVEN_AS[need]
     return None
-
-
-def _at_k(spec: Spec, inputs: set[str]) -> str:
-    """Return the name of a measure of sets at a cutoff, which scores suffice for, as a hint."""
-    name = f"{spec.name}@{max(DEFAULT_K)}"
-    if "sets" not in spec.needs or "scores" not in inputs:
-        return ""
-    try:
-        parse_spec(name)
-    except ValueError:
-        return ""  # it has no cutoff
-    return f"; {name} takes the first {max(DEFAULT_K)} labels"
 
 
 def given_inputs(
@@ -200,18 +188,11 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = conventions_of(metrics, options)
-        inverse_propensity, notes = given_or_estimated(
-            options.get("inverse_propensity"),
-            options.get("y_train"),
-            options.get("dataset"),
-            n_labels,
-            labels,
-        )
+        weights = (options.get(name) for name in ("inverse_propensity", "y_train", "dataset"))
+        inverse_propensity, notes = given_or_estimated(*weights, n_labels, labels)
+        label_counts = getattr(inverse_propensity, "label_counts", None)
         label_groups, unnamed = given_groups(
-            options.get("label_groups"),
-            n_labels,
-            labels,
-            label_counts=getattr(inverse_propensity, "label_counts", None),
+            options.get("label_groups"), n_labels, labels, True, label_counts
         )
         for note in (*notes, *unnamed):
             warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
@@ -394,7 +375,8 @@ class Settings:
         for spec, explicit in self.asked:
             needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
             if explicit and needed:
-                raise ValueError(Message(spec, " needs ", needed, _at_k(spec, inputs)))
+                at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and "scores" in inputs else ""
+                raise ValueError(Message(spec, " needs ", needed, at_k))
             if needed:
                 left_out[spec.name] = needed
         specs = tuple([spec.under(self.conventions) for spec, _ in self.asked if spec.name not in left_out])
