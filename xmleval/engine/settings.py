@@ -188,8 +188,10 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = conventions_of(metrics, options)
-        weights = (options.get(name) for name in ("inverse_propensity", "y_train", "dataset"))
-        inverse_propensity, notes = given_or_estimated(*weights, n_labels, labels)
+        weights, dataset = options.get("inverse_propensity"), options.get("dataset")
+        inverse_propensity, notes = given_or_estimated(
+            weights, options.get("y_train"), dataset, n_labels, labels
+        )
         label_counts = getattr(inverse_propensity, "label_counts", None)
         label_groups, unnamed = given_groups(
             options.get("label_groups"), n_labels, labels, True, label_counts
