@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from tests.made_files import make_scores, make_truth, mulan, npy, npz
 from xmleval import evaluate, inverse_propensity, label_statistics
 from xmleval.cli import main
+from xmleval.io import find_format
 
 TRUTH = "q1 0 cat 1\nq1 0 dog 1\nq2 0 dog 1\nq2 0 cow 0\n"
 RUN = "q1 Q0 cat 1 0.9 m\nq1 Q0 cow 2 0.5 m\nq2 Q0 dog 1 0.9 m\n"
@@ -40,6 +41,42 @@ def says(capsys: pytest.CaptureFixture[str]) -> Any:
         return capsys.readouterr()
 
     return runs
+
+
+MARCO = "300674\t0\t7067032\t1\n125705\t0\t7067056\t1\n94798\t0\t7067181\t1\n"
+MARCO_RUN = "300674\t7067032\t1\n300674\t7067056\t2\n125705\t7067181\t1\n125705\t7067056\t2\n94798\t9\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores", "texts", "expected"),
+    [
+        ("qrels.txt", "run.txt", (TRUTH, RUN), 1.0),
+        ("news.txt", "model.txt", (TRUTH, RUN), 1.0),
+        ("judged.trec", "bm25.trec", (TRUTH, RUN), 1.0),
+        ("qrels.dev.tsv", "run.dev.tsv", (MARCO, MARCO_RUN), 1 / 3),
+        ("a.tsv", "b.tsv", (MARCO, MARCO_RUN), 1 / 3),
+    ],
+)
+def test_trec_files_are_known_by_their_lines(
+    folder: Path, says: Any, truth: str, scores: str, texts: tuple[str, str], expected: float
+) -> None:
+    Path(truth).write_text(texts[0])
+    Path(scores).write_text(texts[1])
+    found = json.loads(says(f"evaluate {truth} {scores} --metrics p@1 --format json")[0])
+    assert found["values"]["p@1"] == pytest.approx(expected, abs=1e-12)
+    notes = " ".join(found["notes"])
+    assert f"{truth}: read as TREC qrels" in notes
+    assert f"{scores}: read as a" in notes
+
+
+@pytest.mark.parametrize("ending", [".txt", ".tsv"])
+@pytest.mark.parametrize(
+    "text", ["1 2 3 4\n5 6 7 8\n", "3 0 5 1\n", "a\tb\tc\td\n1\t0\t2\t1\n", "x 3 2\ny 2 1\n"]
+)
+def test_other_texts_are_no_trec_files(folder: Path, text: str, ending: str) -> None:
+    Path(f"text{ending}").write_text(text)
+    for kind in ("truth", "scores"):
+        assert find_format(Path(f"text{ending}"), kind=kind)[0].name not in ("qrels", "run")
 
 
 def test_labels_of_a_list_are_all_there_are(folder: Path, says: Any) -> None:

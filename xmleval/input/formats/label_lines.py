@@ -35,7 +35,7 @@ BEGIN_BYTES = 1 << 16
 MOST_FILLED, FILLED_PER_ID = 1 << 24, 16  # slots of a list that is read at once
 
 
-def _beginning(path: Path) -> list[bytes]:
+def first_lines(path: Path) -> list[bytes]:
     """Return the first lines of a text; the last may be cut."""
     with open_text(InputFile(path)) as file:
         begin = file.read(BEGIN_BYTES)
@@ -48,7 +48,7 @@ def claims(path: Path, kind: str | None) -> bool:
     if not path.name.lower().endswith((".txt", ".txt.gz")):
         return False
     try:
-        lines = _beginning(path)
+        lines = first_lines(path)
     except (OSError, ValueError):
         return False  # which another reader says
     filled = [line for line in lines if line.strip()]
@@ -92,7 +92,7 @@ def lines_hint(name: str) -> str:
     if not path.name.lower().endswith((".txt", ".txt.gz")):
         return ""
     try:
-        lines = _beginning(path)
+        lines = first_lines(path)
     except (OSError, ValueError):
         return ""  # the name stands for several files, or another message tells
     filled = [line for line in lines if line.strip()]
@@ -114,7 +114,7 @@ def _scored(word: str) -> tuple[str, float] | None:
 def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
     """Read ids some rows at a time; None where the first line that is not blank has names."""
     with naming(path, EXPECTED):
-        filled = [line for line in _beginning(path) if line.strip()]
+        filled = [line for line in first_lines(path) if line.strip()]
     return ids_pieces(path, kind, allowance) if not filled or IDS.fullmatch(filled[0]) else None
 
 
@@ -184,7 +184,7 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
     unscored: bool | None = None
     row = n_bytes = 0
     with naming(path, EXPECTED):
-        is_fasttext = _is_fasttext(_beginning(path))
+        is_fasttext = _is_fasttext(first_lines(path))
     entries.as_listed = True
     with naming(path, EXPECTED), open_text(InputFile(path)) as file:
         for lines in whole_lines(file, PIECE_BYTES // PER_PIECE, 1, allowance):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
@@ -25,6 +27,7 @@ from xmleval.numerals import decimal_number, whole_number
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
 SCORES = "a TREC run, lines of: instance, Q0, label, rank, score, tag"
+RANKS = "a run of MS MARCO, lines of: instance, label, rank"
 MOST_FIELDS, MOST_DIGITS = 6, 18
 TAG = "xmleval"
 
@@ -81,7 +84,10 @@ def read_qrels(
 
 
 def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance, grades: bool = False) -> Named:
-    return _gather(path, JUDGEMENTS, Gathering(None, labels, grades), _judgement, allowance)
+    found = _gather(path, JUDGEMENTS, Gathering(None, labels, grades), _judgement, allowance)
+    if claims_qrels(path, None):
+        found = replace(found, told=(*found.told, "read as TREC qrels, by its first lines"))
+    return found
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -125,7 +131,13 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
 
 
 def _run_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-    return _gather(path, SCORES, Gathering(like), _scoring, allowance)
+    if are_ranks(path, first_fields(path)):
+        found = _gather(path, RANKS, Gathering(like), _ranking, allowance)
+        return replace(found, told=(*found.told, "read as a run of MS MARCO, by rank"))
+    found = _gather(path, SCORES, Gathering(like), _scoring, allowance)
+    if claims_run(path, None):
+        found = replace(found, told=(*found.told, "read as a TREC run, by its first lines"))
+    return found
 
 
 def _gather(
@@ -171,6 +183,15 @@ def _scoring(fields: list[str]) -> tuple[str, str, float]:
     if score is None or math.isnan(score):
         raise ValueError(f"score {shown(text)} is not a number")
     return row, label, score
+
+
+def _ranking(fields: list[str]) -> tuple[str, str, float]:
+    _refuse_other_than(3, fields)
+    row, label, text = fields
+    rank = whole_number(text)
+    if rank is None or not 0 < rank < 10**MOST_DIGITS:
+        raise ValueError(f"rank {shown(text)} is not a number from 1 up")
+    return row, label, -float(rank)
 
 
 class _FoundNameError(Exception):
@@ -350,8 +371,9 @@ def _name(names: list[str] | None, number: int, kind: str) -> str:
 QRELS = Format(
     name="qrels",
     title="TREC qrels with numbers for names",
-    files="NAME.qrels or NAME.qrels.gz",
+    files="NAME.qrels or NAME.qrels.gz; .txt, .tsv or .trec of such lines",
     extensions=(".qrels", ".qrels.gz"),
+    claims=claims_qrels,
     sibling="run",
     truth=read_numbered_qrels,
     named=NamedReaders(qrels_by_number, _qrels_within, None, grades=partial(_qrels_within, grades=True)),
@@ -361,8 +383,9 @@ QRELS = Format(
 RUN = Format(
     name="run",
     title="TREC run",
-    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
+    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth; .txt, .tsv or .trec of such lines",
     extensions=(".run", ".run.gz"),
+    claims=claims_run,
     sibling="qrels",
     named=NamedReaders(lambda path, kind, allowance: None, None, _run_within),
     write=lambda path, data, kind, n_labels: write_run(path, data),
