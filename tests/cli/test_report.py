@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from xmleval.cli import main
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -81,6 +83,33 @@ def test_one_cutoff_is_drawn_at_all(folder: Path, run: Callable[..., str], kind:
 def test_a_figure_is_drawn(folder: Path, run: Callable[..., str], kind: str, form: str) -> None:
     run(f"plot Y_test.npz m_indices.npy scores.npz --kind {kind} --metrics p,ndcg --output a.{form}")
     assert (folder / f"a.{form}").read_bytes().startswith(BEGINS[form])
+
+
+@pytest.mark.parametrize("kind", ["values", "differences", "cutoffs", "ranks", "groups"])
+@pytest.mark.parametrize("metrics", ["p@1,p@3,label_cardinality", "p,statistics", "all"])
+def test_measures_of_the_truth_are_not_drawn_of_several(
+    folder: Path, capsys: pytest.CaptureFixture[str], kind: str, metrics: str
+) -> None:
+    (folder / "topics.txt").write_text("0,a\n1,a\n2,b\n3,b\n4,b\n")
+    line = f"plot Y_test.npz m_indices.npy scores.npz --metrics {metrics} --groups topics.txt --kind {kind}"
+    code = main([*line.split(), "--output", "a.svg"])
+    assert code == 0, capsys.readouterr().err
+    text = (folder / "a.svg").read_text("utf-8")
+    assert "<text" in text
+    assert "ardinality" not in text
+
+
+@pytest.mark.parametrize(
+    "command", ["plot --kind values --output a.svg", "report --output a.html", "compare"]
+)
+def test_measures_of_the_truth_alone_compare_nothing(
+    refused: Callable[..., str], folder: Path, command: str
+) -> None:
+    name, _, more = command.partition(" ")
+    told = refused(
+        f"{name} Y_test.npz m_indices.npy scores.npz --metrics label_cardinality,label_density {more}"
+    )
+    assert told == "--metrics: none of label_cardinality, label_density depends on SCORES"
 
 
 def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from xmleval.report.changes import refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
-from xmleval.spec import expand_metrics
+from xmleval.spec import Spec, expand_metrics
 
 SHARED = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
@@ -125,8 +125,7 @@ def compare(
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     asked = expand_metrics(options["metrics"], options["k"])
-    if not any(spec.needs for spec, _ in asked):
-        raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
+    refuse_measures_of_truth([spec for spec, _ in asked])
     more: dict[str, Any] = {"keep_rows": True, "html": html, "plot": plot, "labels_shown": html is not None}
     if worst:
         with naming_files({"worst": "--worst"}):
@@ -169,6 +168,12 @@ def compare(
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])
+
+
+def refuse_measures_of_truth(specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which depends on the models that are compared."""
+    if not any(spec.needs for spec in specs):
+        raise ValueError(f"--metrics: none of {', '.join(map(str, specs))} depends on SCORES")
 
 
 def _files_of_seeds(path: Path, options: dict[str, Any]) -> list[Path]:

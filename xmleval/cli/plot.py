@@ -14,6 +14,7 @@ from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import FILE
 from xmleval.cli.report import figures_of
 from xmleval.figures.kinds import KINDS
+from xmleval.spec import expand_metrics
 
 SECTIONS = {
     "Figure": "kind output confidence groups",
@@ -54,5 +55,9 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     if kind == "ranks":
         options["metrics"] = ["p"]  # which alone it draws
     _, told = figures_of(truth, scores, options | {"output": output})
-    shown = options["metrics"] if is_given("metrics") or kind == "ranks" else None
+    shown = None
+    if is_given("metrics") or kind == "ranks":
+        expanded = {item: expand_metrics(item, options["k"]) for item in options["metrics"]}
+        # measures of the truth alone are not compared
+        shown = [n for n, own in expanded.items() if len(scores) == 1 or any(spec.needs for spec, _ in own)]
     write_figure(told.plot(kind, metrics=shown), output)

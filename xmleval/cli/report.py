@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from xmleval.cli.changes import changes_of, label_names
-from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
+from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate, refuse_measures_of_truth
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import LABEL_TABLES, Run, count, prepare
 from xmleval.cli.figures import about, check_page
@@ -23,6 +23,12 @@ from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
 from xmleval.spec import Spec, expand_metrics
 
+OPTIONS_OF_NEEDS = {
+    "propensity": "inverse_propensity",
+    "training": "train",
+    "grades": "gains",
+    "hierarchy": "hierarchy",
+}
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
     "Page": "output title confidence groups",
@@ -67,11 +73,15 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     asked = [spec for spec, _ in expand_metrics(options["metrics"], options["k"])]
+    if len(scores) > 1:
+        refuse_measures_of_truth(asked)
     weighed = options["train"] is not None or options["inverse_propensity"] is not None
+    missing = {need for need, name in OPTIONS_OF_NEEDS.items() if options.get(name) is None}
+    missing -= {"propensity"} if weighed else set()
     at_k = {
         spec.name.rpartition("@")[0]: None
         for spec in asked
-        if spec.k and spec.state not in LABEL_TABLES and (weighed or "propensity" not in spec.needs)
+        if spec.k and spec.state not in LABEL_TABLES and not missing & {*spec.needs}
     }  # tables of every label at ten cutoffs would not fit
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
     more: dict[str, Any] = {
