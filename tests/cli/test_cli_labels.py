@@ -189,3 +189,33 @@ def test_merged_shards_have_results_of_labels(run: Any) -> None:
     code, out, err = run("merge bare.npz --per-label merged.csv")
     assert (code, out) == (2, "")
     assert "bare.npz: labels were not kept; --save it together with --per-label" in err
+
+
+@pytest.mark.parametrize("option", ["--per-row", "--per-label"])
+@pytest.mark.parametrize("metrics", ["all", "curves,p@1,f1.macro@1", "f1.macro@1,auc.samples,recall.macro@1"])
+@pytest.mark.parametrize("scores", [["bare", "m"], ["full.npy", "bare"], ["m", "full.npy", "bare"]])
+def test_values_of_each_of_several_stand_under_their_names(
+    run: Any, capsys: pytest.CaptureFixture[str], scores: list[str], metrics: str, option: str
+) -> None:
+    np.save("bare_indices.npy", LABELS)  # without scores
+    np.save("full.npy", np.random.default_rng(0).random(Y_TEST.shape))
+
+    def lines(*names: str) -> list[dict[str, str]]:
+        command = f"evaluate Y.npz {' '.join(names)} --metrics {metrics} {option} out.csv"
+        assert main(shlex.split(command)) == 0, capsys.readouterr().err
+        with open("out.csv", newline="") as file:
+            return [*csv.DictReader(file, restkey="more")]
+
+    joint = lines(*scores)
+    assert not any("more" in line for line in joint)
+    for name in scores:
+        own = [line for line in joint if line["scores"] == name]
+        alone = lines(name)
+        shared = [
+            column for column in alone[0] if column in own[0]
+        ]  # of a group, what no input allows is gone
+        assert len(shared) > 1
+        assert [[line[column] for column in shared] for line in own] == [
+            [line[column] for column in shared] for line in alone
+        ]
+        assert not any(line[column] for line in own for column in line.keys() - {*alone[0], "scores"})

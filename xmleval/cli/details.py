@@ -31,7 +31,9 @@ def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Name
     follow one another. ``names`` are those of the labels of each report.
     """
     several = [*zip(reports, names or [None] * len(reports), strict=True)]
-    write_columns((_labels_of(name, reports, own) for name, own in several), path)
+    columns = [column for report in reports.values() for column in _columns_of_labels(report)]
+    header = _header("label", reports, any(own is not None for _, own in several), columns)
+    write_columns((_labels_of(name, reports, own) for name, own in several), path, header)
     _tell_none(path, reports[several[0][0]])
     for name, own in several[1:]:
         _tell_changed(path, reports, name, own)
@@ -50,8 +52,8 @@ def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: N
     """Name the labels that changed most from the first report to another."""
     first, *_ = reports
     own, other = (reports[one].results.labels for one in (first, name))
-    columns = (label_column(spec, own) for spec in reports[name].specs)
-    column = next(filter(None, columns), "")
+    shared = own.keys() & other.keys()
+    column = next(filter(None, (label_column(spec, shared) for spec in reports[name].specs)), "")
     labels = changed_labels(column, own, other, SHOWN, names) if column else []
     if labels:
         told = ", ".join(f"{one.name or one.number} {values_of_label(column, one)[2]}" for one in labels)
@@ -60,7 +62,9 @@ def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: N
 
 def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
     """Write the row values of the measures that were asked for, ordered by the first of them."""
-    write_columns((_rows_of(name, reports, names) for name in reports), path)
+    columns = [column for report in reports.values() for column in report.results.rows]
+    header = _header("row", reports, names is not None, columns)
+    write_columns((_rows_of(name, reports, names) for name in reports), path, header)
 
 
 def refuse_no_rows(specs: Sequence[Spec]) -> None:
@@ -70,13 +74,30 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
         raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
 
 
+def _header(what: str, reports: Mapping[str, Report], has_names: bool, columns: Sequence[str]) -> list[str]:
+    """Return the columns of the tables of all reports, of which some may lack some."""
+    first = [*(["scores"] if len(reports) > 1 else []), what, *(["name"] if has_names else [])]
+    return [*dict.fromkeys([*first, *columns])]
+
+
+def _columns_of_labels(report: Report) -> list[str]:
+    """Return the columns of support, hits and misses, and of the averages that were asked for."""
+    asked = _specs_of_columns(report)
+    counted = [column for column in report.results.labels if column.partition("@")[0] in COUNTS]
+    return ["support", *counted, *asked, *(["threshold"] if "peak_f1" in asked else [])]
+
+
+def _specs_of_columns(report: Report) -> dict[str, Spec]:
+    """Return the averages over labels that were asked for, by the column of their values."""
+    labels = report.results.labels
+    return {spec.label_column: spec for spec in report.specs if spec.average and spec.label_column in labels}
+
+
 def _labels_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:
     report, found = reports[name], reports[name].per_label()
-    counted = [column for column in found if column.partition("@")[0] in COUNTS]
-    asked = {spec.label_column: spec for spec in report.specs if spec.average and spec.label_column in found}
-    columns = ["support", *counted, *asked, *(["threshold"] if "peak_f1" in asked else [])]
+    columns, asked = _columns_of_labels(report), _specs_of_columns(report)
     order = np.lexsort((np.arange(report.n_labels), -found["support"]))
-    misses = [column for column in counted if column.startswith("fn")]
+    misses = [column for column in columns if column.startswith("fn")]
     if asked:
         first, spec = next(iter(asked.items()))
         order = _worst_first(found[first], spec.metric.direction, order)

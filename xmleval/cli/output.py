@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
@@ -128,20 +129,19 @@ def write_result(text: str, path: Path | None) -> None:
         _write(iter([text]), path)
 
 
-def write_columns(tables: Iterable[Mapping[str, NDArray[Any]]], path: Path) -> None:
-    """Write tables with the same columns as CSV, one after another; what is undefined is left empty."""
-    _write(_csv_of(tables), path)
+def write_columns(tables: Iterable[Mapping[str, NDArray[Any]]], path: Path, header: Sequence[str]) -> None:
+    """Write tables as CSV under one header, one after another; what is undefined or absent is left empty."""
+    _write(_csv_of(tables, header), path)
 
 
-def _csv_of(tables: Iterable[Mapping[str, NDArray[Any]]]) -> Iterator[str]:
-    for number, columns in enumerate(tables):
-        if not number:
-            yield ",".join(map(csv_text, columns)) + "\n"
-        n_rows = min(column.size for column in columns.values())
+def _csv_of(tables: Iterable[Mapping[str, NDArray[Any]]], header: Sequence[str]) -> Iterator[str]:
+    yield ",".join(map(csv_text, header)) + "\n"
+    for table in tables:
+        n_rows = min(column.size for column in table.values())
+        absent = np.full(n_rows, "", object)
+        columns = [table.get(name, absent) for name in header]
         for start in range(0, n_rows, ROWS_AT_A_TIME):
-            rows = zip(
-                *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
-            )
+            rows = zip(*(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns), strict=True)
             yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
 
 

@@ -76,8 +76,8 @@ def find_moved(
     names : sequence, optional
         Names of the labels.
     """
-    first = next(iter(columns.values()))
-    column = next(filter(None, (label_column(spec, first) for spec in specs)), "")
+    shared = set[str].intersection(*({*own} for own in columns.values()))
+    column = next(filter(None, (label_column(spec, shared) for spec in specs)), "")
     if not column:
         return []
     return [
