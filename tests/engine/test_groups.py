@@ -145,6 +145,32 @@ def test_shares_add_up_to_the_value_of_all_labels(form: str, weighted: bool) -> 
         assert abs(math.fsum(parts) - report[name]) <= 4 * math.ulp(report[name])
 
 
+@pytest.mark.parametrize("empty", ["zero", "skip", "one"])
+@pytest.mark.parametrize("n_empty", [0, 3])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_shares_add_up_or_are_undefined(streamed: bool, n_empty: int, empty: str) -> None:
+    truth = TRUTH.copy()
+    truth[truth.sum(axis=1) == 0, 0] = 1
+    truth[:n_empty] = 0
+    arguments: dict[str, Any] = {
+        "metrics": ["p@1", "r@1", "ndcg@3", "dcg@3", "psp@3"], "inverse_propensity": Q, "label_groups": NAMES,
+        "conventions": {"empty": empty},
+    }  # fmt: skip
+    if streamed:
+        evaluator = Evaluator(n_labels=N_LABELS, **arguments)
+        for rows in np.array_split(np.arange(N_ROWS), 4):
+            evaluator.update(truth[rows], SCORES[rows])
+        report = evaluator.compute()
+    else:
+        report = evaluate(truth, SCORES, **arguments)
+    undefined = ["r@1", "ndcg@3"] if empty == "one" and n_empty else []
+    for name in report:
+        total = math.fsum(own[name] for own in report.shares.values())
+        assert math.isnan(total) if name in undefined else total == pytest.approx(report[name], rel=1e-15)
+    told = "no shares of groups of r@1, ndcg@3: rows without relevant labels count 1 and belong to no group"
+    assert (told in report.notes) == bool(undefined)
+
+
 def test_values_of_rows_are_those_of_evaluating_them_alone() -> None:
     more: dict[str, Any] = {"sample_weight": WEIGHT, "row_groups": LANGUAGES}
     report = evaluate(TRUTH, SPARSE, **EVERY, **more)

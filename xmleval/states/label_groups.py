@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,17 @@ class Share(RankProfile):
     """Hits of one group, by the number of relevant labels of all groups."""
 
     by_list = False
+
+    def finish(self) -> Results:
+        """Return the parts of the values, undefined of measures that rows without relevant labels add to."""
+        found = super().finish()
+        if self.n_empty and self.plan.conventions.empty == "one":
+            undefined = [spec.name for spec in self.plan.specs if spec.metric.empty == "undefined"]
+            if undefined:
+                found.values |= dict.fromkeys(undefined, math.nan)
+                told = "rows without relevant labels count 1 and belong to no group"
+                found.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {told}"
+        return found
 
     def _known_ideals(self, view: View) -> Floats | None:
         """Return the split sums of ideals of the groups before: they are those of all labels."""
@@ -143,6 +155,7 @@ class LabelGroups(Parts):
                 few.append(f"{printable(name)} {values.short[deepest.name]:.3g} of {width}")
             if f"{SHARE}/{name}" in self.parts:
                 share = self.parts[f"{SHARE}/{name}"].finish()
+                found.notes |= share.notes
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
         if few:
             told = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
