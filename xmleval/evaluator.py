@@ -187,7 +187,7 @@ class Evaluator:
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
             that are counted already; default the number of rows counted so far. The groups of rows of
-            ``confidence`` depend on it, too, unless ``groups`` is given.
+            ``confidence`` depend on it, too, unless ``groups`` is given or rows have keys.
 
         Raises
         ------
@@ -239,7 +239,8 @@ class Evaluator:
             If ``other`` is no evaluator.
         ValueError
             If they differ (the message names the first difference), or rows of the other are counted already:
-            it is this evaluator, a copy, or holds rows that this one was merged from.
+            it is this evaluator, a copy, or holds rows that this one was merged from. With ``confidence``,
+            also if rows have neither ``first_row`` nor ``groups`` nor keys.
 
         Examples
         --------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xmleval
 from xmleval import evaluate, inverse_propensity
 from xmleval.conventions import PRESETS, Conventions
 
@@ -151,6 +152,17 @@ def pyxclib(name: str, k: int) -> float:
 @pytest.mark.parametrize("name", ["p", "r", "ndcg", "psp", "psr", "psndcg"])
 def test_pyxclib(name: str, k: int) -> None:
     assert ours(f"{name}@{k}", "pyxclib") == pytest.approx(pyxclib(name, k), abs=1e-15)
+
+
+def test_the_guide_names_the_fields_of_every_preset() -> None:
+    guide = (Path(xmleval.__file__).parent / "metrics" / "README.md").read_text(encoding="utf-8")
+    rows = {line.split("`")[1]: line.split("|")[2] for line in guide.splitlines() if line.startswith("| `")}
+    for name, preset in PRESETS.items():
+        if name != "default":
+            differ = {
+                field for field, value in preset.as_dict().items() if Conventions().as_dict()[field] != value
+            }
+            assert {*rows[name].split("`")[1::2]} == differ, name
 
 
 def test_presets_that_change_nothing_are_the_default() -> None:

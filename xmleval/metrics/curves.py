@@ -130,7 +130,7 @@ AP = POOLED(
     averages=("micro", "macro", "weighted", "geometric"),
     whole=True,
     best=one,
-    conventions=("ap_empty", "unlisted"),
+    conventions=("ap_empty", "labels", "unlisted"),
 )
 PEAK_F1 = POOLED(
     name="peak_f1",
