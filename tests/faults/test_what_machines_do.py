@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,25 @@ class TestOutputs:
         assert '"p@1"' in Path("o.json").read_text()
         assert os.stat("o.json").st_ino == inode
         assert sorted(os.listdir()) == ["Y.npz", "m_indices.npy", "o.json"]
+
+    def test_a_mount_that_cannot_be_written_loses_nothing(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("o.json").write_text("old")
+
+        def busy(*args: Any) -> None:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+
+        def full(*args: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", busy)
+        monkeypatch.setattr(shutil, "copyfileobj", full)
+        told = refused(capsys, *self.WORDS)
+        assert "o.json: No space left on device; the output is whole in " in told
+        (hidden,) = [name for name in os.listdir() if name.startswith(".o.json")]
+        assert hidden in told
+        assert '"p@1"' in Path(hidden).read_text()
 
     def test_a_private_file_stays_private(self, folder: Path) -> None:
         Path("o.json").write_text("old")

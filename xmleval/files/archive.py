@@ -11,7 +11,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -125,13 +125,13 @@ def check_headers(file: InputFile) -> None:
                 _checked_header(held, info)
 
 
-def check_sums(file: InputFile) -> None:
-    """Refuse an archive of which an array that is not compressed has a wrong checksum.
+def check_sums(file: InputFile, names: Collection[str] = ()) -> None:
+    """Refuse an archive of which an array that is not compressed, by default any, has a wrong checksum.
 
     Parts of such an array are read past the archive, which checks it at its end alone.
     """
     with open_archive(file) as archive:
-        for name in array_names(archive):
+        for name in names or array_names(archive):
             info = archive.getinfo(f"{name}.npy")
             if info.compress_type == zipfile.ZIP_STORED:
                 with _naming_member(info), archive.open(info) as held:
@@ -247,7 +247,7 @@ class StoredArray:
     def reading(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Yield a function that returns the next n rows; of what is `stored`, from any row on, up to any."""
         if first and stop is None and not self.file.is_remote:  # the rest of a file, as where a run goes on
-            check_sums(self.file)
+            check_sums(self.file, [self.name])
         if first or stop is not None:
             with self.file.open() as raw:
                 _seek_data(raw, self._info)

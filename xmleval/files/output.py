@@ -83,6 +83,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with naming_output(path):
             if not linked:
                 _rename(hidden, target)
+    except _InPlaceError as error:
+        raise OSError(*error.args, str(path)) from None
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(hidden)
@@ -135,11 +137,11 @@ def _link(number: int, target: str, hidden: str) -> bool:
             os.link(source, hidden, src_dir_fd=number, follow_symlinks=True)
         except OSError as error:
             _refuse_unless_forbidden(error)
-            _copy(source, hidden)
+            _copy(source, hidden, os.O_CREAT | os.O_EXCL)
         return False
     except OSError as error:
         _refuse_unless_forbidden(error)
-        _copy(source, hidden)
+        _copy(source, hidden, os.O_CREAT | os.O_EXCL)
         return False
     return True
 
@@ -157,15 +159,23 @@ def _rename(hidden: str, target: str) -> None:
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
-        _copy(hidden, target)
+        try:
+            _copy(hidden, target, os.O_TRUNC)
+        except OSError as failed:
+            raise _InPlaceError(failed.errno, f"{failed.strerror}; the output is whole in {hidden}") from None
         os.unlink(hidden)
 
 
-def _copy(source: str, target: str) -> None:
-    """Copy what a file holds."""
-    with open(source, "rb") as held, open(target, "wb") as file:
-        with contextlib.suppress(OSError):
-            os.fchmod(file.fileno(), os.fstat(held.fileno()).st_mode & 0o777)
-        shutil.copyfileobj(held, file)
-        file.flush()
-        os.fsync(file.fileno())
+class _InPlaceError(Exception):
+    """A file that cannot be replaced is half-written, and what should be in it has a hidden name."""
+
+
+def _copy(source: str, target: str, flags: int) -> None:
+    """Copy what a file holds, and who may read it."""
+    with open(source, "rb") as held:
+        mode = os.fstat(held.fileno()).st_mode & 0o777
+        number = os.open(target, os.O_WRONLY | os.O_CLOEXEC | flags, mode)
+        with open(number, "wb") as file:
+            shutil.copyfileobj(held, file)
+            file.flush()
+            os.fsync(number)
