@@ -12,7 +12,9 @@ import scipy.sparse as sp
 
 from tests.conftest import DATA, NO_DATA
 from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
+from xmleval import calibrate, fuse
 from xmleval.cli import convert as converting
+from xmleval.cli import main
 from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.xmc import write_xmc
@@ -229,3 +231,57 @@ def test_lists_of_unsigned_ids_and_of_whole_scores(folder: Path, run: Any, dtype
     np.save("u_scores.npy", np.array([[3, 2], [9, 1]]))
     assert run("convert u_indices.npy u.txt --kind scores") == ""
     assert Path("u.txt").read_text().split("\n", 1)[1] == "0:3.0 8:2.0\n1:9.0 2:1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "lost"), [(".txt", 2), (".npz", 2), (".run", 1), (".parquet", 0), ("_indices.npy", 0)]
+)
+def test_equal_scores_of_lists_keep_their_order_or_are_noted(
+    folder: Path, run: Any, capsys: pytest.CaptureFixture[str], ending: str, lost: int
+) -> None:
+    labels = np.array([[2, 0, 1], [2, 1, 0], [0, 1, 2], [1, 0, -1]])
+    scores = np.float32([[0.5, 0.5, 0.25], [0.75, 0.75, 0.5], [0.5, 0.5, 0.25], [0.5, 0.25, np.nan]])
+    np.save("m_indices.npy", labels)
+    np.save("m_scores.npy", scores)
+    rows = {0: "", 1: "1 row has", 2: "2 rows have"}[lost]
+    told = f"{rows} equal scores whose order in the list is not kept; _indices.npy and .parquet keep it"
+    assert main(["convert", "m_indices.npy", f"o{ending}", "--kind", "scores", "--n-labels", "3"]) == 0
+    assert capsys.readouterr().err == (f"xmleval: o{ending}: {told}\n" if lost else "")
+    npz(folder / "Y.npz", sp.csr_array(np.eye(3, dtype=np.uint8)[labels[:, 0]]))
+    if not lost:
+        assert '"p@1": 1.0' in run(f"evaluate Y.npz o{ending} --metrics p@1 --format json")
+
+
+@pytest.mark.parametrize("source", list(TRUTHS))
+def test_a_truth_does_not_become_a_list(folder: Path, refused: Any, source: str) -> None:
+    path = TRUTHS[source](folder / "Y", make_truth())
+    told = refused(f"convert {path.name} o_indices.npy --kind truth")
+    assert told == "o_indices.npy: a top-k list holds no relevant labels; expected another name"
+    assert not [*folder.glob("o*")]
+
+
+@pytest.mark.parametrize("line", ["convert m_indices.npy o.txt --kind scores", "fuse m m --output o.txt"])
+@pytest.mark.parametrize("n_labels", [2**40 + 1, 2**63, 10**25])
+def test_more_labels_than_there_can_be_are_refused(
+    folder: Path, refused: Any, line: str, n_labels: int
+) -> None:
+    np.save("m_indices.npy", [[0, 1]])
+    told = refused(f"{line} --n-labels {n_labels}")
+    assert told.startswith(f"Invalid value for '--n-labels': {n_labels} is not in the range 1<=x<={2**40}")
+    with pytest.raises(ValueError, match=f"^n_labels: {n_labels} is more than {2**40}"):
+        fuse([(np.array([[0, 1]]), None)] * 2, n_labels=n_labels)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".txt", ".parquet", "_indices.npy"])
+@pytest.mark.parametrize("source", ["S.npy", "Z.npz"])
+def test_probabilities_of_dense_scores(folder: Path, run: Any, source: str, ending: str) -> None:
+    scores = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    truth = (scores + np.random.default_rng(1).normal(size=scores.shape) > 0).astype(np.uint8)
+    np.save("S.npy", scores)
+    np.savez("Z.npz", scores=scores)
+    calibrator = calibrate.fit(truth, scores, "platt")
+    calibrator.save("map.json")
+    assert run(f"calibrate apply map.json {source} --output o{ending}") == "30 rows, 120 probabilities\n"
+    assert run(f"convert o{ending} back.npz --kind scores --n-labels 4") == ""
+    back = sp.load_npz("back.npz").toarray().astype(np.float32)  # text is read in float64
+    assert np.array_equal(back, calibrator.apply(scores))

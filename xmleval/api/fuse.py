@@ -171,7 +171,7 @@ def _stacked(parts: Sequence[Part]) -> Part:
 def _width(predictions: Sequence[Any], n_labels: int | None) -> int | None:
     """Return the number of labels, given or that of the matrices; None where there are none."""
     if n_labels is not None:
-        return positive_integer("n_labels", n_labels)
+        return positive_integer("n_labels", n_labels, most=MOST_LABELS)
     for value in predictions:
         shape = None if is_pair(value) else shape_of(value)
         if shape is not None:

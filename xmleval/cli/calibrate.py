@@ -13,7 +13,14 @@ import click
 from xmleval.budget import MEMORY, machine_allowance
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.calibrate.fitting import Fitting
-from xmleval.cli.convert import STREAMED_BYTES, collected, writer_of
+from xmleval.cli.convert import (
+    STREAMED_BYTES,
+    collected,
+    note_lost_order,
+    refuse_other_kind,
+    sparse_rows,
+    writer_of,
+)
 from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT
@@ -108,8 +115,7 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
     as a TREC run (.run).
     """
     writer, allowance = writer_of(output), machine_allowance()
-    if not writer.holds("scores"):
-        raise ValueError(f"{output}: a {writer.title} holds no scores; expected another name")
+    refuse_other_kind(output, writer, "scores")
     given = find_input(scores, "scores", input_format, allowance)
     (given,) = with_fields(fields_of(fields, joined=True), given)
     check_outputs([], [given, model], [output])
@@ -140,7 +146,7 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
                     part = found.apply(reader.take(n))
                 n_rows, paired = n_rows + n, isinstance(part, tuple)
                 n_entries += int((part[0] >= 0).sum()) if paired else int(getattr(part, "nnz", part.size))
-                yield part
+                yield sparse_rows(part, "scores")
                 show(reader.n_taken)
 
     with contextlib.closing(reader):
@@ -153,6 +159,7 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
         else:
             data = collected([*rows], pieces.n_labels)
         with naming_files({"scores": given.name, "matrix": given.name}):
+            note_lost_order(output, writer, data, pieces.n_labels)
             writer.write(output, data, "scores", pieces.n_labels)
     _tell_size(n_rows, n_entries)
 

@@ -16,15 +16,19 @@ from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.messages import tell
-from xmleval.cli.options import COUNT, FILE, field_options, fields_of, file_option
+from xmleval.cli.options import FILE, N_LABELS, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import Format
+from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
+from xmleval.input.formats.trec import RUN
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import all_cells, stack, stack_filled
+from xmleval.input.writing import canonical, count_reordered
+from xmleval.message import counted
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 
@@ -35,7 +39,7 @@ STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 @click.option(
     "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
 )
-@click.option("--n-labels", type=COUNT, help="Number of labels, where IN does not tell it.")
+@click.option("--n-labels", type=N_LABELS, help="Number of labels, where IN does not tell it.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
 @INPUT_FORMAT
 @field_options()
@@ -56,6 +60,7 @@ def convert(
     writer = writer_of(target)
     allowance = machine_allowance()
     given = find_input(source, kind, input_format, allowance)
+    refuse_other_kind(target, writer, given.kind)
     other = None if like is None else find_input(like, "truth", input_format, allowance)
     given, other = with_fields(fields_of(fields, joined=True), given, other)
     check_outputs([], [given, other], [target])
@@ -85,17 +90,39 @@ def convert(
         opened.enter_context(
             naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name))
         )
+        note_lost_order(target, writer, data, n_labels)
         writer.write(target, data, given.kind, n_labels)
 
 
 def writer_of(target: Path) -> Format:
     """Return the format that the name of a file to be written tells, or refuse the name."""
-    written = {known: known.written or known.extensions for known in FORMATS if known.write}
+    written = {known: known.endings_written for known in FORMATS if known.write}
     for known, endings in written.items():
         if target.name.lower().endswith(endings):
             return known
     expected = ", ".join(end for endings in written.values() for end in endings)
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
+
+
+def refuse_other_kind(target: Path, writer: Format, kind: str) -> None:
+    """Refuse a name of a format that cannot hold relevant labels, or scores."""
+    if not writer.holds(kind):
+        what = "relevant labels" if kind == "truth" else "scores"
+        raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
+
+
+def note_lost_order(target: Path, writer: Format, data: Any, n_labels: int | None) -> None:
+    """Say how many rows of a list have equal scores that the written file ranks in another order."""
+    stays_list = writer.keeps_order or (writer is NPZ and n_labels is None)
+    if stays_list or not isinstance(data, tuple) or data[1] is None:
+        return
+    blocks = (block for _, block in canonical(data, "scores", n_labels))
+    by_name = writer is RUN
+    n_rows = sum(count_reordered(block.ptr, block.labels, block.scores, by_name) for block in blocks)
+    if n_rows:
+        rows = counted(n_rows, "rows have", "row has")
+        keeping = " and ".join(known.endings_written[0] for known in FORMATS if known.keeps_order)
+        tell(target, f"{rows} equal scores whose order in the list is not kept; {keeping} keep it")
 
 
 def _numbered(given: Input, like: Input | None) -> Any:
@@ -120,7 +147,7 @@ def _numbered(given: Input, like: Input | None) -> Any:
     return found.matrix
 
 
-def _sparse(piece: Any, kind: str) -> Any:
+def sparse_rows(piece: Any, kind: str) -> Any:
     """Return dense rows as sparse ones, every cell a score."""
     if isinstance(piece, tuple) or scipy.sparse.issparse(piece):
         return piece
@@ -129,7 +156,7 @@ def _sparse(piece: Any, kind: str) -> Any:
 
 def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
     """Yield the rows of a reader, some at a time."""
-    return (_sparse(reader.take(n), kind) for n in iter(reader.ready, 0))
+    return (sparse_rows(reader.take(n), kind) for n in iter(reader.ready, 0))
 
 
 def collected(pieces: list[Any], n_labels: int | None) -> Any:

@@ -12,14 +12,14 @@ import click
 import numpy as np
 
 from xmleval.budget import MEMORY, Budget, machine_allowance, memory_bytes
-from xmleval.cli.convert import writer_of
+from xmleval.cli.convert import refuse_other_kind, writer_of
 from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import told_by
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
 from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, say_unmatched
-from xmleval.cli.options import COUNT, FILE, NUMBER, field_options, fields_of, file_option
+from xmleval.cli.options import COUNT, FILE, N_LABELS, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import checked, rows_at_a_time
@@ -77,7 +77,7 @@ def split_weights(context: click.Context, parameter: click.Parameter, text: str 
 @click.option(
     "--rank-constant", type=NUMBER, help=f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}."
 )
-@click.option("--n-labels", type=COUNT, help="Number of labels, where no file tells it.")
+@click.option("--n-labels", type=N_LABELS, help="Number of labels, where no file tells it.")
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, which number rows and labels.")
 @INPUT_FORMAT
@@ -105,8 +105,7 @@ def fuse(
     numbers rows and labels.
     """
     writer, allowance = writer_of(output), machine_allowance()
-    if not writer.holds("scores"):
-        raise ValueError(f"{output}: a {writer.title} holds no scores; expected another name")
+    refuse_other_kind(output, writer, "scores")
     options = {name: OPTIONS[name] for name in ("rule", "weights", "rank_constant")}
     with naming_files({"predictions": "SCORES", "larger": "--smaller-is-better", **options}):
         fusion = Fusion.checked(rule, len(scores), weights, rank_constant, k, larger)

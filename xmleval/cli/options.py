@@ -12,6 +12,7 @@ import click
 from xmleval.cli.help import Choice
 from xmleval.cli.paths import FileName
 from xmleval.conventions import resolve_conventions
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
@@ -53,6 +54,7 @@ class ConventionsText(Choice):
 
 
 NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)
+N_LABELS = Whole(min=1, max=MOST_LABELS)
 SUFFIXES = {".md": "markdown", ".tex": "latex"}
 OTHER_FORMS = {".csv", ".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"}
 Decorator = Callable[[Any], Any]

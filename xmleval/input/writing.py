@@ -91,6 +91,15 @@ def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:
     return found
 
 
+def count_reordered(ptr: Ints, labels: Labels, scores: Scores, by_name: bool) -> int:
+    """Count rows with neighbours of one score that rank otherwise by label, or by the later name."""
+    ties = np.flatnonzero(scores[1:] == scores[:-1])
+    ties = np.setdiff1d(ties, ptr - 1)  # in the same row
+    first, second = labels[ties], labels[ties + 1]
+    moved = ties[first.astype(str) < second.astype(str) if by_name else first > second]
+    return int(np.unique(np.searchsorted(ptr, moved, side="right")).size)
+
+
 def as_lists(data: Any, kind: str, n_labels: int | None) -> tuple[Any, Any]:
     """Return data as lists, best first: labels with -1 behind a row's last one, and scores or None."""
     if isinstance(data, tuple):

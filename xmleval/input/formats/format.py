@@ -82,6 +82,8 @@ class Format:
         "truth" leaves them out or refuses them.
     by_pieces : bool
         Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
+    keeps_order : bool
+        Whether equal scores of a list that it writes are read in the order of the list.
 
     Examples
     --------
@@ -109,6 +111,12 @@ class Format:
     write: Callable[[Path, Any, str, int | None], None] | None = None
     graded: bool = False
     by_pieces: bool = False
+    keeps_order: bool = False
+
+    @property
+    def endings_written(self) -> tuple[str, ...]:
+        """Endings of the names that it writes to."""
+        return self.written or self.extensions
 
     def holds(self, kind: str) -> bool:
         """Tell whether its files may hold a kind, by number or by name.

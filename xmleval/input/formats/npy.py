@@ -158,4 +158,5 @@ NPY = Format(
     completions=(LABELS, SCORES, OTHER_LABELS),
     beside=other_half,
     write=write_list,
+    keeps_order=True,
 )

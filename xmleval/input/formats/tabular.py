@@ -314,4 +314,5 @@ ARROW = Format(
     written=(".parquet",),
     write=_write,
     by_pieces=True,
+    keeps_order=True,
 )
