@@ -196,6 +196,24 @@ def test_shards_are_numbered_however_they_are_counted(
     assert "a.state: --first-row: rows 0..49 are" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (
+            "one",
+            "Invalid value for '--first-row': 'one' is not a whole number; see `xmleval evaluate --help`",
+        ),
+        ("-1", "Invalid value for '--first-row': -1 is not in the range x>=0; see `xmleval evaluate --help`"),
+        (f"{1 << 62}", f"--first-row: {1 << 62} is more than {1 << 60}, the most there can be"),
+    ],
+)
+def test_wrong_numbers_of_rows_are_refused(
+    files: Path, capsys: pytest.CaptureFixture[str], number: str, said: str
+) -> None:
+    assert main(["evaluate", "y_a.npz", "s_a.npy", "--metrics", "p@1", "--first-row", number]) == 2
+    assert capsys.readouterr().err == f"xmleval: {said}\n"
+
+
 def test_files_with_keys_need_no_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("labels.txt").write_text("\n".join(NAMES))
     common = ["--metrics", ",".join(METRICS), "--confidence", "0.9", "--labels", "labels.txt"]

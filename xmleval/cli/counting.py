@@ -170,7 +170,7 @@ def _count(
 ) -> None:
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
     if first_row is not None:
-        more["first_row"] = first_row + first
+        files["first_row"], more["first_row"] = "--first-row", first_row + first
     for argument, (name, groups) in of_rows.items():
         files[argument], more[argument] = name, groups[first : first + n]
         if len(groups) < first + n:

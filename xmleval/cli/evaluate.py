@@ -24,6 +24,7 @@ from xmleval.cli.options import (
     PER_LABEL,
     PER_ROW,
     ConventionsText,
+    Whole,
     field_options,
     file_option,
     format_option,
@@ -146,7 +147,7 @@ EXAMPLES = """Examples:
 )
 @click.option(
     "--first-row",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     metavar="N",
     help="With --confidence and --save: number of the first row among those of all shards, to merge them.",
 )

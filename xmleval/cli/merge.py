@@ -36,7 +36,8 @@ def merge(
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
 
     The result is that of evaluating all rows at once, to the last bit; intervals need shards that were given
-    --first-row, --clusters or ids of rows. Rows of --per-row are numbered in the order of STATES.
+    --first-row, --clusters or ids of rows. Rows of --per-row are numbered by --first-row, else in the order
+    of STATES.
     """
     check_outputs([output, per_label, per_row], states, [state])
     with naming_files({"memory": "--memory"}):
