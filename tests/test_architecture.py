@@ -24,6 +24,7 @@ GRAPH = {
     "version": "",
     "records": "",
     "message": "",
+    "notes": "message",
     "numerals": "",
     "conventions": "message numerals",
     "cached": "",
@@ -54,7 +55,7 @@ GRAPH = {
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": (
-        "records message input.errors input.columns input.missing input.tensors input.csr input.written"
+        "records message notes input.errors input.columns input.missing input.tensors input.csr input.written"
         " input.ties"
     ),
     "datasets": "message input.errors",
@@ -88,9 +89,9 @@ GRAPH = {
         " thresholds.linear"
     ),
     "engine": (
-        "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
-        " input.ranked input.glances"
+        "records message notes conventions datasets files input.errors budget threads input.tensors input.csr"
+        " input.ties input.pairs input.scores input.judgements input.sets input.objects input.weights"
+        " input.groups input.ranked input.glances"
         " propensity groups view"
         " spec plan states thresholds.rule"
         " hierarchy"
@@ -123,7 +124,9 @@ GRAPH = {
         " report.saved_results"
         " report.tables figures page integrations.library"
     ),
-    "evaluator": "message budget files input.errors input.objects spec thresholds.rule engine report states",
+    "evaluator": (
+        "message notes budget files input.errors input.objects spec thresholds.rule engine report states"
+    ),
     "statistics": "records kernels input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "propensity_fit": "records message input.errors input.csr input.sets propensity",
@@ -147,8 +150,8 @@ GRAPH = {
     "ray": "integrations",
     # what people call
     "cli": (
-        "version calibrate records message numerals conventions files input.errors budget threads input.csr"
-        " input.scores input.sets datasets propensity groups kernels input view metrics spec"
+        "version calibrate records message notes numerals conventions files input.errors budget threads"
+        " input.csr input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
         " figures integrations.library cluster integrations fusion hierarchy"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -22,6 +22,7 @@ from xmleval.files.saved import Saved, first_difference, load_state, naming_dama
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
+from xmleval.notes import joined_notes
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.folds import new_states
@@ -463,12 +464,9 @@ class Evaluator:
         found._counting.settings = own
         return found.with_counts(Saved(meta, arrays))
 
-    def leave_out(self, names: Collection[str]) -> None:
-        """Remove measures by canonical name, before any row is counted (@private)."""
-        asked = [
-            (spec, explicit) for spec, explicit in self._counting.settings.asked if spec.name not in names
-        ]
-        self._change(asked=asked)
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add what was seen in inputs that were read elsewhere (@private)."""
+        self._replace(lambda counted: replace(counted, notes=joined_notes(notes, counted.notes)))
 
     def take_names(self, others: bool) -> None:
         """Take rows of labels with names, beside ``others`` that are not evaluated (@private)."""
@@ -503,8 +501,8 @@ class Evaluator:
                 return after
 
 
-def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> Report:
-    """Return the report on the counted rows, with further notes on what was seen in the data."""
+def make_report(settings: Settings, of: Counted) -> Report:
+    """Return the report on the counted rows."""
     plan, states = of.plan, of.states
     assert plan is not None
     assert states is not None
@@ -530,5 +528,5 @@ def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> R
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         confidence_level=settings.confidence,
-        notes=[*settings.notes(), *results.notes.values(), *notes],
+        notes=[*of.notes, *settings.notes(), *results.notes.values()],
     )

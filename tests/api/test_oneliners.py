@@ -117,7 +117,7 @@ WARNS: dict[str, Callable[[], float]] = {
     "scores rise along every row": lambda: xmleval.lrap(T, RISING),
     "lists hold at most 3 labels: measures @5": lambda: xmleval.r_at_k(T, (LISTED, None)),
     "no row of the truth has a relevant label": lambda: xmleval.f1_macro(0 * T, H),
-    "y_score: labels that are not in y_true": lambda: xmleval.hit_at_k([["a"]], [["b"]], 1),
+    "y_score: 1 predicted label never occurs in the truth": lambda: xmleval.hit_at_k([["a"]], [["b"]], 1),
     "inverse_propensity= has values below 1": lambda: xmleval.psp_at_k(T, S, 1, inverse_propensity=Q / 5),
 }
 

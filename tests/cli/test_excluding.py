@@ -90,10 +90,10 @@ def test_groups_leave_out_what_counts_all_labels(folder: Path, capsys: pytest.Ca
     np.save("q.npy", np.full(30, 2.0))
     assert main([*line.split(), "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    values = json.loads(out)["values"]
-    assert err.startswith("xmleval: not computed with --exclude: ")
-    assert "lrap" in err
-    assert "rprec" not in err
+    assert err == ""
+    values, missing = (json.loads(out)[name] for name in ("values", "not_computed"))
+    assert missing["lrap"] == "all labels of a row (no exclude=)"
+    assert "rprec" not in missing
     assert {"psp@3", "rprec", "p@5"} <= set(values)
     assert not {"lrap", "coverage", "auc.micro"} & set(values)
 
@@ -118,10 +118,13 @@ def test_a_label_beyond_those_of_some_rows_is_no_other_label(folder: Path, run: 
     npz(folder / "truth", sp.csr_array(np.eye(9, dtype=np.float32)[[1, 2, 8]]))
     columns = {"instance": [0, 1, 1, 2], "label": [1, 2, 0, 3], "score": [0.5, 0.9, 0.4, 0.3]}
     pq.write_table(pa.table(columns), folder / "scores.parquet")
-    line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --format csv --memory {memory}"
+    line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --format json --memory {memory}"
     for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
         (folder / "pairs.txt").write_text(f"0 {label}\n")
-        assert run(f"{line} --exclude pairs.txt") == run(line)
+        found = json.loads(run(f"{line} --exclude pairs.txt"))
+        assert found["values"] == json.loads(run(line))["values"]
+        none = "exclude: 0 of 1 pair is excluded; the others match no relevant and no predicted label"
+        assert found["notes"][0] == none
 
 
 def test_pairs_taken_out_of_predictions_alone(folder: Path, run: Any, refused: Any) -> None:
@@ -141,3 +144,43 @@ def test_pairs_taken_out_of_predictions_alone(folder: Path, run: Any, refused: A
     Path("pairs.txt").write_text("60 1\n")
     said = refused("evaluate truth.npz m --exclude pairs.txt --exclude-from predictions")
     assert said == "pairs.txt: line 1: row 60 is not in 0..59; rows look one-based"
+
+
+@pytest.mark.parametrize("workers", ["", "--workers 2"])
+@pytest.mark.parametrize("exclude_from", ["both", "predictions"])
+@pytest.mark.parametrize("form", ["json", "table", "markdown", "latex", "csv"])
+def test_every_form_tells_how_many_pairs_matched(
+    folder: Path, capsys: pytest.CaptureFixture[str], form: str, exclude_from: str, workers: str
+) -> None:
+    if workers:
+        pytest.importorskip("distributed")
+    truth, scores = make_truth().toarray() > 0, make_scores().toarray() != 0
+    pairs = np.argwhere(np.random.default_rng(3).random(truth.shape) < 0.2)
+    match = truth | scores if exclude_from == "both" else scores
+    n = sum(bool(match[row, label]) for row, label in pairs)
+    assert 0 < n < len(pairs)
+    Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in [*pairs, pairs[0]]))
+    line = f"evaluate truth.npz m --metrics p@1,ndcg@3 --exclude pairs.txt {workers}"
+    assert main([*line.split(), "--exclude-from", exclude_from, "--format", form]) == 0
+    out, err = capsys.readouterr()
+    told = f"{n} of {len(pairs)} pairs are excluded"
+    assert (told in out, told in err) == (form != "csv", form == "csv")
+    if form == "json":
+        saved = json.loads(out)
+        assert saved["exclude"] | {"sha256": ""} == {"file": "pairs.txt", "sha256": "", "from": exclude_from}
+
+
+def test_merged_states_add_up_the_pairs(folder: Path, run: Any) -> None:
+    truth, scores = make_truth(), make_scores()
+    for name, rows in (("a", slice(0, 25)), ("b", slice(25, 60))):
+        npz(folder / name, truth[rows])
+        npz(folder / f"s{name}", scores[rows])
+    line = "evaluate {0}.npz s{0}.npz --metrics p@1 --exclude pairs.txt --format json --save {0}_state.npz"
+    notes = [note for name in "ab" for note in json.loads(run(line.format(name)))["notes"][:1]]
+    numbers = [[int(word) for word in note.split() if word.isdecimal()] for note in notes]
+    found = json.loads(run("merge a_state.npz b_state.npz --format json"))
+    n, total = map(sum, zip(*numbers, strict=True))
+    assert found["notes"][0].startswith(f"exclude: {n} of {total} pairs are excluded")
+    plain = "evaluate {0}.npz s{0}.npz --metrics p@1 --format json --save {0}_state.npz"
+    run(plain.format("b"))
+    assert main(["merge", "a_state.npz", "b_state.npz"]) == 2  # of all pairs, and of less

@@ -47,8 +47,8 @@ def test_converting_says_what_it_settled() -> None:
         "t.csv: relevant labels in 'tags' cut at ';', ids in 'id'",
         "s.csv: predicted labels in 'tags' cut at ';', ids in 'id'",
         "s.csv: no scores, taken best first and written as -1, -2 and so on",
-        "s.csv: rows of the truth that have no prediction and count as empty: 1",
-        "s.csv: rows that are not in the truth and do not count: 1",
+        "s.csv: 1 row of the truth has no prediction; it counts as empty",
+        "s.csv: 1 row is not in the truth; it is ignored",
     ):
         assert f"xmleval: {said}\n" in err
 

@@ -65,7 +65,9 @@ def test_names_are_matched_and_written(folder: Path, run: Any, capsys: Any) -> N
     assert [line[0] + line[2] + line[4] for line in lines] == ["q1y2.0", "q1x1.9", "q2x3.0", "q2z0.5"]
     Path("truth.json").write_text('{"q2": {"z": 1}, "q1": {"x": 1}}')
     main(["fuse", "a.run", "b.json", "--like", "truth.json", "--output", "out.npz"])
-    assert "b.json: labels that are not in the truth and are relevant nowhere: 1" in capsys.readouterr().err
+    assert (
+        "b.json: 1 predicted label never occurs in the truth; it counts as wrong" in capsys.readouterr().err
+    )
     assert sp.load_npz("out.npz").indices.tolist() == [0, 1, 1, 2]  # q2 first, and z
 
 

@@ -132,11 +132,12 @@ def test_names_that_do_not_match(folder: Path, capsys: Any, run: Any, refused: A
     assert main(["evaluate", "Y.qrels", "m.run", "--metrics", "p@1,hit@2", "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["values"] == {"p@1": 1 / 3, "hit@2": 2 / 3}
-    assert err.splitlines() == [
-        "xmleval: m.run: rows of the truth that have no prediction and count as empty: 1",
-        "xmleval: m.run: rows that are not in the truth and do not count: 1",
-        "xmleval: m.run: labels that are not in the truth and are relevant nowhere: 1",
+    assert json.loads(out)["notes"][:3] == [
+        "m.run: 1 row of the truth has no prediction; it counts as empty",
+        "m.run: 1 row is not in the truth; it is ignored",
+        "m.run: 1 predicted label never occurs in the truth; it counts as wrong",
     ]
+    assert err == ""
     (folder / "few.txt").write_text("x\ny\n")
     said = refused("evaluate Y.qrels m.run --labels few.txt")
     assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 of few.txt; ")

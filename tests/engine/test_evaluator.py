@@ -34,6 +34,7 @@ from tests.engine.data import (
 )
 from tests.examples import as_other_rows
 from xmleval import Evaluator, evaluate
+from xmleval.notes import Note
 from xmleval.states import label_table
 from xmleval.states.state import States
 
@@ -293,12 +294,14 @@ def test_copies_count_for_themselves(how: str, memory: Any) -> None:
 
 
 @pytest.mark.parametrize("how", COPIES)
-def test_what_a_copy_leaves_out_stays_with_the_others(how: str) -> None:
-    one = empty()
+def test_notes_of_a_copy_are_its_own(how: str) -> None:
+    one = counting()
+    one.update(TRUTH, SCORES)
+    one.add_notes([Note("m.run", "ignored rows", 3)])
     other = COPIES[how](one)
-    other.leave_out(NAMES[1:])
-    assert [spec.name for spec in other.asked] == NAMES[:1]
-    assert [spec.name for spec in one.asked] == NAMES
+    other.add_notes([Note("m.run", "ignored rows", 4)])
+    notes = [report.notes[0] for report in (one.compute(), other.compute())]
+    assert notes == [f"m.run: {n} rows are not in the truth; they are ignored" for n in (3, 7)]
 
 
 def test_reset_forgets_rows_and_keeps_settings() -> None:

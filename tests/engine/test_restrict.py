@@ -164,7 +164,8 @@ def test_pairs_and_candidates_have_names() -> None:
     report = evaluate(QRELS, RUN, metrics=["p", "ndcg"], exclude=pairs)
     assert dict(report) == expected
     assert report.label_names == NAMES
-    assert [note for note in report.notes if note.startswith("exclude")] == []
+    told = "2 of 4 pairs are excluded; the others match no relevant and no predicted label"
+    assert [note for note in report.notes if note.startswith("exclude")] == [f"exclude: {told}"]
     assert (
         dict(evaluate(QRELS, RUN, metrics=["p", "ndcg"], exclude={"q1": ["green"], "q4": ["grey", "pink"]}))
         == expected
@@ -254,3 +255,58 @@ def test_pairs_can_be_a_set_or_none_at_all() -> None:
     pairs = {(int(row), int(label)) for row, label in PAIRS}
     assert values(T, D, exclude=pairs) == values(T, D, exclude=PAIRS)
     assert values(T, D, exclude=[]) == values(T, D)
+
+
+def pairs_told(n: int, total: int, *, predictions: bool = False) -> str:
+    of, other = (" from the predictions", "") if predictions else ("", "no relevant and ")
+    ends = f"; the others match {other}no predicted label" if n < total else ""
+    return f"exclude: {n} of {total} pairs are excluded{of}{ends}"
+
+
+def some_rows(scores: Any, rows: slice) -> Any:
+    """Rows of scores in any form."""
+    if isinstance(scores, tuple):
+        return tuple(None if part is None else part[rows] for part in scores)
+    return (
+        scores.tocsr()[rows].asformat(scores.format)
+        if sp.issparse(scores)
+        else None
+        if scores is None
+        else scores[rows]
+    )
+
+
+@pytest.mark.parametrize("exclude_from", ["both", "predictions"])
+@pytest.mark.parametrize("form", ["csr", "coo", "list", "bare", "ragged", "dense", "sets"])
+def test_pairs_that_match_are_counted(form: str, exclude_from: str) -> None:
+    listed = kept(AMONG)
+    lists = np.where(AMONG[np.arange(40)[:, None], ORDER] > 0, ORDER, -1)
+    scores: Any = {
+        "csr": listed, "coo": listed.tocoo(), "list": (lists, LISTED[1]), "bare": (lists, None), "dense": D,
+        "ragged": [[(int(j), float(D[i, j])) for j in ORDER[i] if AMONG[i, j]] for i in range(40)],
+        "sets": None,
+    }[form]  # fmt: skip
+    given: Any = {"y_pred": AMONG, "metrics": "f1.micro"} if form == "sets" else {"metrics": "p@1"}
+    given["n_labels"] = 9 if form == "ragged" else None
+    truth: Any = [np.flatnonzero(row).tolist() for row in T] if form == "ragged" else T
+    predicted = np.ones_like(AMONG) if form == "dense" else AMONG
+    match = predicted | T if exclude_from == "both" else predicted
+    expected = pairs_told(int((GONE * match).sum()), len(PAIRS), predictions=exclude_from != "both")
+    more: Any = {"exclude": [*map(tuple, PAIRS.tolist())], "exclude_from": exclude_from}
+    report = evaluate(truth, scores, **given, **more)
+    assert report.notes[0] == expected
+    for shown in (str(report), report.to_markdown(), report.to_latex(), report.to_json()):
+        assert expected in shown
+    evaluator = Evaluator(given["metrics"], n_labels=9)
+    for rows in (slice(0, 11), slice(11, 12), slice(12, 40)):
+        pred = AMONG[rows] if form == "sets" else None
+        own = {"exclude": sp.csr_array(GONE[rows]), "exclude_from": exclude_from}
+        evaluator.update(truth[rows], some_rows(scores, rows), y_pred=pred, **own)
+    assert evaluator.compute().notes[0] == expected
+
+
+def test_pairs_of_one_row_too_many_are_seen() -> None:
+    shifted = [(i, j + 1) for i, j in np.argwhere(T[:, :8]).tolist()]
+    n_matches = sum(int(T[i, j] or AMONG[i, j]) for i, j in shifted)
+    notes = evaluate(T, kept(AMONG), metrics="p@1", exclude=shifted).notes
+    assert notes[0] == pairs_told(n_matches, len(shifted))

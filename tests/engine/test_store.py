@@ -107,12 +107,12 @@ def test_files_of_earlier_versions_are_refused_by_name(version: int, tmp_path: P
     with np.load(path) as held:
         arrays = dict(held)
     meta = json.loads(arrays["meta"].tobytes())
-    assert meta["version"] == 8
+    assert meta["version"] == 9
     meta["version"] = version
     for known in (meta["arrays"], ["profile/hits", "totals-top3/totals"]):  # arrays were named otherwise
         saved = json.dumps({**meta, "arrays": known}).encode()
         np.savez(path, **{**arrays, "meta": np.frombuffer(saved, np.uint8)})
-        message = f"{path}: saved as version {version}; this program reads version 8"
+        message = f"{path}: saved as version {version}; this program reads version 9"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             Evaluator.load(path)
 

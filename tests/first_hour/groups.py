@@ -64,7 +64,7 @@ TASKS = [
     Task(
         "xmleval evaluate truth.csv --pred model.csv --metrics f1.macro "
         "--groups tags.csv --row-groups sources.csv",
-        ("tags.csv: labels that are in no other input and do not count: 1", "languages", "blog", "code 0"),
+        ("tags.csv: 1 label occurs in no other input; it is ignored", "languages", "blog", "code 0"),
     ),
     Task(f"{LINE} --groups 0,10", ("--groups 0,10 needs --train, the training labels", "code 2")),
     Task(f"{LINE} --train Y_train.npz --groups 10,5", ("--groups: [10, 5] are not rising numbers", "code 2")),

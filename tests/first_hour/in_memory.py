@@ -56,8 +56,8 @@ TASKS = [
         "metrics='p@1')",
         (
             "2 rows x 2 labels",
-            "have no prediction and count as empty: 1",
-            "not in y_true and do not count: 1",
+            "1 row of the truth has no prediction; it counts as empty",
+            "1 row is not in the truth; it is ignored",
         ),
     ),
     Task(

@@ -30,7 +30,11 @@ TASKS = [
         ("['y_score: labels were read by position, as it has no names of them']",),
         ("pandas",),
     ),
-    Task(TRAIN + "xmleval.Evaluator('psp@1', n_labels=4, y_train=T)", (f"warning: {UNNAMED}",), ("pandas",)),
+    Task(
+        TRAIN + "e = xmleval.Evaluator('psp@1', n_labels=4, y_train=T); e.update(Y, S); e.compute()",
+        (f"note: {UNNAMED}",),
+        ("pandas",),
+    ),
     Task(
         TRAIN + "xmleval.compare({'a': S, 'b': -S}, Y, metrics='psp@1', y_train=T)", (UNNAMED,), ("pandas",)
     ),
@@ -58,13 +62,13 @@ TASKS = [
         (
             "1 row x 2 labels",
             "0.0000",
-            "y_score: labels that are not among labels= and count as wrong: 1, such as 'x'",
+            "y_score: 1 predicted label is not among labels=, such as 'x'; it counts as wrong",
         ),
     ),
     Task(
         "import pandas as pd; truth = pd.DataFrame([[1, 0], [0, 1]], columns=['a', 'b'])\n"
         "xmleval.evaluate(truth, [['x', 'a'], ['b', 'x']], metrics='p@1')",
-        ("0.5000", "y_score: labels that are not in y_true and relevant nowhere: 1"),
+        ("0.5000", "y_score: 1 predicted label never occurs in the truth; it counts as wrong"),
         ("pandas",),
     ),
     Task("xmleval.p_at_k('Y.npz', 'model.npz', 1)", ("y_true: a str is no data; xmleval.io reads files",)),
@@ -103,6 +107,6 @@ TASKS = [
     ),
     Task(
         "xmleval.p_at_k({'q1': ['a'], 'q2': ['b']}, {'q1': ['a']}, 1)",
-        ("warning: y_score: rows of y_true that have no prediction and count as empty: 1", "0.5"),
+        ("warning: y_score: 1 row of the truth has no prediction; it counts as empty", "0.5"),
     ),
 ]

@@ -120,7 +120,11 @@ def test_scores_of_one_file(folder: Path, found: Any, form: Any) -> None:
     )
     want = evaluate(truth, scores, metrics=["p@1", "auc.micro", "f1.micro"], decision="threshold0.3")
     assert values == dict(want)
-    assert notes == ["docs.jsonl: relevant labels in 'gold'"]
+    assert notes == [
+        "docs.jsonl: relevant labels in 'gold'",
+        "docs.jsonl: 1 row of the truth has no prediction; it counts as empty",
+        "docs.jsonl: 1 predicted label never occurs in the truth; it counts as wrong",
+    ]
 
 
 def test_scores_in_a_field_beside(folder: Path, found: Any) -> None:

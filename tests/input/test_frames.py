@@ -109,14 +109,15 @@ def test_labels_that_a_wide_truth_lacks_count_as_wrong(kind: str) -> None:
     assert report.n_labels == expected.n_labels == 8
     assert report.label_names == [*(NAMES[place] for place in SHUFFLED), "new 0", "new 1", "new", "other"]
     assert dict(report) == dict(expected)
-    assert "y_pred: labels that are not in y_true and relevant nowhere: 2" in report.notes
+    assert "y_pred: 2 predicted labels never occur in the truth; they count as wrong" in report.notes
     both = evaluate(truth, wide(make, DENSE), y_pred=sets, metrics=more)  # columns of the truth alone
     assert dict(both) == dict(evaluate(named, wide(make, DENSE), y_pred=sets, metrics=more))
     left = evaluate(truth, scores, metrics="r@3", exclude=[["new 0"], ["grey"], [], []])
     assert left["r@3"] == evaluate(named, scores, metrics="r@3", exclude=[["new 0"], ["grey"], [], []])["r@3"]
     evaluator = Evaluator(["p@1", "r@3"])
-    with pytest.warns(UserWarning, match="not among labels= and count as wrong: 2, such as 'new 0'"):
-        evaluator.update(truth, scores)
+    evaluator.update(truth, scores)
+    told = "y_score: 2 predicted labels are not among labels=, such as 'new 0'; they count as wrong"
+    assert evaluator.compute().notes[0] == told
     assert dict(evaluator.compute()) == {name: expected[name] for name in ("p@1", "r@3")}
 
 
@@ -131,7 +132,7 @@ def test_long_frames_are_matched_by_instance(kind: str) -> None:
     assert report.row_names == ["q1", "q2", "q4", "q3"]
     plain = long(make, [row[:2] for row in LONG_TRUTH[:-1]], "instance", "label")  # does not know q3
     assert told(evaluate(plain, RUN, metrics=["p@1"])) == [
-        "y_score: rows that are not in y_true and do not count: 1"
+        "y_score: 1 row is not in the truth; it is ignored"
     ]
 
 
@@ -260,9 +261,8 @@ def test_a_frame_of_scores_beside_tags() -> None:
     other = pd.DataFrame({"pink": [2.0, 0, 0, 0], **{name: DENSE[:, i] for i, name in enumerate(NAMES[:3])}})
     report = evaluate(TAGS, other, metrics=MEASURES)
     assert told(report) == [
-        "y_score: labels of y_true that have no column and count as not predicted: 1",
-        "y_score: labels that are not in y_true and relevant nowhere: 1 "
-        "(columns 'pink'; labels= picks columns)",
+        "y_score: 1 label of the truth has no column; it counts as not predicted",
+        "y_score: 1 column is no label of the truth, such as 'pink'; it counts as wrong (labels= picks columns)",
     ]
     ids = np.array([0, 1, 2, 4])
     stored = sp.csr_array(

@@ -66,6 +66,7 @@ def test_labels_cut_at_another_separator_are_told(
     Path("docs.csv").write_text("".join(["tags,predicted\n", *rows]))
     options = options.replace(";", "';'")
     notes = notes_of(f"docs.csv {options} --metrics f1.micro")
+    notes = [note for note in notes if "never occur" not in note]
     assert len(notes) == len(told), notes
     for note, text in zip(notes, told, strict=True):
         assert note.startswith("docs.csv: ")

@@ -223,10 +223,10 @@ def evaluate(
     if confidence is not None and groups is None:
         groups = keys_of_folds(taken.keys)
     plan = settings.plan(given)
-    reachable = None
+    reachable, on_pairs = None, list[str]()
     if others:
-        own = dict(zip(others, pairs, strict=True))
-        truth, y_score, y_pred, reachable = restrict(
+        own = dict(zip(others, pairs, strict=True)) | {"n_unmatched_pairs": taken.n_unmatched_pairs}
+        truth, y_score, y_pred, reachable, on_pairs = restrict(
             plan, truth, y_score, y_pred, n_labels, exclude_from, **own
         )
     rows = join_arguments(
@@ -236,11 +236,8 @@ def evaluate(
     )  # fmt: skip
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
-    report = make_report(
-        settings,
-        Counted(rows.n_rows, plan, given, states),
-        (*taken.notes, *swapped, *unmatched, *unnamed, *unread),
-    )
+    notes = (*taken.notes, *swapped, *unmatched, *unnamed, *unread, *on_pairs)
+    report = make_report(settings, Counted(rows.n_rows, plan, given, states, notes=notes))
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

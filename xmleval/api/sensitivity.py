@@ -323,7 +323,7 @@ def _counted(
     plan, reachable = settings.plan(given), None
     if others:
         own = dict(zip(others, pairs, strict=True))
-        truth, scores, _, reachable = restrict(plan, truth, scores, None, n_labels, exclude_from, **own)
+        truth, scores, _, reachable, _ = restrict(plan, truth, scores, None, n_labels, exclude_from, **own)
     rows = join_arguments(
         plan, truth, scores, None, None, None, n_labels=n_labels, n_before=0, first_row=0, score_dtypes=set(),
         threads=work.threads, block_rows=block_rows, reachable=reachable, row_groups=None,

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from xmleval.cli.evaluation import Run
+from xmleval.cli.exclude import without_excluded
 from xmleval.engine.chosen import first_labels, relevant_labels
 from xmleval.input.names import load_names
 from xmleval.input.reader import widened
@@ -55,7 +56,8 @@ def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) ->
     unlisted, larger, depth = first.conventions.unlisted_score, first.larger, shown_depth(spec)
     score = unlisted if larger or unlisted is None else 0 - unlisted
     widths = [one.n_labels for one in reports.values()]
-    truth, scores, _ = run.rows._replace(scores=run.rows.scores[:2]).readers(run.budget, widths)
+    inputs = without_excluded(run.rows._replace(scores=run.rows.scores[:2]))
+    truth, scores, _ = inputs.readers(run.budget, widths)
     readers, found = [truth, *scores], list[Lists]()
     try:
         while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):

@@ -19,7 +19,7 @@ from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import COUNT, FILE, NUMBER
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
 from xmleval.files.remote import as_path
 from xmleval.groups import check_row_groups
@@ -138,7 +138,6 @@ def compare(
     with hinting(given):
         run = prepare(truth, [path for own in files for path in own], options | more)
         reports = dict(zip(run.names, count(run), strict=True))
-    tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
     if seeds and len({as_path(name).name for name in names}) == len(names):
         names = [as_path(name).name for name in names]

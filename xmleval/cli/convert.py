@@ -15,7 +15,7 @@ import scipy.sparse
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT
-from xmleval.cli.messages import tell
+from xmleval.cli.messages import tell, tell_notes
 from xmleval.cli.options import FILE, N_LABELS, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
@@ -130,7 +130,7 @@ def _numbered(given: Input, like: Input | None) -> Any:
     from xmleval.cli.named_inputs import (  # imported here to keep start-up fast
         read_named,
         read_numbered_truth,
-        say_unmatched,
+        unmatched,
     )
 
     if given.kind == "truth":
@@ -143,7 +143,7 @@ def _numbered(given: Input, like: Input | None) -> Any:
             tell(name, ", ".join(told))
     if found.unscored:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
-    say_unmatched(given.name, found)
+    tell_notes(unmatched(given.name, found))
     return found.matrix
 
 

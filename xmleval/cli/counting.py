@@ -19,7 +19,7 @@ from xmleval.cli.messages import naming_files
 from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, LabelRangeError
-from xmleval.input.exclusion import Pairs
+from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
@@ -49,11 +49,12 @@ class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
-    labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
-    what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
-    reports or of each. ``of_rows`` has a file and an entry for each row, by argument. ``other_labels`` of
-    each report are listed in predictions and not evaluated. ``keyed`` tells that names of rows tell them
-    apart from those of other files; ``first_row`` is the number of the first row in the whole data.
+    labels of a report begin with those of the columns of the truth. ``pairs`` are excluded from what
+    ``exclude_from`` tells; ``notes`` tell what was seen in the files, a list for each report; labels are
+    ranked within ``candidates``, those of all reports or of each. ``of_rows`` has a file and an entry for
+    each row, by argument. ``other_labels`` of each report are listed in predictions and not evaluated.
+    ``keyed`` tells that names of rows tell them apart from those of other files; ``first_row`` is the number
+    of the first row in the whole data.
     """
 
     truth: tuple[str, Pieces]
@@ -61,6 +62,7 @@ class Inputs(NamedTuple):
     pred: tuple[str, Pieces] | None
     label_names: tuple[list[str], ...] | None = None
     pairs: Pairs | None = None
+    exclude_from: str = "both"
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
@@ -68,6 +70,11 @@ class Inputs(NamedTuple):
     other_labels: tuple[list[str], ...] = ()
     keyed: bool = False
     first_row: int | None = None
+
+    def note(self, note: str) -> None:
+        """Add a note to all reports."""
+        for own in self.notes:
+            own.append(note)
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
@@ -120,12 +127,14 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, sets, n, inputs.of_rows, inputs.first_row)
+            _count(evaluators, truth, scores, sets, n, inputs)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count(), scores)
         for given in inputs.of_rows.values():
             _refuse_other_groups(*given, truth, truth.n_taken)
+        if inputs.pairs is not None:
+            inputs.pairs.refuse_outside(truth.n_taken, None)
         if not truth.n_taken:
             _count_nothing(evaluators, scores, sets, **{argument: [] for argument in inputs.of_rows})
     finally:
@@ -165,13 +174,12 @@ def _count(
     scores: Sequence[RowReader],
     sets: Readers,
     n: int,
-    of_rows: Mapping[str, tuple[str, list[str]]],
-    first_row: int | None,
+    inputs: Inputs,
 ) -> None:
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
-    if first_row is not None:
-        files["first_row"], more["first_row"] = "--first-row", first_row + first
-    for argument, (name, groups) in of_rows.items():
+    if inputs.first_row is not None:
+        files["first_row"], more["first_row"] = "--first-row", inputs.first_row + first
+    for argument, (name, groups) in inputs.of_rows.items():
         files[argument], more[argument] = name, groups[first : first + n]
         if len(groups) < first + n:
             _refuse_other_groups(name, groups, truth, truth.count() or first + n)
@@ -181,7 +189,10 @@ def _count(
         own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
         named = {name: several[number % len(several)] for name, several in sets.items()}
         with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
-            own_true = widened(y_true, evaluator.n_labels)
+            own_true, pairs = widened(y_true, evaluator.n_labels), inputs.pairs
+            if pairs is not None:
+                own["exclude"] = pairs_of_rows(pairs.rows, pairs.labels, first, first + n, evaluator.n_labels)
+                own["exclude_from"] = inputs.exclude_from
             evaluator.update(own_true, reader.take(n) if reader else None, **own, **more)
 
 

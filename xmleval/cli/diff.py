@@ -16,7 +16,7 @@ from xmleval.cli.forms import written
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded
 from xmleval.report.changes import Changes, find_changes
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
@@ -75,7 +75,6 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
     with hinting(given):
         run = prepare(truth, scores, options | more)
         reports = dict(zip(run.names, count(run), strict=True))
-    tell_other_shards(given)
 
     def together(found: dict[str, Report]) -> Changes:
         own = dict(zip(short_names([*found]), found.values(), strict=True))

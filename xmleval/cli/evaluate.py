@@ -31,7 +31,7 @@ from xmleval.cli.options import (
     split_names,
 )
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded
 from xmleval.conventions import CHOICES, PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
@@ -279,7 +279,6 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if options["per_row"] is not None:
             refuse_no_rows(run.evaluators[0].asked)
         reports = dict(zip(run.names, counted(run), strict=True))
-    tell_other_shards(names)
     if options["per_label"] is not None:
         of_all = run.rows.truth[1].label_names
         write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))

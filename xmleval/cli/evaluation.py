@@ -15,12 +15,11 @@ from click.core import ParameterSource
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
-from xmleval.cli.exclude import identified, leave_out_counting_all, without
+from xmleval.cli.exclude import identified, with_pairs
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
-    LabelNames,
     holds_both,
     named_rows,
     rules_for,
@@ -28,7 +27,7 @@ from xmleval.cli.named_inputs import (
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
-from xmleval.cli.patterns import refuse_pairs
+from xmleval.cli.patterns import note_other_shards, refuse_pairs
 from xmleval.cli.propensities import propensities_of
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
@@ -154,10 +153,10 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         for name in Options.__annotations__
         if name in options and name not in ("labels", "dataset")  # which are settled before
     }
-    decisions = find_decisions(options["decision"], rows.label_names, allowance)
+    decisions = find_decisions(options["decision"], rows, allowance)
     counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
     propensities = propensities_of(options, train, counts, n_train, rows.label_names, allowance)
-    groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
+    groups = groups_of_labels(options, counts, rows, widths, allowance)
     trees = hierarchies(options, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
@@ -185,8 +184,6 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             )
         if rows.label_names is not None:
             evaluator.take_names(others=bool(rows.other_labels))
-        if rows.pairs is not None:
-            leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
     refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
@@ -208,6 +205,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
             of = f" of {rows.truth[1].n_rows}" if rows.truth[1].n_rows else ""
             tell(checkpoint.folder, f"resumed at row {n_counted}{of}")
+    note_other_shards([str(path) for path in (truth, *scores)], rows.notes)
     sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
@@ -240,7 +238,11 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
             told_by([shared, own])
         return [shared[1].n_labels or 0] * max(1, len(rows.scores))
     of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
-    return [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
+    own_widths = [
+        _width_of(own, rows.truth[0], of_truth, budget, notes)
+        for own, notes in zip(rows.scores, rows.notes, strict=False)
+    ]
+    return own_widths or [of_truth()]
 
 
 def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
@@ -274,21 +276,21 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
     return known[0] if known else None
 
 
-def _width_of(scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget) -> int:
-    """Return the number of labels of SCORES beside a truth that does not tell it."""
+def _width_of(
+    scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget, notes: list[str]
+) -> int:
+    """Return the number of labels of SCORES, whose truth does not tell it, and note that they tell more."""
     told = told_by([scores])
     if told is not None:
         return told[1].n_labels or 0
     n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
     if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
         return n_true
-    tell(scores[0], f"evaluated with {n_own} labels, as its ids go beyond the {n_true} of {truth}")
+    notes.append(f"{scores[0]}: evaluated with {n_own} labels; its ids go beyond the {n_true} of {truth}")
     return n_own
 
 
-def find_decisions(
-    text: str | None, label_names: LabelNames | None, allowance: Allowance
-) -> Sequence[str | Rule | None]:
+def find_decisions(text: str | None, rows: Inputs, allowance: Allowance) -> Sequence[str | Rule | None]:
     """Return a rule by name as it is, or the rule that was saved in a file, for the labels of each report."""
     with contextlib.suppress(ValueError):
         parse_decision(text)
@@ -299,7 +301,7 @@ def find_decisions(
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return rules_for(Rule.within(path, allowance), path, label_names)
+    return rules_for(Rule.within(path, allowance), path, rows.label_names, rows.notes)
 
 
 def open_rows(
@@ -332,8 +334,9 @@ def open_rows(
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
             candidates=[] if among is None else [(among.name, among.pieces())],
+            notes=tuple([list[str]() for _ in scores or [truth]]),
         )
-    return rows if options["exclude"] is None else without(rows, options, truth.allowance)
+    return rows if options["exclude"] is None else with_pairs(rows, options, truth.allowance)
 
 
 def _needs_predictions(options: dict[str, Any]) -> bool:
@@ -397,7 +400,6 @@ def count(run: Run) -> list[Report]:
 
 def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator."""
-    reports = [evaluator.compute() for evaluator in run.evaluators]
-    several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
-    out = run.taken_out
-    return [replace(report, notes=[*notes, *report.notes], taken_out=out) for report, notes in several]
+    for evaluator, notes in zip(run.evaluators, run.rows.notes, strict=True):
+        evaluator.add_notes(notes)
+    return [replace(evaluator.compute(), taken_out=run.taken_out) for evaluator in run.evaluators]

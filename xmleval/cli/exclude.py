@@ -1,4 +1,4 @@
-"""Pairs of a row and a label that are taken out, and which measures can do without them."""
+"""Pairs of a row and a label that are excluded, and which measures can do without them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import Any
 
 from xmleval.budget import Allowance
 from xmleval.cli.counting import Inputs
-from xmleval.cli.messages import tell
-from xmleval.evaluator import Evaluator
 from xmleval.files.input import digest
 from xmleval.input.exclusion import read_pairs, without_pairs
-from xmleval.input.pieces import Pieces
 from xmleval.input.shards import Input
 from xmleval.spec import Spec, conventions_of, expand_metrics
 
 
-def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inputs:
-    """Take pairs out of all inputs, or refuse what would still see them."""
+def with_pairs(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inputs:
+    """Return inputs with the pairs to exclude, or refuse what would still see them."""
     unlisted = conventions_of(options["metrics"], options).unlisted_score
     if unlisted is not None:
         preset = options["unlisted"] is None
@@ -34,27 +31,24 @@ def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inpu
             raise ValueError(
                 f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
             )
-    left_out = [spec.name for spec, _ in asked if _counts_all(spec)]
-    if len(left_out) == len(asked):
+    if all(_counts_all(spec) for spec, _ in asked):
         names = ", ".join(options["metrics"])
         raise ValueError(
             f"{names}: all count all labels of a row; --exclude is for measures at k and of sets"
         )
-    if left_out:
-        tell("not computed with --exclude", ", ".join(left_out))
     pairs = read_pairs(options["exclude"], allowance)
+    return rows._replace(pairs=pairs, exclude_from=options["exclude_from"])
 
-    def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
-        return given[0], without_pairs(given[1], pairs)
 
-    from_truth = options["exclude_from"] == "both"
-    truth = without_pairs(rows.truth[1], pairs, all_rows=True, kept=not from_truth)
-    return rows._replace(
-        truth=(rows.truth[0], truth),
-        scores=[less(one) for one in rows.scores],
-        pred=rows.pred and less(rows.pred),
-        pairs=pairs,
-    )
+def without_excluded(rows: Inputs) -> Inputs:
+    """Return truth and scores as they are evaluated, to be shown."""
+    pairs = rows.pairs
+    if pairs is None:
+        return rows
+    truth, scores = rows.truth, [(name, without_pairs(pieces, pairs)) for name, pieces in rows.scores]
+    if rows.exclude_from == "both":
+        truth = truth[0], without_pairs(truth[1], pairs)
+    return rows._replace(truth=truth, scores=scores)
 
 
 def identified(exclude: Path | None, exclude_from: str, candidates: Input | None) -> dict[str, Any]:
@@ -66,11 +60,6 @@ def identified(exclude: Path | None, exclude_from: str, candidates: Input | None
         name = Path(candidates.name).name
         found["candidates"] = {"file": name, "sha256": digest(candidates.files)}
     return found
-
-
-def leave_out_counting_all(evaluator: Evaluator) -> None:
-    """Take members of groups that count all labels of a row out of what an evaluator is to compute."""
-    evaluator.leave_out([spec.name for spec in evaluator.asked if _counts_all(spec)])
 
 
 def _counts_all(spec: Spec) -> bool:

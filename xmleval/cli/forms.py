@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xmleval.cli.messages import spelled, tell
+from xmleval.cli.messages import spelled, tell, tell_notes
 from xmleval.cli.output import screen
+from xmleval.notes import Note
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 
@@ -29,9 +30,12 @@ def written(
 ) -> str:
     """Return one report, or several together, in a form; tables fit the terminal that they go to.
 
-    CSV is a table alone: notes and what was not computed go to standard error. JSON, which programs read, has
-    the keywords of Python; the other forms have options for them.
+    CSV is a table alone: notes and what was not computed go to standard error. So do the counts of what does
+    not match, where the result goes to a file. JSON, which programs read, has the keywords of Python; the
+    other forms have options for them.
     """
+    if form != "csv" and output is not None:
+        tell_counts(reports.values())
     if form != "json":
         reports = {name: in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
@@ -42,6 +46,11 @@ def written(
     if form == "table" and output is None:
         return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
+
+
+def tell_counts(reports: Iterable[Report]) -> None:
+    """Print on standard error how much of the inputs does not match, for results that go to a file."""
+    tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
 
 
 def in_options(report: Report) -> Report:

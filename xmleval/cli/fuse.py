@@ -17,8 +17,8 @@ from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import told_by
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
-from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
-from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, say_unmatched
+from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell, tell_notes
+from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, unmatched
 from xmleval.cli.options import COUNT, FILE, N_LABELS, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
@@ -172,7 +172,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
         for told in named.told:
             tell(one.name, told)
         if truth is not None:
-            say_unmatched(one.name, named)
+            tell_notes(unmatched(one.name, named))
     numbering = Numbering([one.row_names for one in found], [one.label_names for one in found], first)
     each = [
         (one.name, pieces_of(_numbered(named, numbering))) for one, named in zip(given, found, strict=True)

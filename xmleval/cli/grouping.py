@@ -11,12 +11,13 @@ import click
 
 from xmleval.budget import Allowance
 from xmleval.cli.counting import Inputs
-from xmleval.cli.messages import naming_files, tell
+from xmleval.cli.messages import naming_files
 from xmleval.files.remote import as_path
 from xmleval.groups import DECILES, OTHER, label_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.group_lines import GroupLines, read_group_lines
 from xmleval.input.hierarchy_lines import read_edges
+from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.records import Hierarchy, Ints
 
@@ -44,7 +45,7 @@ def group_file(options: dict[str, Any]) -> Path | None:
 def groups_of_labels(
     options: dict[str, Any],
     counts: Sequence[Ints] | None,
-    label_names: Sequence[list[str]] | None,
+    rows: Inputs,
     widths: Sequence[int],
     allowance: Allowance,
 ) -> list[Any]:
@@ -58,18 +59,18 @@ def groups_of_labels(
             return [label_groups(label_counts=own, edges=edges_of(options["groups"]) or ()) for own in counts]
     held = read_group_lines(path, allowance)
     return [
-        _of_labels(held, None if label_names is None else label_names[place], n_labels)
-        for place, n_labels in enumerate(widths)
+        _of_labels(held, None if rows.label_names is None else rows.label_names[place], n_labels, notes)
+        for place, (n_labels, notes) in enumerate(zip(widths, rows.notes, strict=True))
     ]
 
 
-def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int) -> list[str]:
+def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int, notes: list[str]) -> list[str]:
     """Return the group of each label; labels that are not in the file are in another group."""
     found, n_unknown = held.in_order("label", names, n_labels)
     if held.keys is None and len(found) != n_labels:
         raise ValueError(f"{held.path}: {len(found)} groups; expected one for each of {n_labels} labels")
     if n_unknown:
-        tell(held.path, f"labels that are in no other input and do not count: {n_unknown}")
+        notes.append(Note(str(held.path), "ignored labels", n_unknown))
     return [found.get(label, OTHER) for label in range(n_labels)]
 
 
@@ -108,7 +109,7 @@ def _of_rows(rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[
     held = read_group_lines(path, allowance)
     found, n_unknown = held.in_order("row", rows.row_names, n_rows)
     if n_unknown:
-        tell(path, f"rows that are in no other input and do not count: {n_unknown}")
+        rows.note(Note(str(path), "unmatched rows", n_unknown))
     missing = next((row for row in range(n_rows or len(found)) if row not in found), None)
     if missing is not None and held.keys is not None:
         name = missing if rows.row_names is None else rows.row_names[missing]

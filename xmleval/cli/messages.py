@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
@@ -70,6 +70,12 @@ def one_line(error: BaseException) -> str:
 def tell(name: object, told: str) -> None:
     """Print a line on stderr about an input, or about what else has a name."""
     click.echo(f"xmleval: {_line(f'{name}: {told}')}", err=True)
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr, where the output has no place for them or is not seen."""
+    for note in notes:
+        click.echo(f"xmleval: {_line(spelled(note))}", err=True)
 
 
 def _line(text: str) -> str:

@@ -23,6 +23,7 @@ from xmleval.input.reader import whole
 from xmleval.input.shards import Input
 from xmleval.input.stack import all_cells, filled_lists, make_csr, stack
 from xmleval.message import counted
+from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.records import Ints, Truth
 from xmleval.spec import expand_metrics
@@ -139,8 +140,6 @@ def read_candidates(given: Input, truth: str, found: Named) -> Named:
             gathering.add(own.row_names[row], own.label_names[label], 1.0, place)
         named = gathering.finish(given.allowance)
     _refuse_other_rows(given.name, truth, named, found)
-    if named.n_empty:
-        tell(given.name, f"rows of the truth that have no candidates: {named.n_empty}")
     return named
 
 
@@ -238,10 +237,11 @@ def named_rows(
         if truth.kind == "grades" and not is_other and look_swapped(found.matrix.data, named.matrix.data):
             notes[-1] += _notes(truth.name, [SWAPPED.format(given.name)])
         if found.closed and named.n_new_labels:
-            told = f"labels that are not in {options['labels']} and count as wrong: {named.n_new_labels}"
-            notes[-1].append(f"{given.name}: {told}, such as {shown(named.label_names[len(names)])}")
+            example = shown(named.label_names[len(names)])
+            kind = "labels beyond the list"
+            notes[-1].append(Note(given.name, kind, named.n_new_labels, example=example))
             named = replace(named, n_new_labels=0)
-        say_unmatched(given.name, named)
+        notes[-1] += unmatched(given.name, named)
         if is_set:
             pred = given.name, _evaluated(sets_of(named), found)
         if is_ranked:
@@ -264,6 +264,9 @@ def named_rows(
     candidates: list[tuple[str, Pieces]] = []
     if among is not None:
         held = read_candidates(among, truth.name, found)
+        if held.n_empty:
+            for own_notes in all_notes:
+                own_notes.append(Note(among.name, "rows without candidates", held.n_empty))
         candidates = [(among.name, candidates_among(held, names)) for names in label_names]
     return Inputs(
         *rows,
@@ -296,16 +299,14 @@ def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any
             raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
 
 
-def say_unmatched(name: str, named: Any) -> None:
-    """Tell which rows and labels of predictions are not those of the truth."""
-    told = [
-        (named.n_empty, "rows of the truth that have no prediction and count as empty"),
-        (named.n_ignored, "rows that are not in the truth and do not count"),
-        (named.n_new_labels, "labels that are not in the truth and are relevant nowhere"),
-    ]
-    for n, what in told:
-        if n:
-            tell(name, f"{what}: {n}")
+def unmatched(name: str, named: Any) -> list[str]:
+    """Return notes on the rows and labels of predictions that are not those of the truth."""
+    counts = {
+        "rows without predictions": named.n_empty,
+        "ignored rows": named.n_ignored,
+        "unknown labels": named.n_new_labels,
+    }
+    return [Note(name, kind, n) for kind, n in counts.items() if n]
 
 
 def read_numbered_truth(given: Input) -> Named:
@@ -317,22 +318,23 @@ def read_numbered_truth(given: Input) -> Named:
 
 
 def count_named_training(
-    train: Input, label_names: LabelNames, labels: list[str] | None
+    train: Input, label_names: LabelNames, labels: list[str] | None, notes: Sequence[list[str]]
 ) -> tuple[list[Ints], int]:
     """Return how many training rows have each label of each list of names, and how many rows there are.
 
-    ``labels`` are the names of the columns of training labels without names, if they are known.
+    ``labels`` are the names of the columns of training labels without names, if they are known. What is seen
+    is added to ``notes``, a list for each list of names.
     """
     if labels is not None and _is_numbered(train, labels):
         found = _numbered_alone(train, labels)
     else:
         found = _truth_alone(train, None, "has no names, which TRUTH has")
-    if found.told:
-        tell(train.name, ", ".join(found.told))
     own = np.bincount(found.matrix.indices, minlength=len(found.label_names))
     count_of = dict(zip(found.label_names, own.tolist(), strict=True))
-    if n_other := len(count_of.keys() - set().union(*label_names)):
-        tell(train.name, f"labels that are in no other input and do not count: {n_other}")
+    for names, own_notes in zip(label_names, notes, strict=True):
+        own_notes += _notes(train.name, found.told)
+        if n_other := len(count_of.keys() - {*names}):
+            own_notes.append(Note(train.name, "ignored labels", n_other))
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
 
@@ -350,7 +352,7 @@ def training_counts(
         return None, 0
     if rows.label_names is not None:
         listed = None if options["labels"] is None else rows.label_names[0]
-        return count_named_training(train, rows.label_names, listed)
+        return count_named_training(train, rows.label_names, listed, rows.notes)
     if train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     pieces, n_bytes = train.pieces(), budget.lone_piece
@@ -358,8 +360,13 @@ def training_counts(
     return [by_width[width][0] for width in widths], by_width[widths[0]][1]
 
 
-def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:
-    """Return a saved rule for the labels of each list of names, by number, or as it is without any."""
+def rules_for(
+    rule: Rule, path: Path, label_names: LabelNames | None, notes: Sequence[list[str]]
+) -> list[Rule]:
+    """Return a saved rule for the labels of each list of names, by number, or as it is without any.
+
+    What is seen is added to ``notes``, a list for each list of names.
+    """
     if label_names is None:
         if rule.by_name:
             raise ValueError(f"{path}: knows labels by name; expected inputs with names of labels")
@@ -368,8 +375,9 @@ def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Ru
         found = [replace(rule.for_labels(names), label_names=None) for names in label_names]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    if rule.by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
-        tell(path, f"labels that were not there in fitting and are never predicted: {n_unknown}")
+    for names, own_notes in zip(label_names, notes, strict=True):
+        if rule.by_name and (n_unknown := len({*names}.difference(rule.label_names or ()))):
+            own_notes.append(Note(str(path), "labels unknown in fitting", n_unknown))
     return found
 
 

@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from xmleval.budget import OverLimitError
-from xmleval.cli.messages import tell
 from xmleval.input.shards import Input, holds_predictions
 from xmleval.report.tables import common_start
 
@@ -68,8 +67,8 @@ def _truth_hint(shards: Sequence[str], others: Sequence[str]) -> str:
     return f"; do {' and '.join(shards)} follow one another as TRUTH? {_quoted(shards)}"
 
 
-def tell_other_shards(names: Sequence[str]) -> None:
-    """Tell of SCORES that bear the number of another TRUTH, which is there: of other shards or folds."""
+def note_other_shards(names: Sequence[str], notes: Sequence[list[str]]) -> None:
+    """Note which SCORES bear the number of another TRUTH, which is there: of other shards or folds."""
     truth, *scores = names
     start, number, end = _last_number(truth)
     parts = [_last_number(name) for name in scores]
@@ -81,10 +80,9 @@ def tell_other_shards(names: Sequence[str]) -> None:
         return
     quoted = " ".join(shlex.quote(f"{first}*{last}") for first, _, last in ((start, "", end), parts[0]))
     own, other = next(iter(others.items()))
-    tell(
-        scores[numbers.index(own)],
-        f"evaluated on {truth}, though {other} is there; files that follow one another are given as {quoted}",
-    )
+    place = numbers.index(own)
+    told = f"evaluated on {truth}, though {other} is there; files that follow one another are given as"
+    notes[place].append(f"{scores[place]}: {told} {quoted}")
 
 
 def _last_number(name: str) -> tuple[str, str, str]:

@@ -14,11 +14,11 @@ from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate, refuse_
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import LABEL_TABLES, Run, count, prepare
 from xmleval.cli.figures import about, check_page
-from xmleval.cli.forms import in_options
+from xmleval.cli.forms import in_options, tell_counts
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import FILE
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
 from xmleval.spec import Spec, expand_metrics
@@ -96,8 +96,8 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     with hinting(given):
         run = prepare(truth, scores, options | more)
         found = count(run)
+    tell_counts(found)
     reports = {name: in_options(one) for name, one in zip(run.names, found, strict=True)}
-    tell_other_shards(given)
     of_labels = label_names(run, options["labels"], reports)
     if of_labels is not None:
         own = zip(reports.items(), of_labels, strict=True)

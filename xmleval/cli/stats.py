@@ -15,6 +15,7 @@ from rich.table import Table
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import count_training, read_sets
 from xmleval.cli.files import INPUT_FORMAT, refuse_many_labels
+from xmleval.cli.messages import tell_notes
 from xmleval.cli.named_inputs import count_named_training, read_numbered_truth
 from xmleval.cli.options import FILE, OUTPUT, field_options, fields_of, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
@@ -67,7 +68,11 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     _expect_labels(given, len(truth.label_names))
     found = LabelStatistics(len(truth.label_names))
     found.update(set_rows("y_true", truth.matrix, None))
-    counts = None if train is None else count_named_training(train, [truth.label_names], None)[0][0]
+    if train is None:
+        return found.values(None)
+    notes: list[str] = []
+    counts = count_named_training(train, [truth.label_names], None, [notes])[0][0]
+    tell_notes(notes)
     return found.values(counts)
 
 

@@ -15,7 +15,7 @@ from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features, refuse_many_features
 from xmleval.cli.fitting import count_pair, find_pair, open_pair
-from xmleval.cli.messages import naming_files
+from xmleval.cli.messages import naming_files, tell_notes
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
 from xmleval.cli.options import (
     COUNT,
@@ -188,12 +188,15 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
     if not given.named:
         if labels is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
-        return rules_for(rule, saved, None)[0], given.pieces()
+        return rules_for(rule, saved, None, [])[0], given.pieces()
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
     names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
     found = read_scores_alone(given, names, labels or saved)
-    return rules_for(rule, saved, [names])[0], whole(found.matrix)
+    notes: list[str] = []
+    by_number = rules_for(rule, saved, [names], [notes])[0]
+    tell_notes(notes)
+    return by_number, whole(found.matrix)
 
 
 def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,12 @@ from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.input.errors import InputError
-from xmleval.input.exclusion import Pairs, without_pairs
+from xmleval.input.exclusion import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, joined, widened
 from xmleval.input.shards import Input, Shard
 
-FORM = Form("xmleval part", 1, "part of a run")
+FORM = Form("xmleval part", 2, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 _compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
 
@@ -145,7 +144,9 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
     try:
         if first == task.stop:
             none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-            evaluator.update(**dict.fromkeys(readers, none), **task.vectors, first_row=task.first_row)
+            given = dict.fromkeys([*readers, *(["exclude"] if task.exclude else [])], none)
+            more = {"exclude_from": task.exclude_from, "first_row": task.first_row}
+            evaluator.update(**given, **task.vectors, **more)
         while first < task.stop:
             n = min(task.stop - first, *(reader.ready() for reader in readers.values()))
             if not n:
@@ -154,8 +155,12 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             vectors = {name: values[lo:hi] for name, values in task.vectors.items()}
             places = {argument: reader.n_taken for argument, reader in readers.items()}
             given = {name: widened(one.take(n), evaluator.n_labels) for name, one in readers.items()}
+            if task.exclude:
+                given["exclude"] = pairs_of_rows(*task.exclude, lo, hi, evaluator.n_labels)
             with _locating(readers, places, first), compiling("count"):
-                evaluator.update(**given, **vectors, first_row=task.first_row + first)
+                evaluator.update(
+                    **given, **vectors, exclude_from=task.exclude_from, first_row=task.first_row + first
+                )
             first += n
         for reader in readers.values():
             reader.ready()  # or what is wrong at the end of a file would not be found
@@ -170,11 +175,6 @@ def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReade
     files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
     each = Input(names[0], shards.kind, files, UNLIMITED).each()
     pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
-    if task.exclude is not None and shards.argument != "candidates":
-        rows, labels = task.exclude
-        pairs = Pairs(Path(), rows + shards.first, labels, rows)
-        kept = shards.argument == "y_true" and task.exclude_from != "both"
-        pieces = without_pairs(pieces, pairs, kept=kept)
     stop = shards.first + task.stop - task.start
     return RowReader(names[0], pieces, n_bytes, n_labels, shards.first, stop)
 

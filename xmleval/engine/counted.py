@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +19,7 @@ from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
+from xmleval.notes import joined_notes
 from xmleval.plan import Plan
 from xmleval.records import Block
 from xmleval.states.folds import new_states
@@ -53,6 +53,8 @@ class Counted:
         The source of the next row and its index there; no source before it is known.
     row_groups : frozenset of str
         Names of the groups of rows.
+    notes : tuple of str
+        What was seen in the inputs.
     """
 
     n_rows: int = 0
@@ -64,6 +66,7 @@ class Counted:
     spans: Spans = field(default_factory=dict)
     place: tuple[str, int] = (COMMON, 0)
     row_groups: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 class Counting:
@@ -102,8 +105,6 @@ class Counting:
         groups = of_rows("groups", groups, taken.row_names)
         row_groups = of_rows("row_groups", row_groups, taken.row_names)
         swapped = [] if counted.place[0] else swapped_notes(y_true, y_score, conventions.graded)
-        for note in (*taken.notes, *swapped):
-            warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
         given = given_inputs(
             y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
@@ -136,10 +137,10 @@ class Counting:
             source, row = counted.place if counted.place[0] else (new_source(), 0)
             spans = with_rows(counted.spans, source, row, row + truth.n_rows)
             place = source, row + truth.n_rows
-        reachable = None
+        reachable, on_pairs = None, list[str]()
         if others:
-            own = dict(zip(others, pairs, strict=True))
-            truth, y_score, y_pred, reachable = restrict(
+            own = dict(zip(others, pairs, strict=True)) | {"n_unmatched_pairs": taken.n_unmatched_pairs}
+            truth, y_score, y_pred, reachable, on_pairs = restrict(
                 plan, truth, y_score, y_pred, n_labels, exclude_from, **own
             )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
@@ -149,6 +150,7 @@ class Counting:
             block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
+        notes = *taken.notes, *swapped, *self.settings.on_arguments, *on_pairs
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))
         states, waiting = self._count(counted, plan, rows)
@@ -162,6 +164,7 @@ class Counting:
             spans=spans,
             place=place,
             row_groups=row_groups,
+            notes=joined_notes(counted.notes, notes),
         )
 
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
@@ -213,6 +216,7 @@ class Counting:
             spans=spans,
             place=counted.place,
             row_groups=row_groups,
+            notes=joined_notes(counted.notes, other.notes),
         )
 
     def _refuse_unnumbered(self, counted: Counted, other: Counted) -> None:

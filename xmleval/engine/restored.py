@@ -15,6 +15,7 @@ from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, whole
 from xmleval.groups import checked_groups
 from xmleval.hierarchy import from_edges
+from xmleval.notes import notes_as_json, notes_from_json
 from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
@@ -53,6 +54,7 @@ def saved_counts(counted: Counted, spill: bool, loose: bool) -> Saved:
     meta = {
         "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
+        "notes": notes_as_json(counted.notes),
     }  # fmt: skip
     return Saved(meta, arrays)
 
@@ -87,7 +89,8 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     contents.done()
     groups = states.row_groups if states else frozenset()
     place = source, whole(row, "place")
-    return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, groups)
+    notes = notes_from_json(meta["notes"])
+    return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, groups, notes)
 
 
 def known_propensity(q: Any, counts: Any) -> Any:

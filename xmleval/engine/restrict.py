@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, as_array
+from xmleval.input.csr import (
+    Source,
+    Stored,
+    WithOthers,
+    as_array,
+    checked,
+    is_sparse,
+    stored_csr,
+)
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
 from xmleval.input.pairs import is_pair, pair_members
@@ -15,7 +23,9 @@ from xmleval.input.ranked import cut_heads
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
+from xmleval.input.ties import NamedColumns
 from xmleval.message import NO_MATCH, Keyword, Message, counted
+from xmleval.notes import Note
 from xmleval.plan import Plan
 from xmleval.records import Bools, Given, Ints, Judged, Ranking, Truth, row_sizes
 
@@ -30,6 +40,7 @@ class IdPairs:
 
 
 Rows = TypeVar("Rows", Truth, Ranking)
+ENTRIES_AT_A_TIME = 1 << 20  # of rows that pairs are looked for in
 
 
 def beside(exclude: Any, candidates: Any, exclude_from: str) -> dict[str, Any]:
@@ -122,6 +133,78 @@ def _rankings(
     return found._replace(block=block)
 
 
+def _are_entries(ptr: Ints, labels: Ints, rows: Ints, of_pairs: Ints) -> Bools:
+    """Tell which pairs of a row and a label are entries of rows, whose labels may be in any order."""
+    found = np.zeros(rows.size, np.bool_)
+    sizes = ptr[rows + 1].astype(np.int64) - ptr[rows]
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < rows.size:
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + ENTRIES_AT_A_TIME, "right")))
+        own = sizes[start:stop]
+        pair = np.repeat(np.arange(start, stop), own)
+        place = np.arange(pair.size) - np.repeat(ends[start:stop] - own - before, own) + ptr[rows[pair]]
+        found[pair[labels[place] == of_pairs[pair]]] = True
+        start = stop
+    return found
+
+
+def _as_entries(plan: Plan, value: Any, given: int | None) -> Stored | Source[Ranking] | None:
+    """Return the labels that scores list, None for dense scores, which have a place for every label."""
+    if isinstance(value, WithOthers):
+        rows = _as_entries(plan, value.rows, None)
+        return rows._replace(n_labels=value.width) if isinstance(rows, Stored) else rows
+    if isinstance(value, Stored | Source):
+        return value
+    if is_pair(value):
+        labels = pair_members("y_score", value, plan.n_labels)[0]
+        ptr = np.arange(len(labels) + 1) * (labels.size // max(len(labels), 1))
+        return Stored(ptr, labels.reshape(-1), None, plan.n_labels)
+    if given is not None and isinstance(value, list):
+        return ranking_rows("y_score", value, given, plan.n_labels, None, None, True, plan.larger)
+    value = value if is_sparse(value) or isinstance(value, NamedColumns) else as_plain("y_score", value)
+    return stored_csr("y_score", value, None) if is_sparse(value) else None
+
+
+def _count_matches(
+    gone: Source[Truth], sets: Sequence[Source[Truth]], scores: Stored | Source[Ranking] | None
+) -> tuple[int, int]:
+    """Return how many pairs are in sets or scores, and how many there are."""
+    sources: list[Source[Any]] = [own for own in sets if own.n_rows == gone.n_rows]
+    sources += [scores] if isinstance(scores, Source) and scores.n_rows == gone.n_rows else []
+    n_matches = n_pairs = start = 0
+    for block in gone.blocks():
+        stop = start + block.ptr.size - 1
+        rows = np.repeat(np.arange(start, stop), row_sizes(block.ptr))
+        found = np.zeros(rows.size, np.bool_)
+        if isinstance(scores, Stored) and scores.ptr.size - 1 == gone.n_rows:
+            found |= _are_entries(scores.ptr, scores.labels, rows, block.labels)
+        for own in sources if rows.size else ():
+            entries = checked(own.block, start, stop)
+            found |= _are_entries(entries.ptr, entries.labels, rows - start, block.labels)
+        n_matches, n_pairs, start = n_matches + int(found.sum()), n_pairs + found.size, stop
+    return n_matches, n_pairs
+
+
+def _note_on_pairs(
+    plan: Plan,
+    gone: Source[Truth],
+    sets: Sequence[Source[Truth]],
+    y_score: Any,
+    given: int | None,
+    exclude_from: str,
+    n_unmatched: int,
+) -> Note:
+    """Return how many pairs are excluded; ``n_unmatched`` more have a row or a label that is nowhere."""
+    kind = "excluded pairs" if exclude_from == "both" else "pairs excluded from predictions"
+    scores = None if y_score is None else _as_entries(plan, y_score, given)
+    n_matches, n_pairs = _count_matches(gone, sets, scores)
+    if y_score is not None and scores is None:  # dense
+        n_matches = n_pairs
+    return Note("exclude", kind, n_matches, n_pairs + n_unmatched)
+
+
 def restrict(
     plan: Plan,
     truth: Source[Truth],
@@ -131,24 +214,27 @@ def restrict(
     exclude_from: str,
     exclude: Any = None,
     candidates: Any = None,
-) -> tuple[Source[Truth], Any, Any, Source[Truth] | None]:
+    n_unmatched_pairs: int = 0,
+) -> tuple[Source[Truth], Any, Any, Source[Truth] | None, list[str]]:
     """Return truth, scores and sets without what is excluded, scores within candidates.
 
-    Last comes the truth within candidates, None without any.
+    Then come the truth within candidates, None without any, and notes; ``n_unmatched_pairs`` are to be
+    excluded, too, and have a row or a label that is nowhere.
     """
     size = truth.n_rows, truth.n_labels, n_labels
     gone = None if exclude is None else _pair_rows("exclude", exclude, *size)
     among = None if candidates is None else _pair_rows("candidates", candidates, *size)
+    notes: list[str] = []
+    kept = truth
+    if gone is not None:
+        y_pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, truth.n_labels)
+        sets = [*([truth] if exclude_from == "both" else []), *([] if y_pred is None else [y_pred])]
+        notes.append(_note_on_pairs(plan, gone, sets, y_score, n_labels, exclude_from, n_unmatched_pairs))
+        kept = _restricted(truth, gone, False) if exclude_from == "both" else truth
+        y_pred = None if y_pred is None else _restricted(y_pred, gone, False)
     if y_score is not None:
         y_score = _rankings(plan, y_score, n_labels, gone, among)
-    if gone is not None:
-        truth = _restricted(truth, gone, False) if exclude_from == "both" else truth
-        y_pred = (
-            None
-            if y_pred is None
-            else _restricted(set_rows("y_pred", y_pred, n_labels, truth.n_labels), gone, False)
-        )
-    return truth, y_score, y_pred, None if among is None else _restricted(truth, among, True)
+    return kept, y_score, y_pred, None if among is None else _restricted(kept, among, True), notes
 
 
 def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Source[Rows]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
@@ -155,6 +154,8 @@ class Settings:
         Groups of labels within which measures are computed, too.
     hierarchy : Hierarchy or None
         Ancestors of labels.
+    on_arguments : tuple of str
+        Notes on arguments with names of labels.
     """
 
     n_labels: int
@@ -174,6 +175,7 @@ class Settings:
     confidence: float | None
     others: bool = False
     named: bool = False
+    on_arguments: tuple[str, ...] = ()
 
     @classmethod
     def checked(
@@ -196,8 +198,6 @@ class Settings:
         label_groups, unnamed = given_groups(
             options.get("label_groups"), n_labels, labels, True, label_counts
         )
-        for note in (*notes, *unnamed):
-            warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if q is not None and not any("training" in spec.needs for spec, _ in asked):
@@ -233,6 +233,7 @@ class Settings:
             keep_rows=_details("keep_rows", options, asked),
             keep_labels=_details("keep_labels", options, asked),
             others=labels is not None,
+            on_arguments=(*notes, *unnamed),
         )
 
     @classmethod

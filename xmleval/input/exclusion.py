@@ -28,7 +28,7 @@ EXPECTED = "pairs of a row and a label, one a line, both counted from 0"
 
 
 class Pairs(NamedTuple):
-    """Pairs of a row and a label, sorted by row and by label, and the line of the file that holds each."""
+    """Distinct pairs of a row and a label, sorted by both, and the first line of the file with each."""
 
     path: Path
     rows: Ints
@@ -63,15 +63,22 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
         allowance.take(KEPT_BYTES * (len(pairs) // 3))
     found = np.asarray(pairs).reshape(-1, 3)
     rows, labels, lines = found[np.lexsort((found[:, 1], found[:, 0]))].T
-    return Pairs(path, rows, labels, lines)
+    distinct = np.ones(rows.size, np.bool_)
+    distinct[1:] = (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])
+    return Pairs(path, rows[distinct], labels[distinct], lines[distinct])
 
 
-def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bool = False) -> Pieces:
-    """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty.
+def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int, n_labels: int) -> Any:
+    """Return the pairs of rows start..stop-1, of all that are sorted by row and label, as a sparse matrix."""
+    lo, hi = np.searchsorted(rows, [start, stop])
+    ptr = np.searchsorted(rows[lo:hi], np.arange(start, stop + 1))
+    return scipy.sparse.csr_array(
+        (np.ones(hi - lo, np.uint8), labels[lo:hi], ptr), shape=(stop - start, n_labels)
+    )
 
-    Where ``all_rows``, the last row also tells whether there are pairs behind it, which are refused. Where
-    ``kept``, that is all, and the rows are returned as they are.
-    """
+
+def without_pairs(pieces: Pieces, pairs: Pairs) -> Pieces:
+    """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty."""
     rows, labels = pairs.rows, pairs.labels
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
@@ -79,10 +86,8 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bo
             n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
             lo, hi = np.searchsorted(rows, [first, first + n])
             own = rows[lo:hi] - first, labels[lo:hi]
-            yield piece if kept or lo == hi else _less(piece, *own)
+            yield piece if lo == hi else _less(piece, *own)
             first += n
-        if all_rows:
-            pairs.refuse_outside(first, None)
 
     return replace(pieces, read=read, read_from=read)
 

@@ -25,7 +25,8 @@ from xmleval.input.objects.numbered import (
 )
 from xmleval.input.objects.row_ids import joined_by_ids, notes_on_indexes, refuse_other_order_of
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Ints
+from xmleval.notes import Note
+from xmleval.records import Bools, Ints
 
 SHOWN_COLUMNS = 3  # in a note
 PREDICTIONS = ("y_score", "y_pred")
@@ -50,6 +51,7 @@ class Taken(NamedTuple):
     grades: bool = False  # whether the truth has grades that are not asked for
     others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
     keys: list[Any] | None = None  # names of rows that tell them apart from those of other batches
+    n_unmatched_pairs: int = 0  # to exclude, whose row or label is in no other argument
 
     @property
     def by_id(self) -> bool:
@@ -74,6 +76,7 @@ class Matching:
         self.given, self.held, self.graded = given, held, graded
         truth = held.get("y_true")
         self.truth = truth
+        self.n_unmatched_pairs = 0
         self.closed = names is not None or isinstance(truth, Wide)
         self.listed = names is not None  # by the caller, so that there can be no others
         self.others: dict[Any, int] | None = {} if self.listed and counts_others else None
@@ -99,7 +102,7 @@ class Matching:
         codes: dict[str, Ints | None] = {}
         for argument, held in self.held.items():  # the truth first: others add labels behind its own
             if isinstance(held, NamedRows):
-                self.held[argument] = counted = self._counted(held)
+                self.held[argument] = counted = self._counted(argument, held)
                 codes[argument] = self._codes(argument, counted)
             else:
                 codes[argument] = self._columns(argument, held)
@@ -150,7 +153,7 @@ class Matching:
         others = list(self.others or ())
         notes = *self.notes, *missing_names_note(self.index or (), others)
         keys = row_names if _keys(self.truth)[1] == BY_KEY else None
-        more = closed, row_names, notes, grades, others, keys
+        more = closed, row_names, notes, grades, others, keys, self.n_unmatched_pairs
         return Taken(tuple(found.values()), n_labels, label_names, *more)
 
     @property
@@ -167,14 +170,19 @@ class Matching:
             raise InputError(lists[0], Message("labels that are integers need ", *which))
         return width
 
-    def _counted(self, rows: NamedRows) -> NamedRows:
+    def _counted(self, argument: str, rows: NamedRows) -> NamedRows:
         """Return rows without the labels of those that do not count, as y_true has no such row."""
         true_keys, true_match = _keys(self.truth)
         if rows.keys is None or true_keys is None or BY_KEY not in (rows.match, true_match):
             return rows
         known = {*true_keys}
         counted = np.array([key in known for key in rows.keys], np.bool_)
-        return rows if counted.all() else rows.only(np.repeat(counted, rows.sizes))
+        return rows if counted.all() else self._only(argument, rows, np.repeat(counted, rows.sizes))
+
+    def _only(self, argument: str, rows: NamedRows, kept: Bools) -> NamedRows:
+        """Return rows with some of their entries, and count the pairs to exclude that go."""
+        self.n_unmatched_pairs += kept.size - int(kept.sum()) if argument == "exclude" else 0
+        return rows.only(kept)
 
     def _codes(self, argument: str, rows: NamedRows) -> Ints:
         """Return the number of each label."""
@@ -192,7 +200,7 @@ class Matching:
         others = not self.closed or (not self.listed and rows.named and isinstance(next(iter(index)), str))
         if others and argument in BESIDE:
             codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
-            self.held[argument] = rows.only(codes >= 0)  # others are neither relevant nor predicted
+            self.held[argument] = self._only(argument, rows, codes >= 0)  # neither relevant nor predicted
             return codes[codes >= 0]
         if others:
             before = len(index)
@@ -222,8 +230,8 @@ class Matching:
         codes[codes < 0] = [
             self.n_known + self.others.setdefault(name, len(self.others)) for name in unlisted
         ]
-        told = f"{argument}: labels that are not among ", Keyword("labels"), " and count as wrong: "
-        self.notes.append(Message(*told, f"{len({*unlisted})}, such as {unlisted[0]!r}"))
+        example = repr(unlisted[0])
+        self.notes.append(Note(argument, "labels beyond the list", len({*unlisted}), example=example))
         return codes
 
     def _note_new(self, argument: str, n_new: int, codes: Ints) -> None:
@@ -231,7 +239,7 @@ class Matching:
             return
         n_new = max(n_new, np.unique(codes[codes >= self.n_known]).size)
         if n_new:
-            self.notes.append(f"{argument}: labels that are not in y_true and relevant nowhere: {n_new}")
+            self.notes.append(Note(argument, "unknown labels", n_new))
 
     def _columns_of(self, truth: Wide) -> list[Any]:
         """Return the labels of a truth in the order of their numbers, which arrays beside it are in."""
@@ -269,14 +277,11 @@ class Matching:
             return None if np.array_equal(codes, np.arange(codes.size)) else codes
         n_without = len({*list(index)[: self.n_known]}.difference(rows.columns))
         if n_without:
-            told = "labels of y_true that have no column and count as not predicted"
-            self.notes.append(f"{argument}: {told}: {n_without}")
+            self.notes.append(Note(argument, "labels without column", n_without))
         new = [name for name in rows.columns if index.get(name, self.n_known) >= self.n_known]
         if new:
-            told = f"{argument}: labels that are not in y_true and relevant nowhere: {len(new)}"
             names = ", ".join(map(repr, new[:SHOWN_COLUMNS]))
-            columns = f" (columns {names}; ", Keyword("labels"), " picks columns)"
-            self.notes.append(Message(told, *columns))
+            self.notes.append(Note(argument, "unknown columns", len(new), example=names))
         return np.array([index.setdefault(name, len(index)) for name in rows.columns], np.int64)
 
     def _refuse_nameless(self, argument: str) -> None:
@@ -317,10 +322,9 @@ class Matching:
             )
         n_ignored = len(keys) - (order.size - n_empty)
         if n_empty and argument not in BESIDE:
-            told = "rows of y_true that have no prediction and count as empty"
-            self.notes.append(f"{argument}: {told}: {n_empty}")
+            self.notes.append(Note(argument, "rows without predictions", n_empty))
         if n_ignored and argument not in BESIDE:
-            self.notes.append(f"{argument}: rows that are not in y_true and do not count: {n_ignored}")
+            self.notes.append(Note(argument, "ignored rows", n_ignored))
         return order
 
     def _by_index(self, argument: str, keys: list[Any], true_keys: list[Any]) -> Ints:

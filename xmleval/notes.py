@@ -1,0 +1,202 @@
+"""Notes with a count, which add up over batches, shards and saved states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from xmleval.message import Keyword, Message
+
+
+class Kind(NamedTuple):
+    """What is counted and what becomes of it, of several and of one.
+
+    ``adds`` tells that counts of different rows add up; different batches may have the same labels.
+    """
+
+    subject: Message
+    subject_of_one: Message
+    effect: str
+    effect_of_one: str
+    adds: bool = True
+
+
+LISTED = Keyword("labels")
+KINDS = {
+    "rows without predictions": Kind(
+        Message("rows of the truth have no prediction"),
+        Message("row of the truth has no prediction"),
+        "they count as empty",
+        "it counts as empty",
+    ),
+    "rows without candidates": Kind(
+        Message("rows of the truth have no candidates"),
+        Message("row of the truth has no candidates"),
+        "nothing is ranked in them",
+        "nothing is ranked in it",
+    ),
+    "ignored rows": Kind(
+        Message("rows are not in the truth"),
+        Message("row is not in the truth"),
+        "they are ignored",
+        "it is ignored",
+    ),
+    "unknown labels": Kind(
+        Message("predicted labels never occur in the truth"),
+        Message("predicted label never occurs in the truth"),
+        "they count as wrong",
+        "it counts as wrong",
+        adds=False,
+    ),
+    "labels beyond the list": Kind(
+        Message("predicted labels are not among ", LISTED),
+        Message("predicted label is not among ", LISTED),
+        "they count as wrong",
+        "it counts as wrong",
+        adds=False,
+    ),
+    "unknown columns": Kind(
+        Message("columns are no labels of the truth"),
+        Message("column is no label of the truth"),
+        Message("they count as wrong (", LISTED, " picks columns)"),
+        Message("it counts as wrong (", LISTED, " picks columns)"),
+        adds=False,
+    ),
+    "labels without column": Kind(
+        Message("labels of the truth have no column"),
+        Message("label of the truth has no column"),
+        "they count as not predicted",
+        "it counts as not predicted",
+        adds=False,
+    ),
+    "ignored labels": Kind(
+        Message("labels occur in no other input"),
+        Message("label occurs in no other input"),
+        "they are ignored",
+        "it is ignored",
+        adds=False,
+    ),
+    "unmatched rows": Kind(
+        Message("rows occur in no other input"),
+        Message("row occurs in no other input"),
+        "they are ignored",
+        "it is ignored",
+    ),
+    "labels unknown in fitting": Kind(
+        Message("labels did not occur in fitting"),
+        Message("label did not occur in fitting"),
+        "they are never predicted",
+        "it is never predicted",
+        adds=False,
+    ),
+    "excluded pairs": Kind(
+        Message("pairs are excluded"),
+        Message("pair is excluded"),
+        "the others match no relevant and no predicted label",
+        "the others match no relevant and no predicted label",
+    ),
+    "pairs excluded from predictions": Kind(
+        Message("pairs are excluded from the predictions"),
+        Message("pair is excluded from the predictions"),
+        "the others match no predicted label",
+        "the others match no predicted label",
+    ),
+}
+
+
+class Note(Message):
+    """A note on an argument, or a file: so many rows, labels or pairs of a kind, ``n`` of ``total``.
+
+    Examples
+    --------
+    >>> from xmleval.notes import Note, joined_notes
+    >>> notes = [Note("y_score", "ignored rows", n) for n in (12, 1)]
+    >>> notes[1]
+    'y_score: 1 row is not in the truth; it is ignored'
+    >>> joined_notes(notes[:1], notes[1:])
+    ('y_score: 13 rows are not in the truth; they are ignored',)
+    """
+
+    fields: tuple[str, str, int, int | None, str, bool]
+
+    def __new__(
+        cls,
+        argument: str,
+        kind: str,
+        n: int,
+        total: int | None = None,
+        example: str = "",
+        at_least: bool = False,
+    ) -> Note:
+        """Make the sentence."""
+        of_kind = KINDS[kind]
+        number, size = f"{'at least ' if at_least else ''}{n}", n
+        if total is not None:
+            number, size = f"{number} of {total}", total
+        subject, effect = of_kind.subject, of_kind.effect
+        if size == 1:
+            subject, effect = of_kind.subject_of_one, of_kind.effect_of_one
+        such_as = f", such as {example}" if example else ""
+        ends = ("; ", effect) if total is None or n < total else ()
+        made = super().__new__(cls, f"{argument}: {number} ", subject, such_as, *ends)
+        assert isinstance(made, Note)
+        made.fields = argument, kind, n, total, example, at_least
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a copy is made from."""
+        return Note, self.fields
+
+    def plus(self, other: Note) -> Note:
+        """Return the note on both of two inputs."""
+        argument, kind, n, total, example, _ = self.fields
+        if KINDS[kind].adds:
+            both = None if total is None else total + (other.fields[3] or 0)
+            return Note(argument, kind, n + other.fields[2], both, example)
+        examples = [one for one in (example, other.fields[4]) if one]
+        return Note(argument, kind, max(n, other.fields[2]), total, min(examples, default=""), True)
+
+
+def joined_notes(notes: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """Return all notes, each once, with counts of the same kind added up."""
+    found: dict[Any, str] = {}
+    for note in (*notes, *more):
+        key = note.fields[:2] if isinstance(note, Note) else str(note)
+        before = found.get(key)
+        found[key] = before.plus(note) if isinstance(before, Note) and isinstance(note, Note) else note
+    return (*found.values(),)
+
+
+def notes_as_json(notes: Sequence[str]) -> list[Any]:
+    """Return notes as JSON values, of which `notes_from_json` makes them again."""
+    return [
+        {"count": [*note.fields]}
+        if isinstance(note, Note)
+        else [[part.name, part.value] if isinstance(part, Keyword) else part for part in Message(note).parts]
+        for note in notes
+    ]
+
+
+def notes_from_json(values: Any) -> tuple[str, ...]:
+    """Return notes of a saved file; raise ValueError where they are none."""
+    if not isinstance(values, list):
+        raise ValueError(f"notes are {values!r}")
+    return tuple([_note_from_json(value) for value in values])
+
+
+def _note_from_json(value: Any) -> str:
+    if isinstance(value, list):
+        if all(_is_part(part) for part in value):
+            return Message(*(part if isinstance(part, str) else Keyword(*part) for part in value))
+    elif isinstance(value, dict) and isinstance(fields := value.get("count"), list) and len(fields) == 6:
+        argument, kind, n, total, example, at_least = fields
+        counts = [n] if total is None else [n, total]
+        texts = isinstance(argument, str) and isinstance(example, str) and isinstance(at_least, bool)
+        if texts and kind in KINDS and all(type(count) is int and count >= 0 for count in counts):
+            return Note(*fields)
+    raise ValueError(f"a note is {value!r}")
+
+
+def _is_part(part: Any) -> bool:
+    texts = part if isinstance(part, list) and len(part) == 2 else [part]
+    return all(isinstance(text, str) for text in texts)
