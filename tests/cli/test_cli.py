@@ -234,7 +234,7 @@ T m --train tiny.npz
 T m --train Y_train.npz --b -3
     --b: a=0.55, b=-3: the model needs a >= 0, N_j + b > 0
 T m --inverse-propensity zero.npy
-    zero.npy: label 0: inverse propensity 0.0 is not within 0..2^30
+    zero.npy: label 0: inverse propensity 0.0 is not a number above 0 and at most 2^30
 T m --metrics psp@5
     psp@5 needs --train or --inverse-propensity
 T m --metrics f1.micro

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import compare
 from xmleval.cli import main
+from xmleval.cli.evaluate import SECTIONS
 from xmleval.input.reader import RowReader
 
 OTHER = LABELS[::-1].copy(), SCORES[::-1].copy()
@@ -172,3 +175,13 @@ def test_two_models_of_real_data(run: Callable[..., str], name: str) -> None:
     assert [(one["difference"], one["p_value"], one["wins"]) for one in found] == [
         (one.value, one.p_value, one.outcomes.wins if one.outcomes else None) for one in wanted
     ]
+
+
+@pytest.mark.parametrize("command", ["compare", "report", "plot", "diff"])
+def test_help_names_the_inputs_of_evaluate_that_a_command_lacks(run: Any, command: str) -> None:
+    words = " ".join(run(f"{command} --help").split())
+    (told,) = re.findall("Inputs are those of `xmleval evaluate` except ([^.;]*)[.;]", words)
+    inputs = f"{SECTIONS['Inputs']} {SECTIONS['Predictions to sets']}".split()
+    own = {param.name for param in importlib.import_module(f"xmleval.cli.{command}").__dict__[command].params}
+    lacking = {f"--{name}".replace("_", "-") for name in inputs if name not in own}
+    assert {*re.findall("--[a-z-]+", told)} == lacking

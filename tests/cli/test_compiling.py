@@ -33,7 +33,22 @@ def test_the_first_word_on_a_terminal_and_only_once(tmp_path: Path) -> None:
         assert (out[:8], shown) == ("xmleval ", told)
 
 
-def test_no_word_in_a_pipe_or_in_python(tmp_path: Path) -> None:
+EVALUATES = """
+import numpy as np
+import xmleval
+print(xmleval.evaluate(np.eye(3), np.eye(3) + 0.1, metrics="p@1")["p@1"])
+"""
+
+
+def test_python_users_are_told_once_why_they_wait(tmp_path: Path) -> None:
+    (tmp_path / "evaluates.py").write_text(EVALUATES)
+    for told in (f"{WORD}\n", ""):  # a warning of Python's would be an error
+        variables = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = process("-W", "error", "evaluates.py", python="-B", cwd=tmp_path, env=variables)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", told)
+
+
+def test_no_word_in_a_pipe_or_of_one_kernel_in_python(tmp_path: Path) -> None:
     (tmp_path / "compiles.py").write_text(COMPILES)
     (tmp_path / "python.py").write_text(COMPILES.replace("assert main", "# assert main"))
     done = process("-u", "compiles.py", python="-B", cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path)})

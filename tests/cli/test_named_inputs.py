@@ -120,6 +120,25 @@ def test_a_truth_without_a_label_is_named(folder: Path, refused: Any) -> None:
     assert refused("evaluate none.svm list.npz --metrics p@1") == said
 
 
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"t.csv": "id,tags,predicted\n1,,\n2,,\n"}, "t.csv --ranked"),
+        ({"t.csv": "id,tags\n1,\n", "p.csv": "id,predicted\n1,\n"}, "t.csv p.csv"),
+        ({"t.csv": "id,tags\n1,\n", "p.csv": "id,predicted\n1,\n"}, "t.csv --pred p.csv"),
+        ({"t.jsonl": '{"tags": [], "predicted": []}\n'}, "t.jsonl --ranked"),
+        ({"t.json": '{"a": {}, "b": {}}', "r.json": '{"a": {}}'}, "t.json r.json"),
+    ],
+)
+def test_files_without_any_label_are_named(
+    folder: Path, refused: Any, files: dict[str, str], line: str
+) -> None:
+    for name, text in files.items():
+        Path(name).write_text(text)
+    said = refused(f"evaluate {line} --metrics f1.micro@1")
+    assert said == f"{line.split()[0]}: no row has a label, neither a relevant nor a predicted one"
+
+
 @pytest.mark.parametrize("form", ["qrels", "parquet"])
 def test_a_truth_with_names_by_number(folder: Path, says: Any, form: str) -> None:
     if form == "parquet":

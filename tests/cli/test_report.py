@@ -147,11 +147,27 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
         ("plot Y_test.npz m_indices.npy --kind rok --output a.png", "roc"),
         ("report Y_test.npz m_indices.npy --output no/page.html", "no/page.html: its folder does not exist"),
         ("compare Y_test.npz m_indices.npy scores.npz --plot a.jpg", "a.jpg: a figure is written as"),
-        ("compare Y_test.npz m_indices.npy scores.npz --html scores.npz", "scores.npz: is an input"),
+        (
+            "compare Y_test.npz m_indices.npy scores.npz --html scores.npz",
+            "scores.npz: a page is written as .html, .htm",
+        ),
+        ("compare Y_test.npz m_indices.npy scores.npz --html p.md", "p.md: a page is written as .html, .htm"),
+        ("report Y_test.npz m_indices.npy --output p.pdf", "p.pdf: a page is written as .html, .htm"),
+        ("report Y_test.npz m_indices.npy --output P.PNG", "P.PNG: a page is written as .html, .htm"),
+        ("report no.npz m_indices.npy --output p.pdf", "p.pdf: a page is written as .html, .htm"),
+        ("rank one.json two.json --html p.pdf", "p.pdf: a page is written as .html, .htm"),
         ("plot Y_test.npz m_indices.npy --kind groups --output a.png", "needs --groups"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(
     folder: Path, refused: Callable[..., str], line: str, message: str
 ) -> None:
+    before = {*folder.iterdir()}
     assert message in refused(line)
+    assert {*folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["p.html", "P.HTM", "page"])
+def test_a_page_may_be_called_so(folder: Path, run: Callable[..., str], name: str) -> None:
+    run(f"report Y_test.npz m_indices.npy --metrics p@1 --output {name}")
+    assert Path(name).read_bytes().startswith(b"<!DOCTYPE html>")

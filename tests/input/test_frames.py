@@ -262,7 +262,8 @@ def test_a_frame_of_scores_beside_tags() -> None:
     report = evaluate(TAGS, other, metrics=MEASURES)
     assert told(report) == [
         "y_score: 1 label of the truth has no column; it counts as not predicted",
-        "y_score: 1 column is no label of the truth, such as 'pink'; it counts as wrong (labels= picks columns)",
+        "y_score: 1 column is no label of the truth, such as 'pink'; "
+        "it counts as wrong (labels= picks columns)",
     ]
     ids = np.array([0, 1, 2, 4])
     stored = sp.csr_array(

@@ -93,6 +93,22 @@ def test_signal_handlers_are_heard(folder: Path, monkeypatch: pytest.MonkeyPatch
         jit.kernel(doubled)(np.arange(3))
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+@pytest.mark.parametrize("call", ["load", "save"])
+def test_lack_of_memory_is_no_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: Exception
+) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise error
+
+    if call == "save":
+        for path in folder.rglob("*.nb[ci]"):
+            path.unlink()
+    monkeypatch.setattr(caching.IndexDataCacheFile, call, fail)
+    with warnings.catch_warnings(action="error"), pytest.raises(MemoryError):
+        jit.kernel(doubled)(np.arange(3))
+
+
 def test_the_command_line_tells_it_in_one_line() -> None:
     code = """
 import warnings, sys

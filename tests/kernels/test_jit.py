@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from xmleval.kernels import jit
 from xmleval.kernels.jit import kernel
 
 
@@ -49,3 +50,41 @@ def test_a_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.
     assert compiled_it.wait(60)
     assert double(2) == 4
     assert threads == [thread]  # compiled once, in spite of the handler
+
+
+def triple(number: int) -> int:
+    return 3 * number
+
+
+@pytest.mark.filterwarnings("ignore:no cache of kernels")
+@pytest.mark.parametrize("begins", [None, False, True], ids=["never", "late", "without memory"])
+def test_a_thread_that_cannot_run_holds_nothing_up(
+    monkeypatch: pytest.MonkeyPatch, begins: bool | None
+) -> None:
+    """A thread ends before its first line where there is no memory for its frame."""
+    late: list[Any] = []
+
+    def start(function: Any, args: Any) -> int:
+        if begins:
+            monkeypatch.setattr(tripled, "compile", exhausted)
+            return start_thread(function, args)
+        late.append(function)
+        return 0
+
+    def exhausted(*_: Any) -> None:
+        raise MemoryError
+
+    tripled: Any = kernel(triple)
+    if not hasattr(tripled, "compile"):
+        pytest.skip("kernels run as Python")
+    start_thread = jit._thread.start_new_thread
+    monkeypatch.setattr(jit._thread, "start_new_thread", start)
+    monkeypatch.setattr(jit, "START_SECONDS", 0.05)
+    if begins:
+        with pytest.raises(MemoryError):
+            tripled(2)
+    else:
+        assert tripled(2) == 6
+    if begins is False:
+        late[0]()  # and compiles nothing more
+        assert tripled(2) == 6

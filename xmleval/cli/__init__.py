@@ -98,10 +98,9 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail
-    if sys.stderr is not None and sys.stderr.isatty():
-        from xmleval.cli.compiling import tell_of_compiling
+    from xmleval.cli.compiling import tell_of_compiling
 
-        tell_of_compiling()
+    tell_of_compiling(on_terminal=sys.stderr is not None and sys.stderr.isatty())
     try:
         width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
         code = program.main(args, prog_name="xmleval", standalone_mode=False, terminal_width=width)

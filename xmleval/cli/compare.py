@@ -112,7 +112,7 @@ def compare(
 
     Prints values, and for each pair of SCORES the differences with their intervals and p-values, and the
     rows that each wins. Intervals cover the sampling of test rows, not training seeds. Inputs are those of
-    `xmleval evaluate`.
+    `xmleval evaluate` except --pred and --ranked.
     """
     refuse_conflicts(options)
     with naming_files({"test": "--test"}):

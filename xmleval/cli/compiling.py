@@ -1,4 +1,4 @@
-"""A line on a terminal before kernels are compiled, which may take seconds; Python users see none."""
+"""A line on a terminal before kernels are compiled, which may take seconds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ class _Teller(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message."""
         if sys.stderr is not None:
-            print(f"xmleval: {record.getMessage()}", file=sys.stderr, flush=True)
+            print(record.getMessage(), file=sys.stderr, flush=True)
 
 
 TELLER = _Teller()
 
 
-def tell_of_compiling() -> None:
-    """Tell on stderr from now on."""
-    KERNELS.setLevel(logging.DEBUG)
-    KERNELS.addHandler(TELLER)
+def tell_of_compiling(on_terminal: bool) -> None:
+    """Say so on stderr from now on if it is a terminal, where somebody waits, and nowhere otherwise."""
+    KERNELS.setLevel(logging.DEBUG if on_terminal else logging.CRITICAL)
+    if on_terminal:
+        KERNELS.addHandler(TELLER)

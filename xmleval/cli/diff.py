@@ -61,8 +61,8 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
     """Show the rows, and the labels, that changed most from the first of SCORES to the second.
 
     Each row comes with its relevant labels and both lists. Labels change by the average over labels that
-    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate`; --labels names the
-    columns, whatever their form.
+    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred, --ranked
+    and --candidates; --labels names the columns, whatever their form.
     """
     refuse_conflicts(options)
     spec = parse_spec(metric)

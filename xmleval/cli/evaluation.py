@@ -231,6 +231,8 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
     Where they do not, each of SCORES tells its own, or has the labels of TRUTH and those that it lists.
     """
     if rows.label_names is not None:
+        if not all(rows.label_names):
+            raise ValueError(f"{rows.truth[0]}: no row has a label, neither a relevant nor a predicted one")
         return [len(names) for names in rows.label_names]
     shared = told_by([rows.truth, *(given for _, given in rows.sets)])
     if shared is not None:

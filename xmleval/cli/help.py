@@ -13,8 +13,9 @@ NARROW = 60  # columns below which the help of an option is on lines of its own
 
 def nearest_to(name: str, known: Collection[str]) -> str:
     """Return a hint with the name nearest to an unknown one, empty where none is near."""
-    found = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    by_word = {one.lstrip("-"): one for one in known}  # all options have the dashes in common
+    found = difflib.get_close_matches(name.lower().lstrip("-"), by_word, n=1)
+    return f"; did you mean {by_word[found[0]]!r}?" if found else ""
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]

@@ -49,7 +49,8 @@ EXAMPLES = """Examples:
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:
     """Draw a figure of the predictions in one or more SCORES.
 
-    Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`.
+    Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
+    except --pred and --ranked.
     """
     check_figure(output)
     if kind == "ranks":

@@ -59,7 +59,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
     Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
-    groups of labels by training frequency. Inputs are those of `xmleval evaluate`.
+    groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred and --ranked.
     """
     check_page(output)
     run, told = figures_of(truth, scores, options | {"output": output})

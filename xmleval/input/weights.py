@@ -46,6 +46,7 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
     if not (least > 0 and most <= MOST_PROPENSITY):  # both are NaN where any is
         bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
         raise InputError(
-            "inverse_propensity", f"label {bad}: inverse propensity {weights[bad]} is not within 0..2^30"
+            "inverse_propensity",
+            f"label {bad}: inverse propensity {weights[bad]} is not a number above 0 and at most 2^30",
         )
     return Propensity(weights, least, most, getattr(value, "label_counts", None))

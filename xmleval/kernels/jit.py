@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import errno
 import logging
 import os
 import threading
@@ -17,12 +18,15 @@ from numba.core import caching
 
 F = TypeVar("F", bound=Callable[..., object])
 DAMAGE = (
-    ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, MemoryError,
-    RuntimeError, TypeError, ValueError, caching.pickle.UnpicklingError,
+    ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError,
+    TypeError, ValueError, caching.pickle.UnpicklingError,
 )  # fmt: skip
-LOG = logging.getLogger("xmleval.kernels")  # on the level of debugging; the command line shows it
+LOG = logging.getLogger(
+    "xmleval.kernels"
+)  # whose warnings Python prints to stderr where nothing handles them
 KERNEL_SECONDS = 0.3  # to compile a kernel, on average
-PATIENCE = 0.5  # seconds of compiling that need no word
+PATIENCE, EAGER_PATIENCE = 1.0, 0.5  # seconds of compiling that need no word; where debugging is shown
+START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it
 _told: list[str] = []
 _caches: list[_Cache] = []
 
@@ -32,7 +36,14 @@ class Compiled:
 
     def __init__(self) -> None:
         self.n_kernels, self.seconds = 0, 0.0
+        self.since: float | None = None  # when what is being compiled was begun
+        self.from_empty_cache = False
         self.expected, self.told = (15, 46), False  # those of one measure, and of the demo
+
+    @property
+    def waited(self) -> float:
+        """Seconds that compiling has taken up to now."""
+        return self.seconds + (0.0 if self.since is None else time.monotonic() - self.since)
 
 
 compiled = Compiled()
@@ -61,18 +72,23 @@ def cache_folders() -> list[str]:
 
 def _compile_timed(compile_it: Callable[..., Any], *args: Any, **more: Any) -> Any:
     """Compile, or load what is compiled, and note the time that compiling takes."""
-    start, n_before = time.monotonic(), compiled.n_kernels
+    if compiled.since is not None:  # what the kernel calls
+        return _compile_undisturbed(compile_it, *args, **more)
+    compiled.since, n_before = time.monotonic(), compiled.n_kernels
     try:
         return _compile_undisturbed(compile_it, *args, **more)
     finally:
         if compiled.n_kernels > n_before:
-            compiled.seconds += time.monotonic() - start
+            compiled.seconds = compiled.waited
+        compiled.since = None
 
 
 def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **more: Any) -> Any:
     """Compile in another thread, where no signal handler runs: one that raises would leave Numba broken."""
     if threading.current_thread() is not threading.main_thread():
         return compile_it(*args, **more)
+    begun: list[bool] = []
+    abandoned: list[bool] = []
     found: list[Any] = []
     failed: list[BaseException] = []
     running = _thread.allocate_lock()
@@ -80,7 +96,9 @@ def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **more: Any
 
     def compile_there() -> None:
         try:
-            found.append(compile_it(*args, **more))
+            begun.append(True)
+            if not abandoned:
+                found.append(compile_it(*args, **more))
         except BaseException as error:
             failed.append(error)
         finally:
@@ -90,9 +108,14 @@ def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **more: Any
         _thread.start_new_thread(compile_there, ())  # a `Thread` whose start is interrupted may not run
     except RuntimeError:  # no more threads
         return compile_it(*args, **more)
-    running.acquire()
+    while not running.acquire(timeout=START_SECONDS):
+        if not begun:  # without memory, a thread ends before its first line
+            abandoned.append(True)
+            return compile_it(*args, **more)
     if failed:
         raise failed[0]
+    if not found:
+        raise MemoryError("no memory to compile a kernel")
     return found[0]
 
 
@@ -126,6 +149,8 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
             why = f"is damaged ({type(error).__name__}: {error}); remove it"
         elif error.errno is None:  # raised by a signal handler, such as TimeoutError
             raise error
+        elif error.errno == errno.ENOMEM:
+            raise MemoryError(f"no memory to read compiled kernels of {self.cache_path}") from None
         else:
             why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
         _tell(f"{self.cache_path}: this cache of kernels {why}")
@@ -143,19 +168,24 @@ def _announce() -> None:
     """Log once, before a wait of more than about a second, that kernels are compiled.
 
     Called before each that is compiled. Where the cache is empty, many will be; otherwise few or none may be
-    missing, and the first of them need no word.
+    missing. The command line, which shows messages for debugging, says so before the first of many; in
+    Python, a warning is logged once a second has passed.
     """
     compiled.n_kernels += 1
-    if compiled.told or not LOG.isEnabledFor(logging.DEBUG):
+    if compiled.told:
         return
-    empty = not any(map(_Cache.holds_any, _caches))
-    if not empty and compiled.seconds < PATIENCE:
+    if compiled.n_kernels == 1:
+        compiled.from_empty_cache = not any(map(_Cache.holds_any, _caches))
+    eager = LOG.isEnabledFor(logging.DEBUG)
+    patience = PATIENCE if not eager else 0.0 if compiled.from_empty_cache else EAGER_PATIENCE
+    if compiled.waited < patience:
         return
     compiled.told = True
     once = "once, " if _caches else ""
     few, most = (f"{KERNEL_SECONDS * n:.0f}" for n in compiled.expected)
-    seconds = f"about {few if few == most else f'{few} to {most}'} s" if empty else "a few seconds"
-    LOG.debug("compiling kernels, %s%s", once, seconds)
+    about = f"about {few if few == most else f'{few} to {most}'} s"
+    seconds = about if compiled.from_empty_cache else "a few seconds"
+    LOG.log(logging.DEBUG if eager else logging.WARNING, "xmleval: compiling kernels, %s%s", once, seconds)
 
 
 def _tell(why: str) -> None:
