@@ -154,8 +154,6 @@ class Settings:
         Groups of labels within which measures are computed, too.
     hierarchy : Hierarchy or None
         Ancestors of labels.
-    on_arguments : tuple of str
-        Notes on arguments with names of labels.
     """
 
     n_labels: int
@@ -175,7 +173,7 @@ class Settings:
     confidence: float | None
     others: bool = False
     named: bool = False
-    on_arguments: tuple[str, ...] = ()
+    on_arguments: tuple[str, ...] = ()  # notes
 
     @classmethod
     def checked(
