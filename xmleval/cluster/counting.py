@@ -145,8 +145,9 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
         if first == task.stop:
             none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
             given = dict.fromkeys([*readers, *(["exclude"] if task.exclude else [])], none)
-            more = {"exclude_from": task.exclude_from, "first_row": task.first_row}
-            evaluator.update(**given, **task.vectors, **more)
+            evaluator.update(
+                **given, **task.vectors, exclude_from=task.exclude_from, first_row=task.first_row
+            )
         while first < task.stop:
             n = min(task.stop - first, *(reader.ready() for reader in readers.values()))
             if not n:
