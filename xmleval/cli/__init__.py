@@ -22,7 +22,7 @@ WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
     "calibrate": "Make probabilities of scores, fitted to held-out data.",
-    "check": "Hold results to limits or to earlier results.",
+    "check": "Fail if a saved result is below a threshold or an earlier result.",
     "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",
     "demo": "Evaluate two models on generated data.",

@@ -100,8 +100,8 @@ def fuse(
 ) -> None:
     """Join the lists of several models into one, row by row.
 
-    Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them. Of equal fused scores,
-    the smaller label is first. Files with names are matched by them; OUT is then a TREC run (.run), or --like
+    Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them. Ties are broken by
+    the smaller label. Files with names are matched by them; OUT is then a TREC run (.run), or --like
     numbers rows and labels.
     """
     writer, allowance = writer_of(output), machine_allowance()

@@ -125,8 +125,8 @@ def _propensity(job: Job) -> Any:
 
 
 def own_constants() -> dict[str, str]:
-    """Return what of this thread could move a bit of a value."""
-    # libraries let a processor take the smallest numbers for 0, thread by thread: small scores become ties
+    """Return thread settings that affect floating-point results (flush-to-zero, rounding)."""
+    # libraries let a processor flush subnormals to zero, thread by thread: small scores become ties
     return {**_of_process(), "smallest positive number": str(math.ulp(0.0) * 1.0)}
 
 

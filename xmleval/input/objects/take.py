@@ -45,7 +45,7 @@ def take(
     counts_others: bool = False,
     **sets: Any,
 ) -> Taken:
-    """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
+    """Match row keys and label names to those of the truth; arguments without names stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
     a truth names them first; those that only predictions name come behind. With ``graded``, values of the
