@@ -207,14 +207,19 @@ def test_training_labels_and_statistics(folder: Path, found: Any) -> None:
         ("('b', 'a',)", "('c','a')"),
         ("a;b", "(('a', 0.5), ('c', 0.25))"),
         ("a;b", "{'a': 0.5, 'c': 0.25}"),
+        ("frozenset({'a', 'b'})", "frozenset({'c', 'a'})"),
+        ("array(['a', 'b'], dtype='<U1')", "array(['a',\n       'c'], dtype=object)"),
+        ("array(['b', 'a'])", "[np.str_('a'), np.str_('c')]"),
+        ("[np.str_('a'), \"b\"]", "[('a', np.float64(0.5)), (np.str_(\"c\"), np.float32(0.25))]"),
     ],
 )
 def test_collections_as_python_prints_them(folder: Path, found: Any, true: str, pred: str) -> None:
     with Path("d.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["true", "pred"], [true, pred], ["set()", "()"], ["(c)d", "[]"]])
+        csv.writer(file).writerows([["frozenset()", "array([], dtype=float64)"], ["array(c)d", "set()"]])
     ranked = "" if "0.5" in pred else "--ranked"
     values, _ = found(f"d.csv {ranked} --metrics p@2,label_cardinality")
-    assert values == {"p@2": 0.5 / 3, "label_cardinality": 1.0}
+    assert values == {"p@2": 0.5 / 5, "label_cardinality": 4 / 5}
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "None", "NaT", "<NA>"])

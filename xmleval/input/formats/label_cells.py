@@ -17,11 +17,11 @@ from xmleval.numerals import decimal_number
 SEPARATORS = "|;,"
 UNCUT = re.compile(r"[|;,](?=\S)")  # a comma before a blank also stands within names
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
-PYTHON = re.compile(  # a string as repr writes it, or a parenthesis, a comma before its end or not
-    r"""(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
+PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=[^()]{1,40})?\)", re.DOTALL)  # of its list
+PYTHON = re.compile(  # a scalar of NumPy, a string as repr writes it, or a parenthesis, also behind a comma
+    r"""np\.(?:str_|u?int\d+|float\d+)\((?:'[^'\\]*'|"[^"\\]*"|[^()'"]*)\)|(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
 )
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)""", re.DOTALL)  # and tuples of strings
-NO_SET = "set()"
 VALUE_BYTES = 100  # of memory for a value of JSON
 MOST_DIGITS = 300  # of a whole number
 Labels = tuple[list[str], list[float] | None]
@@ -59,8 +59,8 @@ class LabelCells:
         if text in MISSING:
             self.n_missing[text] = self.n_missing.get(text, 0) + 1
             return [], None
-        if LISTS.fullmatch(text) or text == NO_SET:
-            return labels_of([] if text == NO_SET else parsed(text, allowance))
+        if LISTS.fullmatch(text) or PRINTED.fullmatch(text):
+            return labels_of(parsed(text, allowance))
         return self._split(text, number), None
 
     def _split(self, text: str, number: int) -> list[str]:
@@ -96,7 +96,10 @@ class LabelCells:
 
 
 def parsed(text: str, allowance: Allowance) -> Any:
-    """Return the value that JSON is, or a list, tuple, dict or set as Python prints it."""
+    """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
+    printed = PRINTED.fullmatch(text)
+    if printed is not None:
+        text = printed[1] or "[]"
     if len(text) > VALUE_BYTES:
         allowance.check(2 * len(text) + VALUE_BYTES * sum(map(text.count, ",:[{(")))
     try:
@@ -126,6 +129,8 @@ def _printed_value(text: str) -> Any:
 
 
 def _as_json(found: re.Match[str]) -> str:
+    if found[0].startswith("np."):
+        return PYTHON.sub(_as_json, found[0].partition("(")[2][:-1])
     if found[0].startswith(("'", '"')):
         return json.dumps(ast.literal_eval(found[0]))
     return "[" if found[0] == "(" else "]"
@@ -164,7 +169,7 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
     """Return the scores in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
-        if not text.startswith("["):
+        if not text.startswith("[") and not PRINTED.fullmatch(text):
             return [] if text in ("", *MISSING) else [_number(part) for part in BETWEEN_NUMBERS.split(text)]
         cell = parsed(text, allowance)
     return [_score(score) for score in (cell if isinstance(cell, list) else [cell])]
