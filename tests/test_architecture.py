@@ -51,7 +51,7 @@ GRAPH = {
         " input.ranked"
     ),
     "input.judgements": "records message input.errors input.csr",
-    "input.sets": "records message input.errors input.tensors input.csr input.judgements",
+    "input.sets": "records message input.errors input.tensors input.csr input.judgements input.glances",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": (
@@ -66,7 +66,7 @@ GRAPH = {
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.pairs"
-        " input.columns input.scores input.sets input.written input.ties input.missing"
+        " input.columns input.scores input.sets input.written input.ties input.missing input.glances"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",

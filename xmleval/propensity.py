@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
+from xmleval.input.objects.numbered import dense_lists
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
@@ -231,13 +232,24 @@ def given_or_estimated(
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
     found = y_train if dataset is None else None  # which may be estimated, for several models at once
     if not isinstance(found, InversePropensity):
-        own = None if has_label_names("y_train", y_train) else n_labels
-        found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+        found = estimated(y_train, n_labels, dataset)
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
     notes = read_by_position("y_train", found, names)
     return _without_names(by_name("y_train", found, names, in_order)), notes
+
+
+def estimated(y_train: Any, n_labels: int, dataset: str | None) -> InversePropensity:
+    """Return inverse propensities of training labels beside a truth of ``n_labels``, which may have no names.
+
+    Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
+    """
+    if has_label_names("y_train", y_train):
+        return inverse_propensity(y_train, dataset=dataset)
+    if n_labels > 1:
+        y_train = dense_lists({"y_train": y_train}, n_labels, None)["y_train"]
+    return inverse_propensity(y_train, n_labels=n_labels, dataset=dataset)
 
 
 def _without_names(q: Any) -> Any:

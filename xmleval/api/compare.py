@@ -20,7 +20,7 @@ from xmleval.input.sets import held, remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_propensity
 from xmleval.message import did_you_mean
-from xmleval.propensity import inverse_propensity
+from xmleval.propensity import estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.report.changes import find_changes, refuse_no_labels
 from xmleval.report.compared import Compared
@@ -199,7 +199,7 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     truth = set_rows("y_true", y_true, n_labels, gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):
-        q = inverse_propensity(y_train, n_labels=truth.n_labels, dataset=options.pop("dataset", None))
+        q = estimated(y_train, truth.n_labels, options.pop("dataset", None))
         options |= {"inverse_propensity": q, "y_train": None}
     elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
         options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)

@@ -28,6 +28,7 @@ from xmleval.input.formats.arrow_columns import (
     texts,
 )
 from xmleval.input.formats.format import naming
+from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
 from xmleval.input.row_order import refuse_other_rows
@@ -198,6 +199,13 @@ def _named_entries(
         for row in rows:
             entries.add_row(row)  # also where the list is empty
         names, sizes = texts(values, label), np.diff(ptr)
+        if (
+            kind == "truth"
+            and not first
+            and "int" in str(values.type)
+            and are_vectors(ptr, ids(values, label))
+        ):
+            raise ValueError(f"column {label!r}: {VECTORS}; write the ids of the ones")
         rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         places = np.repeat(places, sizes)
         scores = listed_scores(batch, value, ptr, first, kind) if value else None

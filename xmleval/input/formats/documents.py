@@ -275,7 +275,8 @@ class _Reading:
             if found is not None:
                 return found
         shown_names = ", ".join(map(shown, names[:9])) or "none"
-        raise ValueError(f"its fields are {shown_names}; {option} tells which holds labels")
+        columns = "a column for each label is read from a frame in Python"
+        raise ValueError(f"its fields are {shown_names}; {option} tells which holds labels; {columns}")
 
     def _named(self, names: list[str], given: str | None, usual: Sequence[str]) -> str | None:
         """Return the given field, or the one that has a usual name."""
@@ -358,7 +359,7 @@ class _Reading:
             told_by = f"field {unknown!r} may hold judgements of the labels"
             raise ValueError(f"{told_by}; --score-field {unknown!r} takes it for them, or leave it out")
         if cells is not None:
-            cells.close()
+            cells.close(self._has_scores)
             what = f"{'predicted' if self._kind == 'scores' else 'relevant'} labels in {shown(cells.field)}"
             if cells.found is not None:
                 told = [f"{what} cut at {cells.found!r}", *told]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xmleval.budget import Allowance
+from xmleval.input.glances import VECTORS
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.missing import MISSING
 from xmleval.numerals import decimal_number
@@ -45,6 +46,8 @@ class LabelCells:
         self.uncut: str | None = None  # the first without a given separator, and with another one
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
         self.n_missing: dict[str, int] = {}  # cells that are a word for a missing value, by word
+        self._pair: int | None = None  # line of the first cell of 0 and 1 alone
+        self._has_others = False  # whether there are cells but those of 0 and 1
 
     @property
     def found(self) -> str | None:
@@ -54,14 +57,29 @@ class LabelCells:
     def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
         """Return the labels of a cell in a line, and their scores where it has some."""
         if not isinstance(cell, str):
+            self._refuse_vector(cell, number)
             return labels_of(cell)
         text = cell.strip()
         if text in MISSING:
             self.n_missing[text] = self.n_missing.get(text, 0) + 1
             return [], None
         if LISTS.fullmatch(text) or PRINTED.fullmatch(text):
-            return labels_of(parsed(text, allowance))
-        return self._split(text, number), None
+            value = parsed(text, allowance)
+            self._refuse_vector(value, number)
+            return labels_of(value)
+        parts = self._split(text, number)
+        self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts], number)
+        return parts, None
+
+    def _refuse_vector(self, value: Any, number: int) -> None:
+        """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
+        is_vector = isinstance(value, list) and len(value) > 1 and all(type(item) is int for item in value)
+        if not is_vector or not {*value} <= {0, 1}:
+            self._has_others = True
+        elif len(value) == len({*value}):
+            self._pair = self._pair or number
+        else:
+            raise ValueError(f"{json.dumps(value)[:SHOWN]}: {VECTORS}; write the names or ids of the ones")
 
     def _split(self, text: str, number: int) -> list[str]:
         separator = self.separator
@@ -85,8 +103,11 @@ class LabelCells:
             self.uncut = text
         return [name for part in parts if (name := part.strip())]
 
-    def close(self) -> None:
-        """Refuse text of which nothing has told whether blanks separate labels."""
+    def close(self, has_scores: bool) -> None:
+        """Refuse text that blanks may separate, and pairs of 0 and 1 where there is nothing else."""
+        if self._pair is not None and not (self._has_others or has_scores):
+            told = f"line {self._pair}: 0 and 1 in {shown(self.field)}, as in all rows: {VECTORS}"
+            raise ValueError(f'{told}; write the names or ids of the ones, or label names as ["0", "1"]')
         if self._blank is not None and self.separator is None:
             number, text = self._blank
             raise ValueError(

@@ -18,6 +18,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
 from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
+from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
@@ -134,6 +135,8 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
                 if kind == "scores":
                     yield from ((block, None) for block in filled_lists(ptr, flat, n_bytes))
                     continue
+                if lines.first == 1 and are_vectors(ptr, flat):
+                    raise ValueError(f"{VECTORS}; convert them with np.save(NAME.npy, np.loadtxt(...))")
                 width = max(width, int(flat.max(initial=0)) + 1)
                 try:
                     ones = np.ones(flat.size, np.uint8)

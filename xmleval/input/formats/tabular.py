@@ -32,6 +32,7 @@ from xmleval.input.formats.arrow_columns import (
 from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
+from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
 from xmleval.input.written import WrittenRows
@@ -90,6 +91,8 @@ def _read_lists(
             )
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
             scores = listed_scores(batch, columns.value, ptr, first, kind) if columns.value else None
+            if kind == "truth" and first == 0 and are_vectors(ptr, labels):
+                raise ValueError(f"column {columns.label!r}: {VECTORS}; write the ids of the ones")
             if kind != "scores":
                 for start, stop in _cuts(ptr, BYTES_PER_ENTRY, n_bytes):
                     part = labels[ptr[start] : ptr[stop]]
