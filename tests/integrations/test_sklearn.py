@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, calibrate, compare, evaluate, fuse, inverse_propensity, p_at_k, thresholds
+from xmleval.input.objects.foreign import CLASS_ONE
 from xmleval.integrations.sklearn import make_scorer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
@@ -100,7 +101,7 @@ def test_lists_of_predict_proba_are_scores_of_class_one(taker: str, n_labels: in
     before = [array.copy() for array in arrays]
     assert TAKERS[taker](y, arrays) == TAKERS[taker](y, dense)
     assert all(map(np.array_equal, arrays, before))
-    assert "scores of class 1" in evaluate(y, arrays, metrics="p@1").notes[-1]
+    assert CLASS_ONE in evaluate(y, arrays, metrics="p@1").notes
     evaluator = Evaluator(["p@1"], n_labels=n_labels)
     evaluator.update(y, arrays)
     assert evaluator.compute()["p@1"] == evaluate(y, dense, metrics="p@1")["p@1"]

@@ -115,7 +115,14 @@ class Format:
 
     @property
     def endings_written(self) -> tuple[str, ...]:
-        """Endings of the names that it writes to."""
+        """Endings of the names that it writes to.
+
+        Examples
+        --------
+        >>> from xmleval.io import FORMATS
+        >>> next(known.endings_written for known in FORMATS if known.name == "arrow")
+        ('.parquet',)
+        """
         return self.written or self.extensions
 
     def holds(self, kind: str) -> bool:
