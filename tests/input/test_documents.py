@@ -222,43 +222,6 @@ def test_collections_as_python_prints_them(folder: Path, found: Any, true: str, 
     assert values == {"p@2": 0.5 / 5, "label_cardinality": 4 / 5}
 
 
-@pytest.mark.parametrize("word", ["nan", "NaN", "None", "NaT", "<NA>"])
-def test_words_for_missing_values_are_no_labels_in_text(folder: Path, found: Any, word: str) -> None:
-    Path("d.csv").write_text(f"tags,predicted\n{word},{word}\n{word},a\na,a\nb,a\n")
-    values, notes = found("d.csv --metrics f1.micro")
-    assert values == {"f1.micro": 2 / 5}
-    assert any(f"2 fields {word!r} in 'tags' read as no label" in note for note in notes)
-    assert any(f"1 field {word!r} in 'predicted' read as no label" in note for note in notes)
-    rows = [{"tags": [word], "predicted": [word]}, {"tags": ["a"], "predicted": ["b"]}]
-    Path("d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    values, notes = found("d.jsonl --metrics f1.micro")
-    assert values == {"f1.micro": 1 / 2}
-    assert sum(f"{word!r} counts as a label" in note for note in notes) == 1
-
-
-@pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.parquet"])
-def test_an_empty_name_is_no_label_in_files(folder: Path, found: Any, name: str) -> None:
-    truth, predicted = [["a", "b"], [""], ["c"]], [["a"], [""], ["d", ""]]
-    if name == "d.parquet":
-        table = pytest.importorskip("pyarrow").table
-        parquet = pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(table({"labels": truth}), name)
-        scores = [[1.0] * len(row) for row in predicted]
-        parquet.write_table(table({"labels": predicted, "scores": scores}), "p.parquet")
-        values, _ = found(f"{name} p.parquet --metrics f1.micro --decision threshold0.5")
-    else:
-        rows = [{"tags": t, "predicted": p} for t, p in zip(truth, predicted, strict=True)]
-        with Path(name).open("w", newline="") as file:
-            if name == "d.csv":
-                table = csv.DictWriter(file, ["tags", "predicted"])
-                table.writeheader()
-                table.writerows(rows)
-            else:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
-        values, _ = found(f"{name} --metrics f1.micro")
-    assert values == {"f1.micro": 2 / 5}
-
-
 # ------------------------------------------------------------------------------ what is refused
 
 CSVS = [
