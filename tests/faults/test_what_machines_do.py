@@ -171,10 +171,8 @@ def test_a_flipped_bit_is_refused_by_all_that_read_a_part(
 
 
 def test_a_long_name_in_many_rows_of_parquet_is_held_once(tmp_path: Path) -> None:
-    name, n = "x" * 1_000_000, 1000
+    n = 1000
     columns = {"instance": [f"r{i}" for i in range(n)], "score": np.arange(n) / n}
-    codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([name]))
-    parquet.write_table(pa.table({**columns, "label": codes}), tmp_path / "s.parquet")
     parquet.write_table(pa.table({"instance": ["r0"], "label": ["a"]}), tmp_path / "t.parquet")
     words = ["evaluate", "t.parquet", "s.parquet", "--metrics", "p@1", "--memory", "16MB"]
     code = (
@@ -182,10 +180,15 @@ def test_a_long_name_in_many_rows_of_parquet_is_held_once(tmp_path: Path) -> Non
         f"assert xmleval.cli.main({words}) == 0\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout.split()[-1]) < 600_000  # KiB; a text for each row takes 1 GB more
+    peaks = []
+    for length in (1, 1, 1_000_000):  # the first may compile kernels
+        codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * length]))
+        parquet.write_table(pa.table({**columns, "label": codes}), tmp_path / "s.parquet")
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        peaks.append(int(done.stdout.split()[-1]))
+    assert peaks[2] - peaks[1] < 300_000  # KiB; a text for each row takes 1 GB
 
 
 @pytest.mark.parametrize(

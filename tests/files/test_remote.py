@@ -145,7 +145,7 @@ def test_little_more_is_fetched_than_needed(web: Web, run: Callable[..., str]) -
         files = [truth, scores] + ["list_scores.npy"] * scores.startswith("list")
         web.sent, needed = 0, sum(len(web.files[f"/{name}"]) for name in files)
         assert run(f"evaluate {web.url}/{truth} {web.url}/{scores}?a=b/c {options}") == local
-        assert needed <= web.sent <= 1.05 * needed
+        assert needed <= web.sent <= 1.08 * needed  # the beginning of a .txt tells its format
     assert max(len(web.files[f"/{name}"]) for name in several) > 1 << 20
 
 

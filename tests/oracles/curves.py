@@ -168,4 +168,5 @@ def value(name: str, case: Case, average: str | None, bits: float = 0, **number:
     support = [
         float(weight_of(c for c in column if c[1])) if average == "weighted" else 1.0 for column in columns
     ]
+    support = support if any(support) else [1.0] * len(columns)  # as in scikit-learn
     return mean([of(column) for column in columns], support)
