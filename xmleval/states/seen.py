@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
@@ -207,13 +205,20 @@ def count_tied(view: View, cutoffs: Ints) -> int:
         lists = ranking.ptr, ranking.labels, ranking.scores
         return count_tied_rows(truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels)
     above, tied = view.standing
-    rows, is_tied = np.repeat(np.arange(view.n_rows), view.n_relevant), np.zeros(view.n_rows, np.bool_)
-    competes: Any = True if view.unlisted is not None else view.positions > 0
+    is_tied = tied > 1
+    if view.unlisted is None:  # labels below all others earn nothing
+        is_tied &= view.positions > 0
+    places = np.flatnonzero(is_tied)
+    if not places.size:
+        return 0
+    above, tied = above[places], tied[places]
+    rows = np.repeat(np.arange(view.n_rows), view.n_relevant)[places]
+    depends = np.zeros(view.n_rows, np.bool_)
     for k in cutoffs.tolist():
-        across = np.flatnonzero((above < k) & (k < above + tied) & competes)
+        across = np.flatnonzero((above < k) & (k < above + tied))
         n_relevant = np.bincount(rows[across], minlength=view.n_rows)  # in the one group of its row
-        is_tied[rows[across][n_relevant[rows[across]] < tied[across]]] = True
-    return int(np.count_nonzero(is_tied))
+        depends[rows[across][n_relevant[rows[across]] < tied[across]]] = True
+    return int(np.count_nonzero(depends))
 
 
 STATE = Seen
