@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -284,3 +286,20 @@ def test_names_and_rows_that_do_not_fit_a_numbered_truth(
     )
     Path("from_1.run").write_text("".join(f"{row} Q0 cow 1 0.9 m\n" for row in range(1, 5)))
     assert said in refused(f"evaluate {line} --metrics p@1")
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [7, 5, 9]])
+def test_numbered_lists_of_a_table_in_another_order_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], names: list[Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scores = {"scores": [[0.5], [0.5], [0.5]]}
+    pq.write_table(pa.table({"file_name": names, "labels": [[0], [1], [2]]}), "t.parquet")
+    pq.write_table(pa.table({"file_name": names, "labels": [[0], [1], [2]], **scores}), "same.parquet")
+    shuffled = {"file_name": [names[place] for place in (2, 0, 1)], "labels": [[2], [0], [1]]}
+    pq.write_table(pa.table({**shuffled, **scores}), "other.parquet")
+    assert main(["evaluate", "t.parquet", "same.parquet", "--metrics", "p@1"]) == 0
+    assert "1.0000" in capsys.readouterr().out
+    assert main(["evaluate", "t.parquet", "other.parquet", "--metrics", "p@1"]) == 2
+    told = "other.parquet: 'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
+    assert told in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,6 +155,29 @@ def _numbers_rows(table: Opened, column: str) -> bool:
             return False
         first += batch.num_rows
     return True
+
+
+def columns_beside(paths: Sequence[Path], kind: str) -> list[str]:
+    """Return the further columns of texts or integers that all files of lists by number have."""
+    shared: list[str] | None = None
+    for path in paths:
+        with naming(path, EXPECTED), opened(InputFile(path)) as file:
+            columns = find_columns(file.schema, kind, unscored=True)
+        own = columns.others if columns.lists and columns.instance is None else []
+        shared = own if shared is None else [name for name in shared if name in own]
+    return shared or []
+
+
+def values_beside(paths: Sequence[Path], names: list[str], allowance: Allowance) -> RowValues:
+    """Read the values of some columns of files that follow one another."""
+    beside = RowValues(names)
+    for path in paths:
+        with naming(path, EXPECTED), opened(InputFile(path)) as file:
+            for batch in file.batches(names, BATCH_BYTES):
+                for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+                    beside.add(cells)
+                allowance.check(beside.n_bytes)
+    return beside
 
 
 def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
