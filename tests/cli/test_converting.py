@@ -240,7 +240,8 @@ def test_equal_scores_of_lists_keep_their_order_or_are_noted(
     folder: Path, run: Any, capsys: pytest.CaptureFixture[str], ending: str, lost: int
 ) -> None:
     labels = np.array([[2, 0, 1], [2, 1, 0], [0, 1, 2], [1, 0, -1]])
-    scores = np.float32([[0.5, 0.5, 0.25], [0.75, 0.75, 0.5], [0.5, 0.5, 0.25], [0.5, 0.25, np.nan]])
+    levels = [[0.5, 0.5, 0.25], [0.75, 0.75, 0.5], [0.5, 0.5, 0.25], [0.5, 0.25, np.nan]]
+    scores = np.array(levels, np.float32)
     np.save("m_indices.npy", labels)
     np.save("m_scores.npy", scores)
     rows = {0: "", 1: "1 row has", 2: "2 rows have"}[lost]

@@ -35,7 +35,7 @@ MANY = (RNG.random((400, 40)) < 0.6).astype(int)
 FIRST_FIVE = np.argsort(RNG.random((400, 40)), axis=1)[:, :5]
 DOWN = np.tile(np.arange(5, 0, -1.0), (400, 1))
 REORDERED = {"before": (np.sort(FIRST_FIVE), DOWN), "after": (np.sort(FIRST_FIVE)[:, ::-1].copy(), DOWN)}
-OF_FIVE = {"metrics": ["psp_raw@5", "psr_raw@5"], "inverse_propensity": 1 + RNG.random(40)}
+OF_FIVE: dict[str, Any] = {"metrics": ["psp_raw@5", "psr_raw@5"], "inverse_propensity": 1 + RNG.random(40)}
 
 
 def test_the_values_are_not_the_same_floats() -> None:
@@ -113,7 +113,7 @@ def test_check_command_holds_equal_values(names: str, tmp_path: Path, monkeypatc
     for name, (labels, _) in MODELS.items():
         np.save(f"{name}_indices.npy", labels)
         run(f"evaluate Y.npy {name}_indices.npy --metrics map@12 --output {name}.json --per-row {name}.csv")
-    new, old = names
+    new, old = names[0], names[1]
     told = run(f"check {new}.json --no-worse-than {old}.json")
     assert told == run(f"check {new}.json --no-worse-than {old}.json --rows {new}.csv --last-rows {old}.csv")
     assert told == "1 measure holds\n"

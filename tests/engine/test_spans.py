@@ -85,7 +85,8 @@ COPIES: dict[str, Callable[[Evaluator, Path], Evaluator]] = {
 @pytest.mark.parametrize("name", [*COPIES, "a shallow copy"])
 def test_copies_of_an_evaluator_without_rows_are_merged(name: str, n_batches: int, tmp_path: Path) -> None:
     template = evaluator(*[slice(0, 0)] * n_batches)  # settles the types
-    one, other = (COPIES.get(name, lambda one, path: copy.copy(one))(template, tmp_path) for _ in range(2))
+    made: Callable[[Evaluator, Path], Evaluator] = COPIES.get(name, lambda one, path: copy.copy(one))
+    one, other = (made(template, tmp_path) for _ in range(2))
     one.update(TRUTH[:4], SCORES[:4])
     other.update(TRUTH[:0], SCORES[:0])
     other.update(TRUTH[4:], SCORES[4:])

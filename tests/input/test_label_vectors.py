@@ -82,13 +82,14 @@ def test_lists_with_scores_beside_them_are_ids(
 @pytest.mark.parametrize("argument", ["y_true", "y_pred"])
 @pytest.mark.parametrize("form", ["lists", "tuples", "Series", "frame", "arrays"])
 def test_pairs_of_zero_and_one_beside_a_number_of_labels_are_refused(argument: str, form: str) -> None:
-    rows: Any = {
+    forms: dict[str, Callable[[], Any]] = {
         "lists": lambda: PAIRS,
         "tuples": lambda: [*map(tuple, PAIRS)],
         "arrays": lambda: [*map(np.array, PAIRS)],
         "Series": lambda: pytest.importorskip("pandas").Series(PAIRS),
         "frame": lambda: pytest.importorskip("pandas").DataFrame({"labels": PAIRS}),
-    }[form]()
+    }
+    rows = forms[form]()
     inputs = {"y_true": np.array(PAIRS), "y_pred": np.array(PAIRS), argument: rows}
     with pytest.raises(ValueError, match=f"^{argument}: {VECTORS}; give an array"):
         evaluate(**inputs, metrics="f1.micro", n_labels=2)

@@ -31,7 +31,7 @@ def answer(predictions: Any, label_ids: Any) -> dict[str, float]:
 @pytest.mark.parametrize("further", [(), (HIDDEN,), (-LOGITS,), (HIDDEN, ATTENTION)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_logits_are_taken_in_front_of_other_outputs(further: tuple[Any, ...], dtype: type) -> None:
-    logits = LOGITS.astype(np.float16).astype(dtype)
+    logits: Any = LOGITS.astype(np.float16).astype(dtype)
     expected = evaluate(TRUTH, logits, metrics=["p@1", "lrap"]).flat()
     assert answer((logits, *further), TRUTH) == expected
     cuts = [slice(0, 9), slice(9, M)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 from typing import Any
@@ -67,7 +68,7 @@ def test_a_thread_that_cannot_run_holds_nothing_up(
     def start(function: Any, args: Any) -> int:
         if begins:
             monkeypatch.setattr(tripled, "compile", exhausted)
-            return start_thread(function, args)
+            return int(start_thread(function, args))
         late.append(function)
         return 0
 
@@ -77,8 +78,8 @@ def test_a_thread_that_cannot_run_holds_nothing_up(
     tripled: Any = kernel(triple)
     if not hasattr(tripled, "compile"):
         pytest.skip("kernels run as Python")
-    start_thread = jit._thread.start_new_thread
-    monkeypatch.setattr(jit._thread, "start_new_thread", start)
+    start_thread = _thread.start_new_thread
+    monkeypatch.setattr(_thread, "start_new_thread", start)
     monkeypatch.setattr(jit, "START_SECONDS", 0.05)
     if begins:
         with pytest.raises(MemoryError):

@@ -231,7 +231,8 @@ def test_curves(form: str, dtype: str, data: st.DataObject) -> None:
     want = {f"ap.{a}": quiet(sk.average_precision_score, *pair, average=a, **named) for a in averages}
     agree(ours(problem, list(want)), want)
     want = {f"auc.{a}": quiet(sk.roc_auc_score, *pair, average=a, **named) for a in averages}
-    areas = [quiet(sk.roc_auc_score, true[:, j], score[:, j], **named) for j in range(true.shape[1])]
+    of_labels = [quiet(sk.roc_auc_score, true[:, j], score[:, j], **named) for j in range(true.shape[1])]
+    areas = np.array(of_labels)
     if not np.isfinite(areas).all():  # then scikit-learn's averages over labels are undefined
         support = (true.T if problem.weight is None else true.T * problem.weight).sum(axis=1)
         known, areas = np.isfinite(areas), np.nan_to_num(areas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,7 +163,7 @@ def test_an_evaluator_tells_what_one_pass_tells(tmp_path: Path) -> None:
     )
 
 
-SHOWN = {
+SHOWN: dict[str, Callable[[str], list[str]]] = {
     "json": lambda out: json.loads(out)["notes"],
     "table": lambda out: [line.removeprefix("note: ") for line in out.splitlines()],
     "markdown": lambda out: [

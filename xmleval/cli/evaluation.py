@@ -16,7 +16,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
 from xmleval.cli.exclude import identified, with_pairs
-from xmleval.cli.files import refuse_many_labels
+from xmleval.cli.files import refuse_many_labels, refuse_other_order
 from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
@@ -332,7 +332,7 @@ def open_rows(
         if options["labels"] is not None and not options.get("labels_shown"):
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         for given in [*scores, *([pred] if pred else [])]:
-            _refuse_other_order(truth, given)
+            refuse_other_order(truth, given)
         rows = Inputs(
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],
@@ -341,23 +341,6 @@ def open_rows(
             notes=tuple([list[str]() for _ in scores or [truth]]),
         )
     return rows if options["exclude"] is None else with_pairs(rows, options, truth.allowance)
-
-
-def _refuse_other_order(truth: Input, given: Input) -> None:
-    """Refuse tables of lists by number of which a column has the values of TRUTH's in another order."""
-    if any(shard.format.name != "arrow" for one in (truth, given) for shard in one.shards):
-        return
-    from xmleval.input.formats.arrow_names import columns_beside, values_beside  # only once it is needed
-
-    own, other = ([shard.path for shard in one.shards] for one in (truth, given))
-    known = columns_beside(own, truth.kind)
-    shared = [name for name in columns_beside(other, given.kind) if name in known]
-    if shared:
-        expected, values = (values_beside(paths, shared, truth.allowance) for paths in (own, other))
-        column = values.in_other_order(expected)
-        if column is not None:
-            told = f"{given.name}: {column!r} has the values of TRUTH's in another order"
-            raise ValueError(f"{told}; call it 'instance' in both to join the rows by it")
 
 
 def _needs_predictions(options: dict[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from xmleval.input.formats.npy import open_array
 from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import Pieces
+from xmleval.input.shards import Input
 from xmleval.message import Message, counted
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
@@ -73,3 +74,20 @@ def _open_features(path: Path) -> NpyArray:
         if len(features.shape) != 2:
             raise ValueError(f"shape {features.shape}")
     return features
+
+
+def refuse_other_order(truth: Input, given: Input) -> None:
+    """Refuse tables of lists by number of which a column has the values of TRUTH's in another order."""
+    if any(shard.format.name != "arrow" for one in (truth, given) for shard in one.shards):
+        return
+    from xmleval.input.formats.arrow_names import columns_beside, values_beside  # only once it is needed
+
+    own, other = ([shard.path for shard in one.shards] for one in (truth, given))
+    known = columns_beside(own, truth.kind)
+    shared = [name for name in columns_beside(other, given.kind) if name in known]
+    if shared:
+        expected, values = (values_beside(paths, shared, truth.allowance) for paths in (own, other))
+        column = values.in_other_order(expected)
+        if column is not None:
+            told = f"{given.name}: {column!r} has the values of TRUTH's in another order"
+            raise ValueError(f"{told}; call it 'instance' in both to join the rows by it")
