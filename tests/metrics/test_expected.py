@@ -146,7 +146,6 @@ RULES: dict[str, dict[str, Rule]] = {
             r"roc_auc samples \(valid rows\)": "auc.samples",
             r"roc_auc (macro|weighted) \(valid labels\)": "auc.{0}",
             "roc_auc micro": "auc.micro",
-            r"average_precision macro \(valid labels\)": "ap.macro",
             "average_precision micro": "ap.micro",
             "coverage_error": "coverage_error",
             "label_ranking_average_precision_score": "lrap",
@@ -156,6 +155,11 @@ RULES: dict[str, dict[str, Rule]] = {
             r"ndcg_score\(k=None\)": "ndcg@all",
         },
         conventions="sklearn",
+    )
+    | same(
+        "scores",
+        {r"average_precision macro \(valid labels\)": "ap.macro"},
+        conventions="sklearn,ap_empty=skip",
     ),
     r"LIMO .*": same("scores", {"one_error": "one_error", "ranking_loss": "ranking_loss"})
     | same("untied", {"average_precision": "lrap", "coverage": "coverage", "instance_AUC": "auc.samples"})
