@@ -8,98 +8,72 @@ from typing import Any, NamedTuple
 from xmleval.message import Keyword, Message
 
 
-class Kind(NamedTuple):
-    """What is counted and what becomes of it, of several and of one.
+class NoteKind(NamedTuple):
+    """What is counted and what becomes of it, each for several and for one.
 
     ``adds`` tells that counts of different rows add up; different batches may have the same labels.
     """
 
-    subject: Message
-    subject_of_one: Message
-    effect: str
-    effect_of_one: str
+    subjects: tuple[str, str]
+    effects: tuple[str, str]
     adds: bool = True
 
 
-LISTED = Keyword("labels")
-KINDS = {
-    "rows without predictions": Kind(
-        Message("rows of the truth have no prediction"),
-        Message("row of the truth has no prediction"),
-        "they count as empty",
-        "it counts as empty",
+LABELS_KEYWORD = Keyword("labels")
+IGNORED = "they are ignored", "it is ignored"
+WRONG = "they count as wrong", "it counts as wrong"
+NOTE_KINDS = {
+    "rows without predictions": NoteKind(
+        ("rows of the truth have no prediction", "row of the truth has no prediction"),
+        ("they count as empty", "it counts as empty"),
     ),
-    "rows without candidates": Kind(
-        Message("rows of the truth have no candidates"),
-        Message("row of the truth has no candidates"),
-        "nothing is ranked in them",
-        "nothing is ranked in it",
+    "rows without candidates": NoteKind(
+        ("rows of the truth have no candidates", "row of the truth has no candidates"),
+        ("nothing is ranked in them", "nothing is ranked in it"),
     ),
-    "ignored rows": Kind(
-        Message("rows are not in the truth"),
-        Message("row is not in the truth"),
-        "they are ignored",
-        "it is ignored",
-    ),
-    "unknown labels": Kind(
-        Message("predicted labels never occur in the truth"),
-        Message("predicted label never occurs in the truth"),
-        "they count as wrong",
-        "it counts as wrong",
+    "ignored rows": NoteKind(("rows are not in the truth", "row is not in the truth"), IGNORED),
+    "unknown labels": NoteKind(
+        ("predicted labels never occur in the truth", "predicted label never occurs in the truth"),
+        WRONG,
         adds=False,
     ),
-    "labels beyond the list": Kind(
-        Message("predicted labels are not among ", LISTED),
-        Message("predicted label is not among ", LISTED),
-        "they count as wrong",
-        "it counts as wrong",
+    "labels beyond the list": NoteKind(
+        (
+            Message("predicted labels are not among ", LABELS_KEYWORD),
+            Message("predicted label is not among ", LABELS_KEYWORD),
+        ),
+        WRONG,
         adds=False,
     ),
-    "unknown columns": Kind(
-        Message("columns are no labels of the truth"),
-        Message("column is no label of the truth"),
-        Message("they count as wrong (", LISTED, " picks columns)"),
-        Message("it counts as wrong (", LISTED, " picks columns)"),
+    "unknown columns": NoteKind(
+        ("columns are no labels of the truth", "column is no label of the truth"),
+        (
+            Message("they count as wrong (", LABELS_KEYWORD, " picks columns)"),
+            Message("it counts as wrong (", LABELS_KEYWORD, " picks columns)"),
+        ),
         adds=False,
     ),
-    "labels without column": Kind(
-        Message("labels of the truth have no column"),
-        Message("label of the truth has no column"),
-        "they count as not predicted",
-        "it counts as not predicted",
+    "labels without column": NoteKind(
+        ("labels of the truth have no column", "label of the truth has no column"),
+        ("they count as not predicted", "it counts as not predicted"),
         adds=False,
     ),
-    "ignored labels": Kind(
-        Message("labels occur in no other input"),
-        Message("label occurs in no other input"),
-        "they are ignored",
-        "it is ignored",
+    "ignored labels": NoteKind(
+        ("labels occur in no other input", "label occurs in no other input"), IGNORED, adds=False
+    ),
+    "unmatched rows": NoteKind(("rows occur in no other input", "row occurs in no other input"), IGNORED),
+    "labels unknown in fitting": NoteKind(
+        ("labels did not occur in fitting", "label did not occur in fitting"),
+        ("they are never predicted", "it is never predicted"),
         adds=False,
     ),
-    "unmatched rows": Kind(
-        Message("rows occur in no other input"),
-        Message("row occurs in no other input"),
-        "they are ignored",
-        "it is ignored",
+    "excluded pairs": NoteKind(
+        ("pairs are excluded", "pair is excluded"),
+        ("the others match no relevant and no predicted label",) * 2,
     ),
-    "labels unknown in fitting": Kind(
-        Message("labels did not occur in fitting"),
-        Message("label did not occur in fitting"),
-        "they are never predicted",
-        "it is never predicted",
-        adds=False,
-    ),
-    "excluded pairs": Kind(
-        Message("pairs are excluded"),
-        Message("pair is excluded"),
-        "the others match no relevant and no predicted label",
-        "the others match no relevant and no predicted label",
-    ),
-    "pairs excluded from predictions": Kind(
-        Message("pairs are excluded from the predictions"),
-        Message("pair is excluded from the predictions"),
-        "the others match no predicted label",
-        "the others match no predicted label",
+    "pairs excluded from predictions": NoteKind(
+        ("pairs are excluded from the predictions", "pair is excluded from the predictions"),
+        ("the others match no predicted label",) * 2,
     ),
 }
 
@@ -129,13 +103,11 @@ class Note(Message):
         at_least: bool = False,
     ) -> Note:
         """Make the sentence."""
-        of_kind = KINDS[kind]
+        of_kind = NOTE_KINDS[kind]
         number, size = f"{'at least ' if at_least else ''}{n}", n
         if total is not None:
             number, size = f"{number} of {total}", total
-        subject, effect = of_kind.subject, of_kind.effect
-        if size == 1:
-            subject, effect = of_kind.subject_of_one, of_kind.effect_of_one
+        subject, effect = (texts[size == 1] for texts in (of_kind.subjects, of_kind.effects))
         such_as = f", such as {example}" if example else ""
         ends = ("; ", effect) if total is None or n < total else ()
         made = super().__new__(cls, f"{argument}: {number} ", subject, such_as, *ends)
@@ -150,7 +122,7 @@ class Note(Message):
     def plus(self, other: Note) -> Note:
         """Return the note on both of two inputs."""
         argument, kind, n, total, example, _ = self.fields
-        if KINDS[kind].adds:
+        if NOTE_KINDS[kind].adds:
             both = None if total is None else total + (other.fields[3] or 0)
             return Note(argument, kind, n + other.fields[2], both, example)
         examples = [one for one in (example, other.fields[4]) if one]
@@ -192,7 +164,7 @@ def _note_from_json(value: Any) -> str:
         argument, kind, n, total, example, at_least = fields
         counts = [n] if total is None else [n, total]
         texts = isinstance(argument, str) and isinstance(example, str) and isinstance(at_least, bool)
-        if texts and kind in KINDS and all(type(count) is int and count >= 0 for count in counts):
+        if texts and kind in NOTE_KINDS and all(type(count) is int and count >= 0 for count in counts):
             return Note(*fields)
     raise ValueError(f"a note is {value!r}")
 

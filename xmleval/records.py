@@ -73,7 +73,7 @@ class Given(NamedTuple):
     highest: int = -1
 
 
-class Columns(NamedTuple):
+class ColumnOrder(NamedTuple):
     """The order of scores in rows that list all labels, each in the same place.
 
     labels : (l,), the label in each place; places : (l,), the place of each label
@@ -104,7 +104,7 @@ class Ranking(NamedTuple):
     ordered: bool = True
     given: Given | None = None
     cut_ties: Truth | None = None
-    columns: Columns | None = None
+    columns: ColumnOrder | None = None
     tie_order: Labels | None = None
 
 

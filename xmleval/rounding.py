@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from xmleval.records import Floats
 
-ROUNDING = 2.0**-45  # of the larger of two values
+RELATIVE_ROUNDING = 2.0**-45  # of the larger of two values
 
 
 def bound_rounding(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -19,7 +19,7 @@ def bound_rounding(a: ArrayLike, b: ArrayLike) -> Floats:
         Values, of shapes that broadcast.
     """
     larger = np.maximum(np.abs(a), np.abs(b))
-    bound: Floats = ROUNDING * np.where(np.isfinite(larger), larger, 0)
+    bound: Floats = RELATIVE_ROUNDING * np.where(np.isfinite(larger), larger, 0)
     return bound
 
 

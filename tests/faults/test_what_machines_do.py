@@ -111,16 +111,8 @@ class TestOutputs:
         assert os.stat("o.json").st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("name", ["m_indices.npy", "D.npy"])
-def test_a_run_that_ended_after_its_last_row_goes_on(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, order: Any
-) -> None:
-    array = IDS if name == "m_indices.npy" else rng.random((M, L)).astype(np.float32)
-    np.save(name, np.asarray(array, order=order))
-    words = ["evaluate", "Y.npz", name, "--metrics", "p@1", "--format", "csv"]
-    assert main(words) == 0
-    expected = capsys.readouterr().out
+def interrupt_at_checkpoint(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command that is interrupted after it saves the first checkpoint, in the folder cp."""
     monkeypatch.setattr(xmleval.cli.checkpoint, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(xmleval.cli.checkpoint, "SHARE", 0)
     save = xmleval.cli.checkpoint.Checkpoint.save_sometimes
@@ -132,6 +124,19 @@ def test_a_run_that_ended_after_its_last_row_goes_on(
     with monkeypatch.context() as patched:
         patched.setattr(xmleval.cli.checkpoint.Checkpoint, "save_sometimes", stopped)
         assert main([*words, "--checkpoint", "cp"]) == 130
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", ["m_indices.npy", "D.npy"])
+def test_a_run_that_ended_after_its_last_row_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, order: Any
+) -> None:
+    array = IDS if name == "m_indices.npy" else rng.random((M, L)).astype(np.float32)
+    np.save(name, np.asarray(array, order=order))
+    words = ["evaluate", "Y.npz", name, "--metrics", "p@1", "--format", "csv"]
+    assert main(words) == 0
+    expected = capsys.readouterr().out
+    interrupt_at_checkpoint(words, monkeypatch)
     capsys.readouterr()
     assert main([*words, "--checkpoint", "cp", "--resume"]) == 0
     assert capsys.readouterr().out == expected
@@ -147,17 +152,7 @@ def test_a_flipped_bit_is_refused_by_all_that_read_a_part(
     sp.save_npz("Y.npz", truth, compressed=False)
     np.save("S_indices.npy", labels[:, None])
     words = ["evaluate", "Y.npz", "S_indices.npy", "--metrics", "p@1", "--memory", "16MB"]
-    monkeypatch.setattr(xmleval.cli.checkpoint, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(xmleval.cli.checkpoint, "SHARE", 0)
-    save = xmleval.cli.checkpoint.Checkpoint.save_sometimes
-
-    def stopped(self: Any, *args: Any) -> None:
-        save(self, *args)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(xmleval.cli.checkpoint.Checkpoint, "save_sometimes", stopped)
-        assert main([*words, "--checkpoint", "cp"]) == 130
+    interrupt_at_checkpoint(words, monkeypatch)
     whole = bytearray(Path("Y.npz").read_bytes())
     at = whole.find(labels[-2000:-1984].tobytes())
     whole[at] ^= 1

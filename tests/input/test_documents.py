@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +31,6 @@ SETS = ["f1.micro", "f1.macro", "subset_accuracy"]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def found() -> Any:
-    """Run an evaluation, and return its values and notes."""
-
-    def answer(line: str) -> tuple[dict[str, float], list[str]]:
-        code, out, err = done(shlex.split(f"evaluate {line} --format json"))
-        assert code == 0, err
-        report = json.loads(out)
-        return report["values"], report["notes"]
-
-    return answer
 
 
 @pytest.mark.parametrize("memory", ["1GiB", "4KB"])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.damage import answer as done
 from xmleval import Evaluator, evaluate
 
 ROWS, NAMES = ["q1", "q2", "q3"], ["red", "green", "blue", "grey"]
@@ -56,19 +54,6 @@ def test_a_label_called_as_a_missing_value_is_noted(word: str) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def found() -> Any:
-    """Run an evaluation, and return its values and notes."""
-
-    def answer(line: str) -> tuple[dict[str, float], list[str]]:
-        code, out, err = done(shlex.split(f"evaluate {line} --format json"))
-        assert code == 0, err
-        report = json.loads(out)
-        return report["values"], report["notes"]
-
-    return answer
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "None", "NaT", "<NA>"])

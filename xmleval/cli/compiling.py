@@ -21,7 +21,7 @@ TELLER = _Teller()
 
 
 def tell_of_compiling(on_terminal: bool) -> None:
-    """Say so on stderr from now on if it is a terminal, where somebody waits, and nowhere otherwise."""
+    """Print a line on stderr before kernels are compiled if it is a terminal, otherwise nothing."""
     KERNELS.setLevel(logging.DEBUG if on_terminal else logging.CRITICAL)
     if on_terminal:
         KERNELS.addHandler(TELLER)

@@ -16,7 +16,7 @@ from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.messages import tell, tell_notes
-from xmleval.cli.options import FILE, N_LABELS, field_options, fields_of, file_option
+from xmleval.cli.options import FILE, LABEL_COUNT, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import Format
@@ -39,7 +39,7 @@ STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 @click.option(
     "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
 )
-@click.option("--n-labels", type=N_LABELS, help="Number of labels, where IN does not tell it.")
+@click.option("--n-labels", type=LABEL_COUNT, help="Number of labels, where IN does not tell it.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
 @INPUT_FORMAT
 @field_options()

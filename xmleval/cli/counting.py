@@ -71,11 +71,6 @@ class Inputs(NamedTuple):
     keyed: bool = False
     first_row: int | None = None
 
-    def note(self, note: str) -> None:
-        """Add a note to all reports."""
-        for own in self.notes:
-            own.append(note)
-
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
         """Sets of labels beside the truth, with what arguments they are."""

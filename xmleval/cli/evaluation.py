@@ -16,7 +16,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
 from xmleval.cli.exclude import identified, with_pairs
-from xmleval.cli.files import refuse_many_labels, refuse_other_order
+from xmleval.cli.files import refuse_many_labels, refuse_reordered_files
 from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
@@ -332,7 +332,7 @@ def open_rows(
         if options["labels"] is not None and not options.get("labels_shown"):
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         for given in [*scores, *([pred] if pred else [])]:
-            refuse_other_order(truth, given)
+            refuse_reordered_files(truth, given)
         rows = Inputs(
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],

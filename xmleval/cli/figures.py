@@ -20,7 +20,7 @@ from xmleval.files.output import replacing
 from xmleval.integrations.library import library
 
 HTML = click.option("--html", type=FILE, metavar="FILE", help="Also write a page with tables and figures.")
-PAGES = (".html", ".htm")
+PAGE_ENDINGS = (".html", ".htm")
 MOST_FILES = 20  # whose digests a page has
 PLOT = click.option("--plot", type=FILE, metavar="FILE", help="Also draw the figure, as .png, .svg or .pdf.")
 
@@ -38,8 +38,8 @@ def check_figure(path: Path | None) -> None:
 def check_page(path: Path | None) -> None:
     """Refuse a page that cannot be made, before anything is computed."""
     if path is not None:
-        if path.suffix and path.suffix.lower() not in PAGES:
-            raise ValueError(f"{path}: a page is written as {', '.join(PAGES)}")
+        if path.suffix and path.suffix.lower() not in PAGE_ENDINGS:
+            raise ValueError(f"{path}: a page is written as {', '.join(PAGE_ENDINGS)}")
         _refuse_without("jinja2", "html")
         _refuse_without("matplotlib", "html")
 

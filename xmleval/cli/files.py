@@ -76,7 +76,7 @@ def _open_features(path: Path) -> NpyArray:
     return features
 
 
-def refuse_other_order(truth: Input, given: Input) -> None:
+def refuse_reordered_files(truth: Input, given: Input) -> None:
     """Refuse tables of lists by number of which a column has the values of TRUTH's in another order."""
     if any(shard.format.name != "arrow" for one in (truth, given) for shard in one.shards):
         return

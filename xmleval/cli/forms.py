@@ -49,7 +49,7 @@ def written(
 
 
 def tell_counts(reports: Iterable[Report]) -> None:
-    """Print on standard error how much of the inputs does not match, for results that go to a file."""
+    """Print the notes with a count on standard error, for results that go to a file."""
     tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
 
 

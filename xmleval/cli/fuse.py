@@ -19,7 +19,7 @@ from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell, tell_notes
 from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, unmatched
-from xmleval.cli.options import COUNT, FILE, N_LABELS, NUMBER, field_options, fields_of, file_option
+from xmleval.cli.options import COUNT, FILE, LABEL_COUNT, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import checked, rows_at_a_time
@@ -77,7 +77,7 @@ def split_weights(context: click.Context, parameter: click.Parameter, text: str 
 @click.option(
     "--rank-constant", type=NUMBER, help=f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}."
 )
-@click.option("--n-labels", type=N_LABELS, help="Number of labels, where no file tells it.")
+@click.option("--n-labels", type=LABEL_COUNT, help="Number of labels, where no file tells it.")
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, which number rows and labels.")
 @INPUT_FORMAT

@@ -109,7 +109,8 @@ def _of_rows(rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[
     held = read_group_lines(path, allowance)
     found, n_unknown = held.in_order("row", rows.row_names, n_rows)
     if n_unknown:
-        rows.note(Note(str(path), "unmatched rows", n_unknown))
+        for notes in rows.notes:
+            notes.append(Note(str(path), "unmatched rows", n_unknown))
     missing = next((row for row in range(n_rows or len(found)) if row not in found), None)
     if missing is not None and held.keys is not None:
         name = missing if rows.row_names is None else rows.row_names[missing]

@@ -54,7 +54,7 @@ class ConventionsText(Choice):
 
 
 NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)
-N_LABELS = Whole(min=1, max=MOST_LABELS)
+LABEL_COUNT = Whole(min=1, max=MOST_LABELS)
 SUFFIXES = {".md": "markdown", ".tex": "latex"}
 OTHER_FORMS = {".csv", ".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"}
 Decorator = Callable[[Any], Any]

@@ -13,7 +13,7 @@ from xmleval.figures.style import INK, SETTINGS
 from xmleval.integrations.library import library
 
 STEP = 0.36  # inches between names of models
-WIDTH, MARGIN = 7.2, 0.9  # of a diagram, and above its axis, in inches
+DIAGRAM_WIDTH, DIAGRAM_MARGIN = 7.2, 0.9  # of a diagram, and above its axis, in inches
 MOST_BELOW = 4  # diagrams in one column
 MOST_TICKS = 20  # with a number
 
@@ -91,8 +91,8 @@ def _new_axes(diagrams: Sequence[Diagram], new_figure: Any) -> list[Any]:
     """Return axes of a new figure for diagrams, as high as each needs."""
     columns = 1 if len(diagrams) <= MOST_BELOW else 2
     rows = [diagrams[start : start + columns] for start in range(0, len(diagrams), columns)]
-    heights = [max(diagram.height for diagram in row) + MARGIN for row in rows]
-    figure = new_figure(figsize=(WIDTH * columns, sum(heights)), layout="constrained")
+    heights = [max(diagram.height for diagram in row) + DIAGRAM_MARGIN for row in rows]
+    figure = new_figure(figsize=(DIAGRAM_WIDTH * columns, sum(heights)), layout="constrained")
     grid = figure.add_gridspec(len(rows), columns, height_ratios=heights)
     return [figure.add_subplot(grid[divmod(n, columns)]) for n in range(len(diagrams))]
 

@@ -14,10 +14,10 @@ INSTANCE = (
     *OWN_INSTANCE, *QUERY, "id", "doc_id", "doc-id", "docid", "docno", "document_id", "row_id", "instance_id",
     "sample_id", "example_id",
 )  # fmt: skip
-LABEL, LABELS = "label", "labels"
-TRUE = ("tags", LABELS, "true", "y_true", "true_tags", "true_labels", "gold")
+LABEL_COLUMN, LABELS_COLUMN = "label", "labels"
+TRUE = ("tags", LABELS_COLUMN, "true", "y_true", "true_tags", "true_labels", "gold")
 PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
-SCORE = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
+SCORE_COLUMNS = ("score", "scores", "predicted_scores", "pred_scores", "probabilities")
 JUDGEMENT = (
     "relevance", "relevances", "rel", "relevant", "is_relevant", "grade", "grades", "judgement", "judgements",
     "judgment", "judgments", "label_value",
@@ -26,7 +26,7 @@ NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements a
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
 
 
-class Entries(NamedTuple):
+class EntryColumns(NamedTuple):
     """Columns of a table with a row for each label: what names instances and labels, and their values."""
 
     instance: Any
@@ -62,35 +62,36 @@ def find_value(columns: Sequence[Any], is_truth: bool, *, beside_documents: bool
     """
     judged = named_as(columns, JUDGEMENT) if is_truth else []
     if is_truth and not judged and beside_documents:
-        judged = named_as(columns, (LABEL,))
-    return only_one(judged or named_as(columns, SCORE))
+        judged = named_as(columns, (LABEL_COLUMN,))
+    return only_one(judged or named_as(columns, SCORE_COLUMNS))
 
 
-def find_entries(columns: Sequence[Any], is_truth: bool) -> Entries | None:
+def find_entries(columns: Sequence[Any], is_truth: bool) -> EntryColumns | None:
     """Return the columns of a table with a row for each label, None where it is another.
 
     Those are an instance and a label, or a query and a document, which is the label. Where the instance has
     another name than our own, there must be a value: documents with one field of labels have none.
     """
-    label, queries = only_one(named_as(columns, (LABEL,))), named_as(columns, QUERY)
+    label, queries = only_one(named_as(columns, (LABEL_COLUMN,))), named_as(columns, QUERY)
     documents = named_as(columns, DOCUMENT)
     own = only_one(named_as(columns, OWN_INSTANCE))
     if own is not None and label is not None:
-        return Entries(own, label, find_value(columns, is_truth))
+        return EntryColumns(own, label, find_value(columns, is_truth))
     if named_as(columns, (*TRUE, *PRED)):
         return None  # lists
     if queries and documents:
         value = find_value(columns, is_truth, beside_documents=True)
-        return Entries(only_one(queries), only_one(documents), value)
+        return EntryColumns(only_one(queries), only_one(documents), value)
     if label is None or (instance := find_instance(columns)) is None:
         return None
     value = find_value(columns, is_truth)
-    return None if value is None else Entries(instance, label, value)
+    return None if value is None else EntryColumns(instance, label, value)
 
 
 def may_hold_values(column: Any) -> bool:
     """Tell whether numbers in a column beside instances and labels may be judgements, by its name."""
-    return not (is_written_index(column) or named_as([column], (*INSTANCE, *DOCUMENT, *SCORE, *NO_VALUE)))
+    known = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
+    return not (is_written_index(column) or named_as([column], known))
 
 
 def is_written_index(column: Any) -> bool:
@@ -113,8 +114,8 @@ def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
     return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
 
 
-class RowValues:
-    """Hashes of the texts and integers in columns of rows in order, which tell another order of the same."""
+class ColumnHashes:
+    """Hashes of the texts and integers in columns, to find the same values in another order."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self.names = [*columns]
@@ -134,7 +135,7 @@ class RowValues:
                 else:
                     del self._hashes[name]
 
-    def in_other_order(self, expected: RowValues) -> str | None:
+    def in_other_order(self, expected: ColumnHashes) -> str | None:
         """Return the first column that has the values of others, each once, in another order."""
         for name, hashes in self._hashes.items():
             if name in expected._hashes and is_other_order([*hashes], [*expected._hashes[name]]):

@@ -19,7 +19,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
-from xmleval.input.columns import RowValues
+from xmleval.input.columns import ColumnHashes
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
 from xmleval.input.missing import missing_names_note
@@ -146,7 +146,7 @@ class Named:
         Of a truth: whether the file has grades above 1.
     told : tuple of str
         What was settled by the names of fields or by what they hold, for messages.
-    columns : RowValues or None
+    columns : ColumnHashes or None
         Of rows in order: the values of columns that are neither labels nor scores.
     judged_by : str or None
         The column of judgements of a truth, where an option names it.
@@ -173,7 +173,7 @@ class Named:
     uncut: str | None = None
     has_grades: bool = False
     told: tuple[str, ...] = ()
-    columns: RowValues | None = field(default=None, repr=False, compare=False)
+    columns: ColumnHashes | None = field(default=None, repr=False, compare=False)
     judged_by: str | None = None
 
     def widened(self, label_names: list[str]) -> Named:

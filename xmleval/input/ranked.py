@@ -41,7 +41,7 @@ def picks(depth: int | None, ordered: bool) -> bool:
     return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
 
 
-def rank(
+def rank_entries(
     given: Given,
     ptr: Ints,
     labels: Labels,
@@ -110,7 +110,7 @@ def cut_heads(ranking: Ranking, depth: int) -> Ranking:
 def _cut_ties(
     ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
 ) -> Truth | None:
-    """Return the labels that were cut from flagged rows and have the last score that was not, if any have."""
+    """Return the labels of flagged rows that were cut and tie with the last one kept, None without any."""
     if not tied.any():
         return None
     cut_ptr = np.empty(ptr.size, np.int64)
@@ -120,8 +120,8 @@ def _cut_ties(
     return Truth(cut_ptr, cut)
 
 
-def by_name(ranking: Ranking, scores: Scores, named: NamedColumns, depth: int | None) -> Ranking:
-    """Return a ranking of all columns with equal scores in the order of names, in the few rows that have any.
+def rank_ties_by_name(ranking: Ranking, scores: Scores, named: NamedColumns, depth: int | None) -> Ranking:
+    """Return a ranking of all columns in which ties are broken by name; only rows with ties are ranked anew.
 
     ``ranking`` has them in the order of the columns; ``scores`` are those of all columns.
     """
@@ -138,7 +138,7 @@ def by_name(ranking: Ranking, scores: Scores, named: NamedColumns, depth: int | 
     own_ptr = np.arange(rows.size + 1) * width
     own_scores = scores.reshape(n_rows, width)[rows].take(order, axis=1).reshape(-1)
     own_labels = np.tile(named.labels[order], rows.size)
-    own = rank(Given(0, False), own_ptr, own_labels, own_scores, None, depth, True)
+    own = rank_entries(Given(0, False), own_ptr, own_labels, own_scores, None, depth, True)
     ranking.labels.reshape(n_rows, -1)[rows] = own.labels.reshape(rows.size, -1)
     if own.cut_ties is None:
         return ranking

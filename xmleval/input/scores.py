@@ -26,7 +26,7 @@ from xmleval.input.csr import (
 from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
-from xmleval.input.ranked import by_name, picks, rank, with_level
+from xmleval.input.ranked import picks, rank_entries, rank_ties_by_name, with_level
 from xmleval.input.tensors import as_plain
 from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
@@ -196,10 +196,12 @@ def _dense_rows(
         ptr, labels = every_cell(stop - start)
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        ranking = rank(given, ptr, labels, scores, unlisted, depth, ordered)
+        ranking = rank_entries(given, ptr, labels, scores, unlisted, depth, ordered)
         if named is None:
             return ranking
-        return by_name(ranking, scores, named, depth) if ordered else ranking._replace(columns=named.columns)
+        if not ordered:
+            return ranking._replace(columns=named.columns)
+        return rank_ties_by_name(ranking, scores, named, depth)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
@@ -234,7 +236,7 @@ def _sparse_rows(
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
         given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
-        return rank(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
+        return rank_entries(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
 
     per_entry = PICKED_BYTES if picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.records import Columns, Ints, Labels, Scores, label_dtype
+from xmleval.records import ColumnOrder, Ints, Labels, Scores, label_dtype
 
 
 class NamedColumns:
@@ -24,14 +24,14 @@ class NamedColumns:
         self.matrix, self.labels, self._names = matrix, labels, names
 
     @cached
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnOrder:
         """Where the columns stand, and the order of those with equal scores."""
         places = np.empty_like(self.labels)
         places[self.labels] = np.arange(self.labels.size)
-        return Columns(self.labels, places, places_of(self._names))
+        return ColumnOrder(self.labels, places, name_places(self._names))
 
 
-def places_of(names: Sequence[object]) -> Ints:
+def name_places(names: Sequence[object]) -> Ints:
     """Return the place of each name among all, the last name first, as text."""
     order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
     places = np.empty(len(names), np.int64)
@@ -44,7 +44,7 @@ def tie_order(names: Sequence[object] | None, unlisted: float | None, n_labels: 
     if unlisted is None or names is None:
         return None
     texts = [name for name in names if isinstance(name, str)]
-    return places_of(texts).astype(label_dtype(n_labels)) if len(texts) == n_labels else None
+    return name_places(texts).astype(label_dtype(n_labels)) if len(texts) == n_labels else None
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
@@ -67,10 +67,10 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
     group_ptr = np.append(np.flatnonzero(~after[tied]), places.size)
     own = labels[places].astype(np.int64)
     if len(names) < own.size:
-        rank = places_of(names)[own]
+        rank = name_places(names)[own]
     else:
         known, number = np.unique(own, return_inverse=True)
-        rank = places_of([names[label] for label in known.tolist()])[number]
+        rank = name_places([names[label] for label in known.tolist()])[number]
     rank_rows(group_ptr, own, -rank.astype(np.float64))
     ordered = labels.copy()
     ordered[places] = own

@@ -21,9 +21,8 @@ DAMAGE = (
     ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError,
     TypeError, ValueError, caching.pickle.UnpicklingError,
 )  # fmt: skip
-LOG = logging.getLogger(
-    "xmleval.kernels"
-)  # whose warnings Python prints to stderr where nothing handles them
+# Python prints its warnings to stderr where no handler is set
+LOG = logging.getLogger("xmleval.kernels")
 KERNEL_SECONDS = 0.3  # to compile a kernel, on average
 PATIENCE, EAGER_PATIENCE = 1.0, 0.5  # seconds of compiling that need no word; where debugging is shown
 START_SECONDS = 2.0  # within which a thread begins, unless there is no memory for it

@@ -10,7 +10,7 @@ from xmleval.records import Bools, Ints, Labels, Scores
 
 @kernel
 def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> None:
-    """Tell of rows in order whether the first entry behind a cut has the last score before it.
+    """Flag the rows, best first, that are cut between two entries with the same score.
 
     ptr, scores : int64 (n + 1,), (s,); head_ptr : int64 (n + 1,); tied : (n,), written
     """
@@ -24,9 +24,9 @@ def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> Non
 def count_cut_ties(
     ptr: Ints, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools, out_ptr: Ints
 ) -> None:
-    """Count the entries that were cut from flagged rows and have the last score that was not.
+    """Count the entries of flagged rows that were cut and tie with the last entry that was kept.
 
-    ptr, scores : int64 (n + 1,), (s,), whole rows; head_ptr, heads : the scores that are left
+    ptr, scores : int64 (n + 1,), (s,), whole rows; head_ptr, heads : the scores that were kept
     tied : (n,); out_ptr : int64 (n + 1,), written: where those of each row begin
     """
     out_ptr[0] = 0
@@ -47,7 +47,7 @@ def collect_cut_ties(
 ) -> None:
     """Write the labels that `count_cut_ties` counts: the last of those with their score.
 
-    ptr, labels, scores : int64 (n + 1,), (s,), (s,), whole rows; head_ptr, heads : the scores that are left
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), whole rows; head_ptr, heads : the scores that were kept
     out_ptr : int64 (n + 1,); out : (out_ptr[-1],), written
     """
     for i in range(ptr.size - 1):

@@ -26,7 +26,7 @@ EQUAL_DEPTH = 1.0  # within groups of labels, of which lists lose some where the
 ONCE = ", those with the same differences once"
 
 
-class Best(NamedTuple):
+class BestValue(NamedTuple):
     """The best value of a measure, and the p-value of its difference to the next best.
 
     ``same_as`` is an earlier measure with the same differences, which is corrected as one test with it.
@@ -137,10 +137,10 @@ class Comparison(Printed, Plotted):
         return [f"{told}, so that {self.unfair} {', '.join(map(str, unfair))}"]
 
     @cached
-    def _tested(self) -> dict[str, Best]:
+    def _tested(self) -> dict[str, BestValue]:
         """The best value of each measure with its test, by name of the measure."""
         results = {name: report.results for name, report in self.reports.items()}
-        best: dict[str, Best] = {}
+        best: dict[str, BestValue] = {}
         specs_of_pair: dict[tuple[str, str], list[Spec]] = {}
         for spec in self.specs:
             values = {name: own.values[spec.name] for name, own in results.items()}
@@ -154,7 +154,7 @@ class Comparison(Printed, Plotted):
                 p = math.nan
                 if replicates is not None:
                     p = difference_p(float(subtract(values[first], values[second])), replicates)
-                best[spec.name] = Best(values[first], p)
+                best[spec.name] = BestValue(values[first], p)
                 if not math.isnan(p):
                     specs_of_pair.setdefault((first, second), []).append(spec)
         for (first, second), specs in specs_of_pair.items():

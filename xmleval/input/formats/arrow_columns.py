@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from xmleval.input.columns import (
     JUDGEMENT,
-    LABEL,
-    LABELS,
+    LABEL_COLUMN,
+    LABELS_COLUMN,
     OWN_INSTANCE,
     PRED,
-    SCORE,
+    SCORE_COLUMNS,
     TRUE,
     AmbiguousError,
     find_entries,
@@ -24,6 +24,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
+from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.message import counted
@@ -55,7 +56,7 @@ class TableColumns(NamedTuple):
     @property
     def own_names(self) -> bool:
         """Whether columns have our names, in which integers number rows and labels."""
-        return self.instance in (None, *OWN_INSTANCE) and (self.lists or self.label == LABEL)
+        return self.instance in (None, *OWN_INSTANCE) and (self.lists or self.label == LABEL_COLUMN)
 
 
 def find_columns(schema: Any, kind: str, unscored: bool) -> TableColumns:
@@ -76,10 +77,10 @@ def find_columns(schema: Any, kind: str, unscored: bool) -> TableColumns:
     if found is None:
         raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
     lists, _, label, value, _ = found
-    if kind == "truth" and named_as([value], SCORE) and (lists or label == LABEL):
+    if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
         raise ValueError(f"a column {value!r} in what should be relevant labels; grades need gains")
     if kind == "scores" and value is None and not (lists and unscored):
-        raise ValueError(f"no column {SCORE[lists]!r} beside {label!r}")
+        raise ValueError(f"no column {SCORE_COLUMNS[lists]!r} beside {label!r}")
     for name in found.read:
         if names.count(name) > 1:
             raise ValueError(f"{names.count(name)} columns {name!r}")
@@ -93,15 +94,15 @@ def _find_lists(schema: Any, is_truth: bool) -> TableColumns | None:
     names = [name for name in schema.names if schema.names.count(name) == 1]
     of_lists = [name for name in names if "list" in str(schema.field(name).type)]
     predicted = named_as(of_lists, PRED)
-    labels = (LABELS in of_lists and [LABELS]) or named_as(of_lists, TRUE)
+    labels = (LABELS_COLUMN in of_lists and [LABELS_COLUMN]) or named_as(of_lists, TRUE)
     if not is_truth and predicted:
         labels = predicted
-    label = only_one(labels) if labels else (LABELS if LABELS in schema.names else None)
+    label = only_one(labels) if labels else (LABELS_COLUMN if LABELS_COLUMN in schema.names else None)
     if label is None:
         return None
     value = only_one(named_as(names, JUDGEMENT)) if is_truth else None
     if value is None and not (is_truth and predicted):
-        value = only_one(named_as(names, SCORE[1:]))
+        value = only_one(named_as(names, SCORE_COLUMNS[1:]))
     instance = find_instance(schema.names)
     others = [
         name
@@ -228,6 +229,12 @@ def numbers(column: Any, name: str, kind: str = "scores") -> NDArray[Any]:
         value = values[int(np.argmax(bad))]
         raise ValueError(f"column {name!r} holds {value}, no integer; {LIKE_A_SCORE}; grades need gains")
     return (values > 0).astype(np.uint8)
+
+
+def refuse_vectors(ptr: Ints, labels: Ints, name: str) -> None:
+    """Refuse lists of zeros and ones, one for each label, in a column of label ids."""
+    if are_vectors(ptr, labels):
+        raise ValueError(f"column {name!r}: {VECTORS}; write the ids of the ones")
 
 
 def refuse_ids(labels: Ints, least: int, n_labels: int | None, rows: Ints) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
-from xmleval.input.columns import RowValues
+from xmleval.input.columns import ColumnHashes
 from xmleval.input.formats.arrow import EXPECTED, Opened, opened
 from xmleval.input.formats.arrow_columns import (
     TableColumns,
@@ -25,10 +25,10 @@ from xmleval.input.formats.arrow_columns import (
     numbers,
     refuse_nan,
     refuse_null,
+    refuse_vectors,
     texts,
 )
 from xmleval.input.formats.format import naming
-from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
 from xmleval.input.row_order import refuse_other_rows
@@ -158,7 +158,7 @@ def _numbers_rows(table: Opened, column: str) -> bool:
 
 
 def columns_beside(paths: Sequence[Path], kind: str) -> list[str]:
-    """Return the further columns of texts or integers that all files of lists by number have."""
+    """Return the columns of texts or integers, next to the lists, that all files have."""
     shared: list[str] | None = None
     for path in paths:
         with naming(path, EXPECTED), opened(InputFile(path)) as file:
@@ -168,16 +168,22 @@ def columns_beside(paths: Sequence[Path], kind: str) -> list[str]:
     return shared or []
 
 
-def values_beside(paths: Sequence[Path], names: list[str], allowance: Allowance) -> RowValues:
+def values_beside(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
     """Read the values of some columns of files that follow one another."""
-    beside = RowValues(names)
+    beside = ColumnHashes(names)
     for path in paths:
         with naming(path, EXPECTED), opened(InputFile(path)) as file:
             for batch in file.batches(names, BATCH_BYTES):
-                for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
-                    beside.add(cells)
+                _add_cells(beside, batch)
                 allowance.check(beside.n_bytes)
     return beside
+
+
+def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
+    """Add the rows of a batch."""
+    columns = [batch.column(name).to_pylist() for name in hashes.names]
+    for cells in zip(*columns, strict=True):
+        hashes.add(cells)
 
 
 def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
@@ -185,16 +191,14 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
     with naming(path, EXPECTED), opened(InputFile(path)) as file:
         columns = find_columns(file.schema, kind, unscored=False)
         entries.as_listed = columns.lists
-        beside = RowValues(columns.others)
+        beside = ColumnHashes(columns.others)
         for batch in file.batches(columns.read + columns.others, BATCH_BYTES):
             for row, name, score, place in _named_entries(batch, kind, columns, first, entries):
                 try:
                     entries.add(row, name, score, place)
                 except ValueError as error:
                     raise ValueError(f"row {place}: {error}") from None
-            if columns.others:
-                for cells in zip(*(batch.column(name).to_pylist() for name in columns.others), strict=True):
-                    beside.add(cells)
+            _add_cells(beside, batch)
             first += batch.num_rows
             allowance.check(entries.n_bytes + beside.n_bytes)
         found = entries.finish(allowance, "row")
@@ -222,13 +226,8 @@ def _named_entries(
         for row in rows:
             entries.add_row(row)  # also where the list is empty
         names, sizes = texts(values, label), np.diff(ptr)
-        if (
-            kind == "truth"
-            and not first
-            and "int" in str(values.type)
-            and are_vectors(ptr, ids(values, label))
-        ):
-            raise ValueError(f"column {label!r}: {VECTORS}; write the ids of the ones")
+        if kind == "truth" and not first and "int" in str(values.type):
+            refuse_vectors(ptr, ids(values, label), label)
         rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         places = np.repeat(places, sizes)
         scores = listed_scores(batch, value, ptr, first, kind) if value else None

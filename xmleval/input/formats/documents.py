@@ -15,13 +15,13 @@ from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     INSTANCE,
     JUDGEMENT,
-    LABEL,
+    LABEL_COLUMN,
     PRED,
-    SCORE,
+    SCORE_COLUMNS,
     TRUE,
     AmbiguousError,
-    Entries,
-    RowValues,
+    ColumnHashes,
+    EntryColumns,
     find_entries,
     find_instance,
     may_hold_values,
@@ -45,11 +45,11 @@ from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
-SCORES = SCORE[1:]  # a score alone is none of several labels
+SCORES = SCORE_COLUMNS[1:]  # a score alone is none of several labels
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 MOST_RELEVANCE = 1 << 62
-Choice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
-Rows = Callable[[InputFile, Allowance, Choice], Iterator[tuple[int, list[Any]]]]
+FieldChoice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
+Rows = Callable[[InputFile, Allowance, FieldChoice], Iterator[tuple[int, list[Any]]]]
 
 
 class Fields(NamedTuple):
@@ -66,7 +66,7 @@ class Fields(NamedTuple):
     joined: bool = True
 
 
-def csv_rows(file: InputFile, allowance: Allowance, choose: Choice) -> Iterator[tuple[int, list[Any]]]:
+def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
     """Yield fields of each record of CSV that are chosen by name, with the line that it begins on."""
     found = records(unstripped_lines(file, "strict", allowance), allowance)
     for number, names in found:
@@ -79,7 +79,7 @@ def csv_rows(file: InputFile, allowance: Allowance, choose: Choice) -> Iterator[
             yield number, [record[place] for place in places]
 
 
-def json_rows(file: InputFile, allowance: Allowance, choose: Choice) -> Iterator[tuple[int, list[Any]]]:
+def json_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
     """Yield fields of each object of JSON Lines that are chosen by name, with its line."""
     chosen: list[str] | None = None
     others: list[str] = []
@@ -178,7 +178,7 @@ class _Reading:
         self._n_rows = 0
         self._scored: bool | None = None  # as long as there was no label
         self._cells: LabelCells | None = None
-        self._columns = RowValues([])
+        self._columns = ColumnHashes([])
         self._unknown: dict[str, bool | None] = {}  # fields: whether they hold numbers, None of empty ones
         self._judged_by: str | None = getattr(like, "judged_by", None)  # a field named by an option
 
@@ -214,7 +214,7 @@ class _Reading:
         if instance is not None and self._fields.id is None:
             self._told.append(f"ids in {shown(instance)}")
         others = [] if self._has_id or not self._fields.joined else [n for n in names if n not in chosen]
-        self._columns = RowValues([name for name in others if names.count(name) == 1])
+        self._columns = ColumnHashes([name for name in others if names.count(name) == 1])
         return chosen, self._columns.names
 
     def _instance_field(self, names: list[str]) -> str | None:
@@ -235,7 +235,7 @@ class _Reading:
                 raise ValueError(f"a field {found!r} in what should be relevant labels; grades need gains")
         return found
 
-    def _choose_entries(self, names: list[str], entries: Entries) -> tuple[list[str], list[str]]:
+    def _choose_entries(self, names: list[str], entries: EntryColumns) -> tuple[list[str], list[str]]:
         """Return the fields of a row for each label, and those of a truth that may be judgements."""
         instance, label, value = entries
         given, others = self._fields.score, list[str]()
@@ -244,12 +244,12 @@ class _Reading:
             if given is not None and (given in names or given != self._judged_by):
                 value = given
             if value not in names:
-                raise ValueError(f"no field {shown(value or SCORE[0])} beside {label!r}")
+                raise ValueError(f"no field {shown(value or SCORE_COLUMNS[0])} beside {label!r}")
         elif value is None and given in names:
             value = self._judged_by = given
         elif value is None:
             others = [name for name in names if name not in (instance, label) and may_hold_values(name)]
-        elif self._kind == "truth" and label == LABEL and named_as([value], SCORE):
+        elif self._kind == "truth" and label == LABEL_COLUMN and named_as([value], SCORE_COLUMNS):
             raise ValueError(f"a field {value!r} in what should be relevant labels; grades need gains")
         self._has_scores = value is not None
         self._unknown = dict.fromkeys(others)

@@ -12,7 +12,7 @@ from typing import Any
 from xmleval.budget import Allowance
 from xmleval.input.glances import VECTORS
 from xmleval.input.lines import SHOWN, shown
-from xmleval.input.missing import MISSING
+from xmleval.input.missing import MISSING_WORDS
 from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
@@ -60,7 +60,7 @@ class LabelCells:
             self._refuse_vector(cell, number)
             return labels_of(cell)
         text = cell.strip()
-        if text in MISSING:
+        if text in MISSING_WORDS:
             self.n_missing[text] = self.n_missing.get(text, 0) + 1
             return [], None
         if LISTS.fullmatch(text) or PRINTED.fullmatch(text):
@@ -191,7 +191,9 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
     if isinstance(cell, str):
         text = cell.strip()
         if not text.startswith("[") and not PRINTED.fullmatch(text):
-            return [] if text in ("", *MISSING) else [_number(part) for part in BETWEEN_NUMBERS.split(text)]
+            if text in ("", *MISSING_WORDS):
+                return []
+            return [_number(part) for part in BETWEEN_NUMBERS.split(text)]
         cell = parsed(text, allowance)
     return [_score(score) for score in (cell if isinstance(cell, list) else [cell])]
 

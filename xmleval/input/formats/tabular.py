@@ -27,12 +27,12 @@ from xmleval.input.formats.arrow_columns import (
     refuse_ids,
     refuse_nan,
     refuse_null,
+    refuse_vectors,
     stored_labels,
 )
 from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
-from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
 from xmleval.input.written import WrittenRows
@@ -85,14 +85,12 @@ def _read_lists(
                 _refuse_other_rows(batch, columns.instance, first)
             ptr, values = flat_lists(batch, columns.label, first)
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(ptr).max(initial=0)))
-            labels, rows = (
-                ids(values, columns.label),
-                first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr)),
-            )
+            labels = ids(values, columns.label)
+            rows = first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
             scores = listed_scores(batch, columns.value, ptr, first, kind) if columns.value else None
-            if kind == "truth" and first == 0 and are_vectors(ptr, labels):
-                raise ValueError(f"column {columns.label!r}: {VECTORS}; write the ids of the ones")
+            if kind == "truth" and first == 0:
+                refuse_vectors(ptr, labels, columns.label)
             if kind != "scores":
                 for start, stop in _cuts(ptr, BYTES_PER_ENTRY, n_bytes):
                     part = labels[ptr[start] : ptr[stop]]

@@ -8,7 +8,7 @@ from xmleval.input.formats.label_lines import first_lines
 from xmleval.numerals import decimal_number, whole_number
 
 TEXTS = tuple(ending + packed for ending in (".txt", ".tsv", ".trec") for packed in ("", ".gz"))
-LOOKED_AT = 100  # lines that tell what a text is
+N_FIRST_LINES = 100  # lines that tell what a text is
 
 
 def claims_qrels(path: Path, kind: str | None) -> bool:
@@ -46,7 +46,7 @@ def first_fields(path: Path) -> list[list[str]]:
     if not path.name.lower().endswith(TEXTS):
         return []
     try:
-        filled = [line for line in first_lines(path) if line.strip()][:LOOKED_AT]
+        filled = [line for line in first_lines(path) if line.strip()][:N_FIRST_LINES]
     except (OSError, ValueError):
         return []  # which another reader says
     return [line.decode("utf-8", "replace").split() for line in filled]

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from xmleval.input.columns import (
     DOCUMENT,
     INSTANCE,
-    LABEL,
-    LABELS,
+    LABEL_COLUMN,
+    LABELS_COLUMN,
     OWN_INSTANCE,
     QUERY,
-    SCORE,
+    SCORE_COLUMNS,
     AmbiguousError,
     find_entries,
     find_instance,
@@ -122,7 +122,7 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
         entries = find_entries(found.columns, True) if label is None and instance is None else None
         if entries is not None:
             instance, label = entries.instance, entries.label
-        label = _column("label", label, found.columns, (LABEL, LABELS))
+        label = _column("label", label, found.columns, (LABEL_COLUMN, LABELS_COLUMN))
         lists = _holds_lists(found.column(label))
         others = [name for name in found.columns if name != label]
         usual = find_instance(others) if instance is None else None
@@ -130,7 +130,7 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
             instance = _column("instance", instance, found.columns, OWN_INSTANCE, needed=not lists)
         else:
             instance, is_usual = usual, lists and usual not in OWN_INSTANCE
-        score = None if score is None else _column("score", score, found.columns, SCORE[:2])
+        score = None if score is None else _column("score", score, found.columns, SCORE_COLUMNS[:2])
     return Columns(found, instance, label, score, is_usual)
 
 
@@ -228,7 +228,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    others = RowColumns(keyed, [name for name in names if name not in wanted], frame.column)
+    others = RowColumns(keyed, [name for name in names if name not in known], frame.column)
     return Wide(frame.keys, matrix, wanted, others)
 
 
@@ -247,10 +247,10 @@ def _are_ids(column: Any) -> bool:
 
 def _lists_among(frame: Frame) -> Any:
     """Return the column of lists of labels: `labels`, or the only one beside the names of rows."""
-    if LABELS in frame.columns:
-        return LABELS
-    if LABEL in frame.columns and _holds_lists(frame.column(LABEL)):
-        return LABEL
+    if LABELS_COLUMN in frame.columns:
+        return LABELS_COLUMN
+    if LABEL_COLUMN in frame.columns and _holds_lists(frame.column(LABEL_COLUMN)):
+        return LABEL_COLUMN
     ids = named_as(frame.columns, INSTANCE)
     others = [name for name in frame.columns if name not in ids and not is_written_index(name)]
     return others[0] if len(others) == 1 and _holds_lists(frame.column(others[0])) else None
@@ -277,7 +277,7 @@ def _long(argument: str, held: Columns) -> NamedRows:
     if argument == "y_score" and score is None:
         raise InputError(
             argument,
-            f"no column {SCORE[0]!r} beside {held.label!r}; name that of scores: "
+            f"no column {SCORE_COLUMNS[0]!r} beside {held.label!r}; name that of scores: "
             "xmleval.from_df(df, score=...)",
         )
     if score is None:

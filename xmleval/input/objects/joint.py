@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.named import BY_KEY, Held, NamedRows, Wide, matched_by_ids, without_labels
+from xmleval.input.objects.named import BY_KEY, NamedInput, NamedRows, Wide, matched_by_ids, without_labels
 from xmleval.input.objects.numbered import numbered_entries
 from xmleval.input.objects.take import read_named
 from xmleval.message import NO_MATCH, counted
@@ -63,7 +63,7 @@ def join_names(predictions: Sequence[Any]) -> Joint | None:
 
     Rows with names are matched by them: the predictions of a model for a row that it does not have are empty.
     """
-    held: list[Held | None] = []
+    held: list[NamedInput | None] = []
     for number, value in enumerate(predictions):
         with naming_model(number):
             held.append(read_named("y_score", value, None))
@@ -113,7 +113,7 @@ def naming_model(number: int) -> Iterator[None]:
         raise InputError(name, error.reason, row=error.row, value=error.value) from None
 
 
-def _as_rows(held: Held) -> NamedRows:
+def _as_rows(held: NamedInput) -> NamedRows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     held = matched_by_ids(held)
     if isinstance(held, Wide):

@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
 from xmleval.input.missing import missing_names_note
-from xmleval.input.objects.named import BY_KEY, Held, NamedRows, Wide
+from xmleval.input.objects.named import BY_KEY, NamedInput, NamedRows, Wide
 from xmleval.input.objects.numbered import (
     IN_ORDER,
     SAME_ORDER,
@@ -65,7 +65,7 @@ class Matching:
     def __init__(
         self,
         given: dict[str, Any],
-        held: dict[str, Held],
+        held: dict[str, NamedInput],
         n_labels: int | None,
         names: list[Any] | None,
         graded: bool | None,
@@ -341,7 +341,7 @@ class Matching:
         return np.array([numbers[key] for key in true_keys], np.int64)
 
 
-def _keys(rows: Held | None) -> tuple[list[Any] | None, str | None]:
+def _keys(rows: NamedInput | None) -> tuple[list[Any] | None, str | None]:
     if rows is None:
         return None, None
     return rows.keys, None if rows.keys is None else rows.match

@@ -83,10 +83,10 @@ class NamedRows(NamedTuple):
         )
 
 
-Held = Wide | NamedRows
+NamedInput = Wide | NamedRows
 
 
-def matched_by_ids(rows: Held) -> Held:
+def matched_by_ids(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
     if rows.match == BY_KEY or rows.others is None or rows.others.keyed is None:
         return rows

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from xmleval.input.csr import Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.named import NamedRows, Wide
-from xmleval.input.ties import NamedColumns, order_ties, places_of
+from xmleval.input.ties import NamedColumns, name_places, order_ties
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints, label_dtype
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 MOST_GRADE = 10
-SWAPPED = (
+SWAPPED_INPUTS = (
     f"its grades are fractions, and the scores of {{}} are whole numbers from 0 to {MOST_GRADE}; "
     "are the truth and the scores swapped?"
 )
@@ -96,13 +96,13 @@ def numbered_matrix(
 
 
 def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None) -> Any:
-    """Return scores of named columns, of which equal ones rank in the order of `places_of`."""
+    """Return scores of named columns, of which equal ones rank in the order of `name_places`."""
     from xmleval.input.written import NamedCells  # imported here to keep start-up fast
 
     labels = np.arange(len(columns)) if codes is None else codes
     if not is_sparse(matrix) and labels.size == n_labels:
         return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), columns)
-    by_name = np.argsort(places_of(columns))
+    by_name = np.argsort(name_places(columns))
     labels = labels[by_name]
     if is_sparse(matrix):
         found = matrix.tocsr()[:, by_name]

@@ -1,16 +1,17 @@
-"""Rows of frames that columns of ids name, and columns that tell that rows are in another order."""
+"""Match rows of frames by columns of ids, and refuse rows whose other columns show another order."""
 
 from __future__ import annotations
 
 from xmleval.input.columns import is_other_order, is_written_index
 from xmleval.input.errors import InputError
-from xmleval.input.objects.named import BY_INDEX, BY_KEY, Held, Wide, as_list, matched_by_ids
+from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedInput, Wide, as_list, matched_by_ids
 
 
-def joined_by_ids(held: dict[str, Held], notes: list[str]) -> dict[str, Held]:
-    """Return rows matched by columns that name them, where the truth and others have names; and note them.
+def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
+    """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
 
-    An index names rows where it does not only number them, and has names of the column.
+    An index counts as row keys unless it only numbers the rows. What is matched or ignored is added to
+    ``notes``.
     """
     ids = {argument: rows.others.keyed for argument, rows in held.items() if rows.others is not None}
     ids = {argument: name for argument, name in ids.items() if name is not None}
@@ -35,8 +36,8 @@ def joined_by_ids(held: dict[str, Held], notes: list[str]) -> dict[str, Held]:
     return found
 
 
-def _have_names(rows: Held, truth: Held) -> bool:
-    """Tell whether rows and those of a truth have names, by keys or, on one side, by an index."""
+def _have_names(rows: NamedInput, truth: NamedInput) -> bool:
+    """Tell whether rows and those of the truth can be matched by key; one side may have an index instead."""
     keys, true_keys = rows.keys, truth.keys
     if keys is None or true_keys is None or BY_KEY not in (rows.match, truth.match):
         return False
@@ -48,8 +49,8 @@ def _have_names(rows: Held, truth: Held) -> bool:
     return {*index} <= {*ids} or {*index} >= {*ids}
 
 
-def notes_on_indexes(held: dict[str, Held]) -> list[str]:
-    """Tell of columns of wide frames that are left out as an index."""
+def notes_on_indexes(held: dict[str, NamedInput]) -> list[str]:
+    """Return a note on each column of a wide frame that is ignored as an index."""
     return [
         f"{argument}: column {name!r} is left out, as an index that pandas wrote"
         for argument, rows in held.items()
@@ -59,7 +60,7 @@ def notes_on_indexes(held: dict[str, Held]) -> list[str]:
     ]
 
 
-def refuse_other_order_of(argument: str, rows: Held | None, truth: Held | None) -> None:
+def refuse_other_order_of(argument: str, rows: NamedInput | None, truth: NamedInput | None) -> None:
     """Refuse rows in order where a column has the truth's values, each once, in another order."""
     if rows is None or truth is None or rows.others is None or truth.others is None:
         return

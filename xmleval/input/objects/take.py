@@ -12,7 +12,7 @@ from xmleval.input.objects.foreign import CLASS_ONE, as_own_rows
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.matching import Matching, Taken, refuse_other_count
 from xmleval.input.objects.named import (
-    Held,
+    NamedInput,
     NamedRows,
     Wide,
     as_list,
@@ -22,7 +22,7 @@ from xmleval.input.objects.named import (
     without_labels,
 )
 from xmleval.input.objects.numbered import (
-    SWAPPED,
+    SWAPPED_INPUTS,
     are_ids,
     dense_lists,
     look_swapped,
@@ -64,7 +64,7 @@ def swapped_notes(y_true: Any, y_score: Any, graded: bool | None) -> list[str]:
     """Return a note where grades and scores without names look swapped."""
     if not graded or not look_swapped(values_of(y_true), values_of(y_score)):
         return []
-    return [f"y_true: {SWAPPED.format('y_score')}"]
+    return [f"y_true: {SWAPPED_INPUTS.format('y_score')}"]
 
 
 def _take(
@@ -137,7 +137,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     return [name if isinstance(name, str) else int(name) for name in found]
 
 
-def read_named(argument: str, value: Any, names: list[Any] | None) -> Held | None:
+def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
     """Return rows or columns that have names, None for numbers alone."""
     value = as_own_rows(argument, value)
     if value is None or is_sparse(value):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.input.columns import LABEL
+from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import open_frame
 from xmleval.input.objects.named import as_list
@@ -50,15 +50,15 @@ def of_labels(argument: str, value: Any) -> Any:
     if frame is None:
         return value
     columns = frame.columns
-    others = [name for name in columns if name != LABEL]
+    others = [name for name in columns if name != LABEL_COLUMN]
     if len(others) == 1:
         values = as_list(frame.column(others[0])) or []
-        keys = as_list(frame.column(LABEL)) if LABEL in columns else frame.keys
+        keys = as_list(frame.column(LABEL_COLUMN)) if LABEL_COLUMN in columns else frame.keys
     else:
         rows = frame.matrix(columns).tolist()
         if len(rows) != 1:
             told = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
-            raise InputError(argument, f"{told}; give one with columns {LABEL!r} and the value")
+            raise InputError(argument, f"{told}; give one with columns {LABEL_COLUMN!r} and the value")
         keys, values = columns, rows[0]
     if keys is None or keys == [*range(len(keys))]:
         return values
