@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -329,14 +330,20 @@ def test_grades_and_scores_that_look_swapped_are_noted(evaluated: Any) -> None:
         assert any("swapped?" in note for note in notes) == swapped
 
 
-@pytest.mark.parametrize("form", ["dicts", "dense", "sparse", "update"])
-def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
-    truth: Any = np.array([[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]])
+@pytest.mark.parametrize("truth", [[[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]], [[15, 14, 2], [30, 8, 9]]])
+@pytest.mark.parametrize("form", ["dicts", "dense", "sparse", "wide", "pair", "scores-first", "update"])
+def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str, truth: Any) -> None:
+    truth = np.array(truth)
     scores: Any = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
     if form == "dicts":
         truth, scores = GRADED_RUN, GRADED_QRELS
     elif form == "sparse":
         truth, scores = csr_array(truth), csr_array(scores)
+    elif form == "wide":
+        truth, scores = (pd.DataFrame(values, columns=["a", "b", "c"]) for values in (truth, scores))
+    elif form in ("pair", "scores-first"):
+        labels = np.argsort(-scores, axis=1)
+        scores = (labels, np.take_along_axis(scores, labels, 1))[:: 1 if form == "pair" else -1]
     if form == "update":
         evaluator = Evaluator("ndcg@3", n_labels=3, gains="linear")
         evaluator.update(truth, scores)
@@ -344,3 +351,18 @@ def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str) -> 
     else:
         report = evaluate(truth, scores, metrics="ndcg@3", gains="linear")
     assert any("swapped?" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [
+        ([[0.5, 0.0, 1.0]], [[0.0, 0.0, 0.0]]),
+        ([[0.5, 0.0, 1.0]], [[0.5, 0.0, 1.0]]),
+        ([[0.5, 0.0, 1.0]], [[1.0, -1.0, 2.0]]),
+        ([[0.5, 0.0, 1.0]], [[11.0, 1.0, 2.0]]),
+        ([[10.0, -2.0, 1.0]], [[2.0, 1.0, 0.0]]),
+    ],
+)
+def test_grades_and_scores_in_the_right_order_have_no_note(truth: Any, scores: Any) -> None:
+    report = evaluate(np.array(truth), np.array(scores), metrics="ndcg@3", gains="linear")
+    assert not any("swapped?" in note for note in report.notes)

@@ -18,7 +18,8 @@ from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.errors import positive_integer
 from xmleval.input.groups import keys_of_folds
-from xmleval.input.objects.take import swapped_notes, take
+from xmleval.input.objects.numbered import swapped_notes
+from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
@@ -183,7 +184,7 @@ def evaluate(
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
-    swapped = swapped_notes(y_true, y_score, grades.graded)
+    swapped = swapped_notes("y_true", y_true, "y_score", y_score) if grades.graded else []
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     groups, row_groups = (
         of_rows(name, value, taken.row_names)

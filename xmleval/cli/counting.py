@@ -30,7 +30,7 @@ from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
 
 REFRESH_SECONDS = 0.1
-FIRST_BYTES = 1 << 16  # read to tell whether there are scores
+FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
 Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
 
 
@@ -268,6 +268,16 @@ def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
     finally:
         reader.close()
     return True
+
+
+def first_rows(name: str, pieces: Pieces) -> Any:
+    """Return the first rows of a file, None where it has none."""
+    reader = RowReader(name, pieces, FIRST_BYTES, None)
+    try:
+        n = reader.ready()
+        return reader.take(n) if n else None
+    finally:
+        reader.close()
 
 
 @contextlib.contextmanager

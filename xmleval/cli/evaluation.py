@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
+from xmleval.cli.counting import Inputs, count_rows, first_rows, have_scores, progress
 from xmleval.cli.exclude import identified, with_pairs
 from xmleval.cli.files import refuse_many_labels, refuse_reordered_files
 from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
@@ -36,6 +36,7 @@ from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.formats.label_lines import lines_hint
+from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
@@ -340,6 +341,10 @@ def open_rows(
             candidates=[] if among is None else [(among.name, among.pieces())],
             notes=tuple([list[str]() for _ in scores or [truth]]),
         )
+    if scores and truth.kind == "grades":
+        grades = first_rows(*rows.truth)
+        for (name, pieces), notes in zip(rows.scores[: len(scores)], rows.notes, strict=True):
+            notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
     return rows if options["exclude"] is None else with_pairs(rows, options, truth.allowance)
 
 

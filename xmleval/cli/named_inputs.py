@@ -17,7 +17,6 @@ from xmleval.cli.separators import unknown_labels, unknown_names, unused_separat
 from xmleval.input.csr import Source
 from xmleval.input.lines import shown
 from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
-from xmleval.input.objects.numbered import SWAPPED_INPUTS, look_swapped
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.shards import Input
@@ -234,8 +233,6 @@ def named_rows(
             else unknown_names(named, names)
         )
         notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
-        if truth.kind == "grades" and not is_other and look_swapped(found.matrix.data, named.matrix.data):
-            notes[-1] += _notes(truth.name, [SWAPPED_INPUTS.format(given.name)])
         if found.closed and named.n_new_labels:
             example = shown(named.label_names[len(names)])
             kind = "labels beyond the list"

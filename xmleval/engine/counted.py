@@ -14,7 +14,8 @@ from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, u
 from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.groups import keys_of_folds
-from xmleval.input.objects.take import swapped_notes, take
+from xmleval.input.objects.numbered import swapped_notes
+from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
@@ -104,7 +105,8 @@ class Counting:
         sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
         groups = of_rows("groups", groups, taken.row_names)
         row_groups = of_rows("row_groups", row_groups, taken.row_names)
-        swapped = [] if counted.place[0] else swapped_notes(y_true, y_score, conventions.graded)
+        looked_at = conventions.graded and not counted.place[0]
+        swapped = swapped_notes("y_true", y_true, "y_score", y_score) if looked_at else []
         truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
         given = given_inputs(
             y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups

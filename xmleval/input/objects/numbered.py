@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Stored, as_array, is_sparse
+from xmleval.input.csr import Stored, WithOthers, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.named import NamedRows, Wide
 from xmleval.input.ties import NamedColumns, name_places, order_ties
@@ -17,10 +17,7 @@ from xmleval.records import Ints, label_dtype
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 MOST_GRADE = 10
-SWAPPED_INPUTS = (
-    f"its grades are fractions, and the scores of {{}} are whole numbers from 0 to {MOST_GRADE}; "
-    "are the truth and the scores swapped?"
-)
+MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
 BY_POSITION = "labels were read by position, as y_true has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
 
@@ -176,17 +173,35 @@ def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any], can_be_
         raise InputError(argument, Message(*told), row=row)
 
 
-def values_of(value: Any) -> NDArray[Any]:
-    """Return the values of a matrix or of rows, none of anything else."""
-    values = value if isinstance(value, np.ndarray) else getattr(value, "data", None)
-    return values if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" else np.empty(0)
+def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:
+    """Return a note where the first grades look like scores, and the first scores like grades.
+
+    ``truth`` and ``scores`` are what the note calls them.
+    """
+    grades, values = first_values(y_true), first_values(y_score)
+    if not values.any() or not ((values >= 0) & (values <= MOST_GRADE) & (values == np.floor(values))).all():
+        return []
+    if (grades != np.floor(grades)).any():
+        wrong = "are fractions"
+    elif (np.abs(grades.astype(np.float64)) > MOST_GRADE).any():
+        wrong = f"go beyond {MOST_GRADE}"
+    else:
+        return []
+    right = f"the scores of {scores} are whole numbers from 0 to {MOST_GRADE}"
+    return [f"{truth}: its grades {wrong}, and {right}; are the truth and the scores swapped?"]
 
 
-def look_swapped(grades: NDArray[Any], scores: NDArray[Any]) -> bool:
-    """Tell whether grades are fractions, as scores are, and scores small whole numbers."""
-    if not scores.size or grades.dtype.kind != "f" or not (grades != np.floor(grades)).any():
-        return False
-    return bool(((scores >= 0) & (scores <= MOST_GRADE) & (scores == np.floor(scores))).all())
+def first_values(rows: Any) -> NDArray[Any]:
+    """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
+    rows = rows.rows if isinstance(rows, WithOthers) else rows
+    rows = rows.matrix if isinstance(rows, NamedColumns) else rows
+    if isinstance(rows, tuple) and len(rows) == 2:  # in either order, where scores are fractions
+        rows = next((one for one in rows if isinstance(one, np.ndarray) and one.dtype.kind == "f"), rows[1])
+    values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
+    if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":
+        return np.empty(0)
+    n_rows = MOST_VALUES * len(values) // values.size
+    return values[: max(1, n_rows)].reshape(-1)
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

@@ -22,14 +22,11 @@ from xmleval.input.objects.named import (
     without_labels,
 )
 from xmleval.input.objects.numbered import (
-    SWAPPED_INPUTS,
     are_ids,
     dense_lists,
-    look_swapped,
     name_labels,
     shape_of,
     shapes_of,
-    values_of,
 )
 from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
@@ -58,13 +55,6 @@ def take(
     taken = _take(given, n_labels, labels, graded, counts_others)
     of_classes = isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray)
     return taken._replace(notes=(*taken.notes, CLASS_ONE)) if of_classes else taken
-
-
-def swapped_notes(y_true: Any, y_score: Any, graded: bool | None) -> list[str]:
-    """Return a note where grades and scores without names look swapped."""
-    if not graded or not look_swapped(values_of(y_true), values_of(y_score)):
-        return []
-    return [f"y_true: {SWAPPED_INPUTS.format('y_score')}"]
 
 
 def _take(
