@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 import xmleval
 from xmleval.cli import main
+from xmleval.input.errors import InputError
 from xmleval.metrics import TABLE
 
 N = 7
@@ -142,16 +143,47 @@ def test_labels_in_any_order_and_deep_cutoffs_rank_by_name(dense: bool) -> None:
     agree(report, xmleval.evaluate(truth, expected, metrics=few), few)
 
 
-@pytest.mark.parametrize("listed", [3, 0])
-def test_unlisted_labels_with_a_score_rank_by_name(listed: int) -> None:
-    run = {key: dict.fromkeys(random.Random(key).sample(NAMES, listed), 1.0) for key in TRUTH}
+def sparse_frame(run: Named) -> pd.DataFrame:
+    """Return a frame that stores the scores of a run alone, with a column for each name."""
+    rows = [[row.get(name, 0.0) for name in NAMES] for row in run.values()]
+    return pd.DataFrame(rows, columns=NAMES).astype(pd.SparseDtype(float, 0.0))
+
+
+@pytest.mark.parametrize("listed", [(3, 3), (0, 0), (3, 0), (0, 3)])
+def test_unlisted_labels_with_a_score_rank_by_name(listed: tuple[int, int]) -> None:
+    run = {
+        key: dict.fromkeys(random.Random(key).sample(NAMES, listed[row % 2]), 1.0)
+        for row, key in enumerate(TRUTH)
+    }
     whole = {key: {name: row.get(name, 0.0) for name in NAMES} for key, row in run.items()}
     metrics = [*MEASURES, "f1.micro@2", "precision.macro@3"]
     expected = xmleval.evaluate(TRUTH, whole, metrics=metrics)
     agree(xmleval.evaluate(TRUTH, run, metrics=metrics, unlisted=0.0), expected, metrics)
-    evaluator = xmleval.Evaluator(metrics, labels=NAMES, unlisted=0.0)
-    evaluator.update([*map(list, TRUTH.values())], [*run.values()])
-    agree(evaluator.compute(), expected, metrics)
+    rows = [*run.values()]
+    for y_score in (rows, sparse_frame(run)):
+        report = xmleval.evaluate(TAGS, y_score, metrics=metrics, labels=NAMES, unlisted=0.0)
+        agree(report, expected, metrics)
+    for size in (1, N):
+        evaluator = xmleval.Evaluator(metrics, labels=NAMES, unlisted=0.0)
+        for start in range(0, N, size):
+            evaluator.update(TAGS[start : start + size], rows[start : start + size])
+        agree(evaluator.compute(), expected, metrics)
+
+
+def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
+    metrics = ["ece", "auc.micro", "mrr@all", "f1.micro"]
+    truth, run = [["a"], ["b"], ["a", "c"], ["c"]], [{}, {"a": 0.1, "b": 0.4}, {}, {"c": 0.1, "b": 0.05}]
+    options: dict[str, Any] = {"labels": ["a", "b", "c"], "unlisted": 0.1, "decision": "threshold0.2"}
+    expected = xmleval.evaluate(truth, run, metrics=metrics, **options)
+    for order in itertools.permutations(range(4)):
+        evaluator = xmleval.Evaluator(metrics, **options)
+        for row in order:
+            evaluator.update([truth[row]], [run[row]])
+        assert dict(evaluator.compute()) == dict(expected)
+    evaluator = xmleval.Evaluator(metrics, **options)
+    evaluator.update([truth[0]], [run[0]])
+    with pytest.raises(InputError, match="scores are float32 where earlier ones were not"):
+        evaluator.update(np.eye(3)[:1], np.eye(3, dtype=np.float32)[:1])
 
 
 def write(folder: Path, form: str, run: Named) -> tuple[str, str]:
@@ -228,7 +260,8 @@ def n_tied(report: xmleval.Report) -> int:
 def rows_that_depend(truth: Any, levels: Any, cutoffs: list[int]) -> int:
     """Count rows in which some cutoff parts relevant and irrelevant labels of one score."""
     found = 0
-    for own, scores in zip(truth, levels, strict=True):
+    for own, row in zip(truth, levels, strict=True):
+        own, scores = own[row > -np.inf], row[row > -np.inf]
         at = np.sort(scores)[::-1]
         for k in cutoffs:
             if k < at.size and at[k - 1] == at[k]:
@@ -241,7 +274,10 @@ def rows_that_depend(truth: Any, levels: Any, cutoffs: list[int]) -> int:
 
 @pytest.mark.parametrize("cutoffs", [[1], [3], [1, 5], [2, 20], [4, 40]])
 @pytest.mark.parametrize("form", ["dense", "sparse", "list", "sorted list", "names", "wide", "below 0"])
-def test_a_note_tells_how_many_rows_depend_on_ties(form: str, cutoffs: list[int]) -> None:
+@pytest.mark.parametrize("restriction", [None, "exclude", "candidates"])
+def test_a_note_tells_how_many_rows_depend_on_ties(
+    form: str, cutoffs: list[int], restriction: str | None
+) -> None:
     rng = np.random.default_rng(len(form))
     truth = rng.random((60, 50)) < 0.1
     levels = rng.integers(1, 6, truth.shape).astype(np.float32) + (rng.random((60, 1)) < 0.5) * rng.random(
@@ -262,15 +298,22 @@ def test_a_note_tells_how_many_rows_depend_on_ties(form: str, cutoffs: list[int]
     if form in ("names", "wide"):
         y_true = [[names[j] for j in np.flatnonzero(row)] for row in truth]
     metrics = [f"p@{k}" for k in cutoffs]
-    options: Any = {"unlisted": 0.0} if form == "below 0" else {}
-    expected = rows_that_depend(truth, levels, cutoffs)
+    options: Any = {"unlisted": 0.0} if form == "below 0" and restriction is None else {}
+    ranked, pairs = levels, {}
+    if restriction is not None:
+        in_pairs = rng.random(levels.shape) < {"exclude": 0.1, "candidates": 0.9}[restriction]
+        ranked = np.where(in_pairs == (restriction == "candidates"), levels, -np.inf)
+        named = form in ("names", "wide")
+        labels: Any = [[names[j] for j in np.flatnonzero(row)] for row in in_pairs]
+        pairs = {restriction: labels if named else in_pairs}
+    expected = rows_that_depend(truth, ranked, cutoffs)
     assert expected > 0
-    assert n_tied(xmleval.evaluate(y_true, y_score, metrics=metrics, **options)) == expected
+    assert n_tied(xmleval.evaluate(y_true, y_score, metrics=metrics, **options, **pairs)) == expected
     evaluator = xmleval.Evaluator(metrics, labels=names, **options)
     for start in range(0, 60, 25):
         rows = slice(start, start + 25)
         own = tuple(part[rows] for part in y_score) if isinstance(y_score, tuple) else y_score[rows]
-        evaluator.update(y_true[rows], own)
+        evaluator.update(y_true[rows], own, **{name: part[rows] for name, part in pairs.items()})
     assert n_tied(evaluator.compute()) == expected
 
 

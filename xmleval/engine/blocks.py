@@ -18,7 +18,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
-from xmleval.records import Block, Ranking, Truth, row_sizes
+from xmleval.records import Block, Ranking, Truth, as_score, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 
@@ -110,17 +110,8 @@ def join_arguments(
             facts.truth if facts else truth.block(start, stop) if judged is None else relevant_of(judged)
         )
         ranking = None if scores is None else scores.block(start, stop)
-        if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
-            score_dtypes.add(ranking.scores.dtype.name)
-            if len(score_dtypes) > 1:
-                raise InputError(
-                    "y_score",
-                    Message(
-                        f"scores are {ranking.scores.dtype} where earlier ones were not; ",
-                        Keyword("unlisted"),
-                        " is rounded to their type, so all updates must share one",
-                    ),
-                )
+        if unlisted is not None and ranking is not None and stop > start:
+            ranking = _of_one_type(ranking, unlisted, score_dtypes)
         if ranking is not None:
             _refuse_gaps(plan, relevant, ranking, others, start)
             _refuse_improbable(plan, ranking, start)
@@ -159,6 +150,25 @@ def check_rows(argument: str, plan: Plan, n_rows: int) -> None:
     if not 0 <= n_rows <= most:
         of = f"{n_rows} rows of {plan.n_labels} labels in total"
         raise InputError(argument, f"{of}; {measure} can be counted for at most {most}")
+
+
+def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:
+    """Return a ranking with the type of the scores before it, which ``unlisted`` is rounded to; or refuse it.
+
+    Rows that list nothing take any type.
+    """
+    scores = ranking.scores
+    if scores is None:
+        return ranking
+    if not scores.size and score_dtypes:
+        return ranking._replace(scores=scores.astype(next(iter(score_dtypes))))
+    if scores.size or as_score(unlisted, np.empty(0, np.float32)) != unlisted:
+        score_dtypes.add(scores.dtype.name)
+    if len(score_dtypes) > 1:
+        told = f"scores are {scores.dtype} where earlier ones were not; "
+        reason = " is rounded to their type, so all updates must share one"
+        raise InputError("y_score", Message(told, Keyword("unlisted"), reason))
+    return ranking
 
 
 def _even_size(n_rows: int, most: int, threads: int) -> int:

@@ -19,7 +19,7 @@ from xmleval.input.csr import (
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
 from xmleval.input.pairs import is_pair, pair_members
-from xmleval.input.ranked import cut_heads
+from xmleval.input.ranked import append_cut_ties, cut_heads
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
@@ -243,6 +243,8 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
     def of(make: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
         def block(start: int, stop: int) -> Any:
             own = make(start, stop)
+            if isinstance(own, Ranking):
+                own = append_cut_ties(own)
             keep = _members(own, others.block(start, stop), rows.n_labels) == within
             kept_before = np.concatenate(([0], np.cumsum(keep)))
             ptr, labels = kept_before[own.ptr], own.labels[keep]

@@ -107,6 +107,19 @@ def cut_heads(ranking: Ranking, depth: int) -> Ranking:
     )
 
 
+def append_cut_ties(ranking: Ranking) -> Ranking:
+    """Return rows that end with all labels of their last score, so that labels may be taken out of them."""
+    cut, scores = ranking.cut_ties, ranking.scores
+    if cut is None or scores is None:
+        return ranking
+    sizes, ends = row_sizes(cut.ptr), ranking.ptr[1:]
+    places = np.repeat(ends, sizes)
+    labels = np.insert(ranking.labels, places, cut.labels)
+    scores = np.insert(scores, places, np.repeat(scores[ends - 1], sizes))
+    ptr = ranking.ptr + cut.ptr
+    return ranking._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), cut_ties=None)
+
+
 def _cut_ties(
     ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
 ) -> Truth | None:

@@ -369,7 +369,7 @@ def _stored_list(
     data, n_rows = stored.data, stored.ptr.size - 1
     order = tie_order(stored.label_names, unlisted, stored.n_labels)
     if data is None and not stored.labels.size:
-        data = np.empty(0, np.float32)  # rows that list nothing lack no score
+        data = np.empty(0, np.float64)  # rows that list nothing lack no score
     if data is None:
         _refuse_unlisted(argument, unlisted, larger)
 

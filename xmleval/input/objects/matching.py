@@ -124,6 +124,7 @@ class Matching:
                 continue
             order = None if self.given["y_true"] is None or argument == "y_true" else self._order(argument)
             rows = self.held.get(argument)
+            names = self._ranking_names(rows) if argument == "y_score" else None
             if rows is None:
                 self._refuse_nameless(argument)
                 one = {argument: value}
@@ -131,8 +132,7 @@ class Matching:
             elif isinstance(rows, Wide):
                 if codes[argument] is None and self.index is not None and len(self.index) > self.n_known:
                     codes[argument] = np.arange(self.n_known)  # other predictions name more labels
-                ranked = argument == "y_score" and self._by_name
-                found[argument] = numbered_matrix(rows, codes[argument], order, n_labels, ranked)
+                found[argument] = numbered_matrix(rows, codes[argument], order, n_labels, names)
             else:
                 of_labels = codes[argument]
                 assert n_labels is not None
@@ -140,9 +140,6 @@ class Matching:
                 graded = self.graded if argument == "y_true" else None
                 has_others = int(of_labels.max(initial=-1)) >= n_labels and argument in PREDICTIONS
                 width = n_labels + len(self.others or ()) if has_others else n_labels
-                names = None
-                if argument == "y_score" and self._by_name and rows.named:
-                    names = [*(self.index or ()), *(self.others or ())]
                 numbered = numbered_entries(argument, rows, of_labels, order, width, graded, names)
                 found[argument] = WithOthers(numbered, width) if has_others else numbered
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
@@ -156,10 +153,12 @@ class Matching:
         more = closed, row_names, notes, grades, others, keys, self.n_unmatched_pairs
         return Taken(tuple(found.values()), n_labels, label_names, *more)
 
-    @property
-    def _by_name(self) -> bool:
-        """Whether labels have names, not numbers alone."""
-        return self.index is not None and isinstance(next(iter(self.index), None), str)
+    def _ranking_names(self, rows: NamedInput | None) -> list[Any] | None:
+        """Return the names of all labels, where equal scores rank by them, not by label id."""
+        names = [*(self.index or ()), *(self.others or ())]
+        if not names or not isinstance(names[0], str):
+            return None
+        return None if isinstance(rows, NamedRows) and rows.labels and not rows.named else names
 
     def _width(self) -> int | None:
         """Return the number of labels, where the arguments without names of labels tell it."""

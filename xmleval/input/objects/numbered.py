@@ -66,17 +66,21 @@ def as_numbers(names: list[Any]) -> Ints | None:
 
 
 def numbered_matrix(
-    rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None, ranked: bool = False
+    rows: Wide,
+    codes: Ints | None,
+    order: Ints | None,
+    n_labels: int | None,
+    label_names: Sequence[Any] | None = None,
 ) -> Any:
     """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
 
-    Where ``ranked``, equal scores rank by the names of the columns.
+    With ``label_names``, those of all labels, equal scores rank by the names of the columns.
     """
     matrix = rows.matrix
     if order is not None:
         matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
-    if ranked:
-        return _ranked_by_name(matrix, rows.columns, codes, n_labels)
+    if label_names is not None:
+        return _ranked_by_name(matrix, rows.columns, codes, n_labels, label_names)
     if codes is None:
         return matrix
     if codes.size == n_labels and not is_sparse(matrix):
@@ -92,7 +96,9 @@ def numbered_matrix(
     return csr_array(parts, shape=(matrix.shape[0], n_labels))
 
 
-def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None) -> Any:
+def _ranked_by_name(
+    matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None, label_names: Sequence[Any]
+) -> Any:
     """Return scores of named columns, of which equal ones rank in the order of `name_places`."""
     from xmleval.input.written import NamedCells  # imported here to keep start-up fast
 
@@ -108,7 +114,9 @@ def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_label
     else:
         ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * labels.size
         parts = matrix.take(by_name, axis=1).reshape(-1), np.tile(labels, matrix.shape[0]), ptr
-    return NamedCells(parts, shape=(matrix.shape[0], n_labels))
+    scores = NamedCells(parts, shape=(matrix.shape[0], n_labels))
+    scores.label_names = label_names
+    return scores
 
 
 def numbered_entries(
@@ -145,8 +153,9 @@ def numbered_entries(
         from xmleval.input.written import NamedScores, WrittenRows  # imported here to keep start-up fast
 
         found: Any = (WrittenRows if label_names is None else NamedScores)((sizes.size, n_labels))
-        if label_names is not None and values is not None:
-            codes, found.label_names = order_ties(ptr, codes, values, label_names), label_names
+        if label_names is not None:
+            found.label_names = label_names
+            codes = codes if values is None else order_ties(ptr, codes, values, label_names)
         found.data, found.indices, found.indptr = values, codes, ptr
         return found
     return Stored(ptr, codes, values, n_labels, label_names)
