@@ -231,3 +231,12 @@ def test_files_with_keys_need_no_numbers(files: Path, capsys: pytest.CaptureFixt
     assert_same(merged, expected)
     report = once("keys")
     assert merged["standard_errors"] == pytest.approx(report.standard_errors, rel=1e-9)
+
+
+def test_an_update_without_rows_takes_clusters_without_names() -> None:
+    evaluator = Evaluator("p@1", labels=["a", "b"], confidence=0.9)
+    evaluator.update({}, {}, groups={})
+    evaluator.update(
+        {"q": ["a"], "r": ["b"]}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, groups={"q": "x", "r": "y"}
+    )
+    assert evaluator.compute()["p@1"] == 0.5

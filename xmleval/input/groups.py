@@ -29,7 +29,7 @@ def folds_of_groups(value: Any, n_rows: int) -> Bytes:
     groups = np.asarray(as_plain("groups", value))
     if groups.shape != (n_rows,):
         raise InputError("groups", f"shape {groups.shape} does not match {counted(n_rows, 'rows')}")
-    if groups.dtype.kind in "iub":
+    if groups.dtype.kind in "iub" or not groups.size:
         numbers: Ints = groups.astype(np.int64)  # of unsigned ones the same bits
     elif groups.dtype.kind in "OUT":
         numbers = _numbers_of(groups.tolist())

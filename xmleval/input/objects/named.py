@@ -160,7 +160,9 @@ def _refuse_once(argument: str, rows: list[Any]) -> None:
 
 def without_labels(value: Any) -> NamedRows | None:
     """Return lists that are all empty, None if there is anything in them."""
-    if not isinstance(value, list) or not all(isinstance(row, list | tuple | dict) and not row for row in value):
+    if not isinstance(value, list) or not all(
+        isinstance(row, list | tuple | dict) and not row for row in value
+    ):
         return None
     return NamedRows(None, None, np.zeros(len(value), np.int64), [], None, True)
 
