@@ -299,7 +299,8 @@ def test_a_note_tells_how_many_rows_depend_on_ties(
         y_true = [[names[j] for j in np.flatnonzero(row)] for row in truth]
     metrics = [f"p@{k}" for k in cutoffs]
     options: Any = {"unlisted": 0.0} if form == "below 0" and restriction is None else {}
-    ranked, pairs = levels, {}
+    ranked = levels
+    pairs: dict[str, Any] = {}
     if restriction is not None:
         in_pairs = rng.random(levels.shape) < {"exclude": 0.1, "candidates": 0.9}[restriction]
         ranked = np.where(in_pairs == (restriction == "candidates"), levels, -np.inf)
