@@ -245,12 +245,36 @@ def test_equal_scores_of_lists_keep_their_order_or_are_noted(
     np.save("m_indices.npy", labels)
     np.save("m_scores.npy", scores)
     rows = {0: "", 1: "1 row has", 2: "2 rows have"}[lost]
-    told = f"{rows} equal scores whose order in the list is not kept; _indices.npy and .parquet keep it"
+    told = f"{rows} equal scores whose order is not kept; _indices.npy and .parquet keep it"
     assert main(["convert", "m_indices.npy", f"o{ending}", "--kind", "scores", "--n-labels", "3"]) == 0
     assert capsys.readouterr().err == (f"xmleval: o{ending}: {told}\n" if lost else "")
     npz(folder / "Y.npz", sp.csr_array(np.eye(3, dtype=np.uint8)[labels[:, 0]]))
     if not lost:
         assert '"p@1": 1.0' in run(f"evaluate Y.npz o{ending} --metrics p@1 --format json")
+
+
+@pytest.mark.parametrize(("ending", "lost"), [(".run", 2), (".txt", 0), (".npz", 0), ("_indices.npy", 0)])
+@pytest.mark.parametrize("source", ["m.npz", "m.txt"])
+def test_equal_scores_of_matrices_are_noted_in_runs_which_rank_by_name(
+    folder: Path, run: Any, capsys: pytest.CaptureFixture[str], source: str, ending: str, lost: int
+) -> None:
+    scores = np.array([[0.5, 0.5, 0.25], [0.75, 0.5, 0.5], [0.5, 0.75, 0.25]], np.float32)
+    npz(folder / "m.npz", sp.csr_array(scores))
+    if source == "m.txt":
+        run("convert m.npz m.txt --kind scores")
+    assert main(["convert", source, f"o{ending}", "--kind", "scores"]) == 0
+    told = "2 rows have equal scores whose order is not kept; _indices.npy and .parquet keep it"
+    assert capsys.readouterr().err == (f"xmleval: o{ending}: {told}\n" if lost else "")
+
+
+def test_equal_scores_of_a_run_are_noted_where_labels_become_numbers(
+    folder: Path, run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "t.qrels").write_text("q 0 a 1\nq 0 b 0\nr 0 c 1\n")
+    (folder / "s.run").write_text("q Q0 a 1 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 0.5 t\nr Q0 b 2 0.25 t\n")
+    assert main(["convert", "s.run", "o.npz", "--like", "t.qrels"]) == 0
+    told = "1 row has equal scores whose order is not kept; _indices.npy and .parquet keep it"
+    assert f"xmleval: o.npz: {told}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("source", list(TRUTHS))

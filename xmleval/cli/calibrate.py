@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.calibrate.fitting import Fitting
 from xmleval.cli.convert import (
     STREAMED_BYTES,
-    collected,
-    note_lost_order,
     refuse_other_kind,
     sparse_rows,
+    writable,
+    write_noted,
     writer_of,
 )
 from xmleval.cli.counting import naming_rows, progress
@@ -33,7 +32,6 @@ from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
-from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import counted
@@ -134,7 +132,6 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
 
 def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> None:
     """Write probabilities as scores are read where the format allows, else once they are whole."""
-    assert writer.write
     pieces, n_rows, n_entries = given.pieces(), 0, 0
     reader = RowReader(given.name, pieces, STREAMED_BYTES, pieces.n_labels)
 
@@ -150,17 +147,9 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
                 show(reader.n_taken)
 
     with contextlib.closing(reader):
-        rows = mapped()
-        first = next(rows, None)
-        rows = itertools.chain([] if first is None else [first], rows)
-        known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-        if known and writer.by_pieces and not isinstance(first, tuple):
-            data: Any = Pieces(pieces.n_rows, pieces.n_labels, lambda n_bytes: rows)
-        else:
-            data = collected([*rows], pieces.n_labels)
+        data = writable(writer, mapped(), pieces, pieces.n_labels)
         with naming_files({"scores": given.name, "matrix": given.name}):
-            note_lost_order(output, writer, data, pieces.n_labels)
-            writer.write(output, data, "scores", pieces.n_labels)
+            write_noted(output, writer, data, "scores", pieces.n_labels)
     _tell_size(n_rows, n_entries)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,6 @@ def convert(
     given, other = with_fields(fields_of(fields, joined=True), given, other)
     check_outputs([], [given, other], [target])
     check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
-    assert writer.write
     with contextlib.ExitStack() as opened:
         reader: RowReader | None = None
         if other is not None or given.named:
@@ -78,20 +78,13 @@ def convert(
             n_bytes = STREAMED_BYTES if known and writer.by_pieces else PIECE_BYTES
             reader = RowReader(given.name, pieces, n_bytes, width or count_columns(pieces, PIECE_BYTES))
             opened.callback(reader.close)
-            first = next(rows := _rows(reader, given.kind), None)
-            rows = itertools.chain([] if first is None else [first], rows)
-            if known and writer.by_pieces and not isinstance(first, tuple):
-                most = max(n_labels or 0, pieces.n_labels or 0)
-                data = Pieces(pieces.n_rows, most, lambda n_bytes: rows)
-            else:
-                data = collected([*rows], width)
+            data = writable(writer, _rows(reader, given.kind), pieces, width)
             n_labels = width
         arguments = ("truth", "scores", "matrix")
         opened.enter_context(
             naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name))
         )
-        note_lost_order(target, writer, data, n_labels)
-        writer.write(target, data, given.kind, n_labels)
+        write_noted(target, writer, data, given.kind, n_labels)
 
 
 def writer_of(target: Path) -> Format:
@@ -111,18 +104,48 @@ def refuse_other_kind(target: Path, writer: Format, kind: str) -> None:
         raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
 
 
-def note_lost_order(target: Path, writer: Format, data: Any, n_labels: int | None) -> None:
-    """Say how many rows of a list have equal scores that the written file ranks in another order."""
-    stays_list = writer.keeps_order or (writer is NPZ and n_labels is None)
-    if stays_list or not isinstance(data, tuple) or data[1] is None:
-        return
-    blocks = (block for _, block in canonical(data, "scores", n_labels))
-    by_name = writer is RUN
-    n_rows = sum(count_reordered(block.ptr, block.labels, block.scores, by_name) for block in blocks)
+def writable(writer: Format, rows: Iterator[Any], pieces: Pieces, n_labels: int | None) -> Any:
+    """Return rows to write as they come where the format allows, else once they are whole."""
+    first = next(rows, None)
+    rows = itertools.chain([] if first is None else [first], rows)
+    known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
+    if known and writer.by_pieces and not isinstance(first, tuple):
+        return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
+    return collected([*rows], n_labels)
+
+
+def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write data, and print in how many rows equal scores rank in another order in the written file."""
+    n_rows = 0
+
+    def counting(pieces: Iterator[Any]) -> Iterator[Any]:
+        nonlocal n_rows
+        for piece in pieces:
+            n_rows += _count_reordered(writer, piece, n_labels)
+            yield piece
+
+    if kind == "scores" and isinstance(data, Pieces):
+        read = data.read
+        data = replace(data, read=lambda n_bytes: counting(read(n_bytes)))
+    elif kind == "scores":
+        n_rows = _count_reordered(writer, data, n_labels)
+    assert writer.write
+    writer.write(target, data, kind, n_labels)
     if n_rows:
         rows = counted(n_rows, "rows have", "row has")
         keeping = " and ".join(known.endings_written[0] for known in FORMATS if known.keeps_order)
-        tell(target, f"{rows} equal scores whose order in the list is not kept; {keeping} keep it")
+        tell(target, f"{rows} equal scores whose order is not kept; {keeping} keep it")
+
+
+def _count_reordered(writer: Format, data: Any, n_labels: int | None) -> int:
+    """Count rows with equal scores that rank otherwise in a format: by name in runs, by label id in most."""
+    is_list, by_name = isinstance(data, tuple), writer is RUN
+    if writer.keeps_order or (is_list and (data[1] is None or (writer is NPZ and n_labels is None))):
+        return 0
+    if not (is_list or by_name or getattr(data, "ties_in_order", False)):
+        return 0  # by label id before and after
+    blocks = (block for _, block in canonical(data, "scores", n_labels))
+    return sum(count_reordered(block.ptr, block.labels, block.scores, by_name) for block in blocks)
 
 
 def _numbered(given: Input, like: Input | None) -> Any:
