@@ -42,7 +42,7 @@ GRAPH = {
     "input.tensors": "input.errors",
     "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
-    "input.glances": "records",
+    "input.glances": "records input.errors",
     "input.written": "",
     "input.ties": "records cached kernels",
     "input.ranked": "records kernels input.ties",
@@ -56,7 +56,7 @@ GRAPH = {
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": (
         "records message notes input.errors input.columns input.missing input.tensors input.csr input.written"
-        " input.ties"
+        " input.ties input.glances"
     ),
     "datasets": "message input.errors",
     "propensity": "records message datasets kernels input.errors input.csr input.objects input.sets",

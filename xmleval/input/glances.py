@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.input.errors import InputError
 from xmleval.records import Ints, row_sizes
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
@@ -31,15 +31,52 @@ def lists_several(ptr: Ints) -> bool:
     return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
 
 
-def are_vectors(ptr: Ints, labels: NDArray[Any]) -> bool:
-    """Tell whether ids in the order given look like zeros and ones of each label.
+def are_vectors(ptr: Ints, labels: NDArray[Any], n_labels: int | None = None) -> bool:
+    """Tell whether rows that are read as label ids are zeros and ones of each label, or may be.
 
-    Rows of one length of more than two of them hold an id twice. Those of two do not, and are taken for
-    vectors where each has both ids, and some have them falling, some rising.
+    They are where all have one length and hold nothing but 0 and 1. Rows of 0 and 1 once each may also be
+    ids; they are, where there are more than two labels.
     """
     sizes = row_sizes(ptr)
-    width = int(sizes[0]) if sizes.size > 1 else 0
-    if width < 2 or not (sizes == width).all() or labels.min() != 0 or labels.max() != 1:
+    width = int(sizes[0]) if sizes.size else 0
+    if width < 2 or not (sizes == width).all() or labels.min() < 0 or labels.max() > 1:
         return False
-    rows = labels.reshape(-1, width)
-    return width > 2 or bool((rows[:, 0] == rows[:, 1]).any()) or np.unique(rows[:, 0]).size == 2
+    return n_labels in (None, width) or hold_twice(width, labels)
+
+
+def hold_twice(width: int, labels: NDArray[Any]) -> bool:
+    """Tell whether a row of zeros and ones holds one of them twice, as no row of label ids does."""
+    return width > 2 or bool((labels[::2] == labels[1::2]).any())
+
+
+def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int) -> None:
+    """Refuse lists of zeros and ones of each label, which are read as label ids."""
+    if are_vectors(ptr, labels, n_labels):
+        raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
+
+
+class VectorRows:
+    """Rows of a file that is read some rows at a time, as `are_vectors` sees all of them.
+
+    ``advice`` tells what to do about vectors, ``column`` in which column they are.
+    """
+
+    def __init__(self, advice: str, column: str | None = None) -> None:
+        self._column, self._advice = "" if column is None else f"{column}: ", advice
+        self._width = 0
+        self.possible = True
+
+    def take(self, ptr: Ints, labels: NDArray[Any]) -> None:
+        """Take rows, and refuse those that can be no ids."""
+        if not self.possible or ptr.size < 2:
+            return
+        width = int(ptr[1] - ptr[0])
+        self.possible = self._width in (0, width) and are_vectors(ptr, labels)
+        self._width = width
+        if self.possible and hold_twice(width, labels):
+            raise ValueError(f"{self._column}{VECTORS}; {self._advice}")
+
+    def close(self) -> None:
+        """Refuse rows that may all be vectors."""
+        if self.possible and self._width:
+            raise ValueError(f"{self._column}0 and 1 in all rows: {VECTORS}; {self._advice}")

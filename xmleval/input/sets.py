@@ -25,7 +25,7 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.glances import VECTORS, are_vectors
+from xmleval.input.glances import refuse_vectors
 from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
@@ -53,7 +53,6 @@ def set_rows(
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
     if isinstance(value, Stored):
-        _refuse_vectors(argument, value)
         return _stored_rows(argument, value, gains)
     if not is_sparse(value):
         value = as_plain(argument, value)
@@ -61,7 +60,8 @@ def set_rows(
         return _stored_rows(argument, stored_csr(argument, value, expected), gains)
     if n_labels is not None and isinstance(value, list | tuple):
         stored = stored_lists(argument, value, n_labels)
-        _refuse_vectors(argument, stored)
+        if not any(isinstance(row, set | frozenset) for row in value):
+            refuse_vectors(argument, stored.ptr, stored.labels, n_labels)
         return _stored_rows(argument, stored, gains)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
@@ -116,12 +116,6 @@ def remembered(truth: Source[Truth]) -> Source[Truth]:
         return found[start, stop]
 
     return truth._replace(block=lambda start, stop: facts(start, stop).truth, facts=facts)
-
-
-def _refuse_vectors(argument: str, stored: Stored) -> None:
-    """Refuse lists of zeros and ones of each label, which are read as label ids."""
-    if stored.data is None and are_vectors(stored.ptr, stored.labels):
-        raise InputError(argument, f"{VECTORS}; give an array of them, np.array({argument})")
 
 
 def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Truth]:

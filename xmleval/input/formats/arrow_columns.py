@@ -24,13 +24,13 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.glances import VECTORS, are_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.message import counted
 from xmleval.records import Ints
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+WRITE_IDS = "write the ids of the ones, or label names as texts"
 FLOATS = ("halffloat", "float16", "float", "double")
 
 
@@ -229,12 +229,6 @@ def numbers(column: Any, name: str, kind: str = "scores") -> NDArray[Any]:
         value = values[int(np.argmax(bad))]
         raise ValueError(f"column {name!r} holds {value}, no integer; {LIKE_A_SCORE}; grades need gains")
     return (values > 0).astype(np.uint8)
-
-
-def refuse_vectors(ptr: Ints, labels: Ints, name: str) -> None:
-    """Refuse lists of zeros and ones, one for each label, in a column of label ids."""
-    if are_vectors(ptr, labels):
-        raise ValueError(f"column {name!r}: {VECTORS}; write the ids of the ones")
 
 
 def refuse_ids(labels: Ints, least: int, n_labels: int | None, rows: Ints) -> None:

@@ -17,6 +17,7 @@ from xmleval.files.remote import as_path
 from xmleval.input.columns import ColumnHashes
 from xmleval.input.formats.arrow import EXPECTED, Opened, opened
 from xmleval.input.formats.arrow_columns import (
+    WRITE_IDS,
     TableColumns,
     find_columns,
     flat_lists,
@@ -25,10 +26,10 @@ from xmleval.input.formats.arrow_columns import (
     numbers,
     refuse_nan,
     refuse_null,
-    refuse_vectors,
     texts,
 )
 from xmleval.input.formats.format import naming
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
 from xmleval.input.row_order import refuse_other_rows
@@ -192,8 +193,10 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
         columns = find_columns(file.schema, kind, unscored=False)
         entries.as_listed = columns.lists
         beside = ColumnHashes(columns.others)
+        is_unscored = columns.lists and kind != "scores" and columns.value is None
+        vectors = VectorRows(WRITE_IDS, repr(columns.label)) if is_unscored else None
         for batch in file.batches(columns.read + columns.others, BATCH_BYTES):
-            for row, name, score, place in _named_entries(batch, kind, columns, first, entries):
+            for row, name, score, place in _named_entries(batch, kind, columns, first, entries, vectors):
                 try:
                     entries.add(row, name, score, place)
                 except ValueError as error:
@@ -201,6 +204,8 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
             _add_cells(beside, batch)
             first += batch.num_rows
             allowance.check(entries.n_bytes + beside.n_bytes)
+        if vectors is not None:
+            vectors.close()
         found = entries.finish(allowance, "row")
         told = () if columns.own_names or not columns.lists else (f"ids in {shown(columns.instance or '')}",)
         by_order = columns.instance is None
@@ -211,7 +216,12 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
 
 
 def _named_entries(
-    batch: Any, kind: str, columns: TableColumns, first: int, entries: Gathering
+    batch: Any,
+    kind: str,
+    columns: TableColumns,
+    first: int,
+    entries: Gathering,
+    vectors: VectorRows | None,
 ) -> Iterator[tuple[str, str, float, int]]:
     """Yield instance, label, value and row of each entry of a batch."""
     _, instance, label, value, _ = columns
@@ -226,8 +236,8 @@ def _named_entries(
         for row in rows:
             entries.add_row(row)  # also where the list is empty
         names, sizes = texts(values, label), np.diff(ptr)
-        if kind == "truth" and not first and "int" in str(values.type):
-            refuse_vectors(ptr, ids(values, label), label)
+        if vectors is not None and "int" in str(values.type):
+            vectors.take(ptr, ids(values, label))
         rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         places = np.repeat(places, sizes)
         scores = listed_scores(batch, value, ptr, first, kind) if value else None

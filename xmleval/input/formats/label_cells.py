@@ -9,8 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from xmleval.budget import Allowance
-from xmleval.input.glances import VECTORS
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.missing import MISSING_WORDS
 from xmleval.numerals import decimal_number
@@ -23,6 +25,7 @@ PYTHON = re.compile(  # a scalar of NumPy, a string as repr writes it, or a pare
     r"""np\.(?:str_|u?int\d+|float\d+)\((?:'[^'\\]*'|"[^"\\]*"|[^()'"]*)\)|(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
 )
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)""", re.DOTALL)  # and tuples of strings
+ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 VALUE_BYTES = 100  # of memory for a value of JSON
 MOST_DIGITS = 300  # of a whole number
 Labels = tuple[list[str], list[float] | None]
@@ -46,8 +49,7 @@ class LabelCells:
         self.uncut: str | None = None  # the first without a given separator, and with another one
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
         self.n_missing: dict[str, int] = {}  # cells that are a word for a missing value, by word
-        self._pair: int | None = None  # line of the first cell of 0 and 1 alone
-        self._has_others = False  # whether there are cells but those of 0 and 1
+        self._vectors = VectorRows(ADVICE, shown(field))
 
     @property
     def found(self) -> str | None:
@@ -57,7 +59,7 @@ class LabelCells:
     def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
         """Return the labels of a cell in a line, and their scores where it has some."""
         if not isinstance(cell, str):
-            self._refuse_vector(cell, number)
+            self._refuse_vector(cell)
             return labels_of(cell)
         text = cell.strip()
         if text in MISSING_WORDS:
@@ -65,21 +67,20 @@ class LabelCells:
             return [], None
         if LISTS.fullmatch(text) or PRINTED.fullmatch(text):
             value = parsed(text, allowance)
-            self._refuse_vector(value, number)
+            self._refuse_vector(value)
             return labels_of(value)
         parts = self._split(text, number)
-        self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts], number)
+        self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts])
         return parts, None
 
-    def _refuse_vector(self, value: Any, number: int) -> None:
+    def _refuse_vector(self, value: Any) -> None:
         """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
-        is_vector = isinstance(value, list) and len(value) > 1 and all(type(item) is int for item in value)
-        if not is_vector or not {*value} <= {0, 1}:
-            self._has_others = True
-        elif len(value) == len({*value}):
-            self._pair = self._pair or number
-        else:
-            raise ValueError(f"{json.dumps(value)[:SHOWN]}: {VECTORS}; write the names or ids of the ones")
+        if self._vectors.possible:
+            is_binary = isinstance(value, list) and all(
+                type(item) is int and item in (0, 1) for item in value
+            )
+            ids = np.array(value if is_binary else [], np.int64)
+            self._vectors.take(np.array([0, ids.size]), ids)
 
     def _split(self, text: str, number: int) -> list[str]:
         separator = self.separator
@@ -105,9 +106,8 @@ class LabelCells:
 
     def close(self, has_scores: bool) -> None:
         """Refuse text that blanks may separate, and pairs of 0 and 1 where there is nothing else."""
-        if self._pair is not None and not (self._has_others or has_scores):
-            told = f"line {self._pair}: 0 and 1 in {shown(self.field)}, as in all rows: {VECTORS}"
-            raise ValueError(f'{told}; write the names or ids of the ones, or label names as ["0", "1"]')
+        if not has_scores:
+            self._vectors.close()
         if self._blank is not None and self.separator is None:
             number, text = self._blank
             raise ValueError(

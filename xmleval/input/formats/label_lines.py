@@ -18,7 +18,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
 from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
-from xmleval.input.glances import VECTORS, are_vectors
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
@@ -29,6 +29,9 @@ from xmleval.numerals import decimal_number
 from xmleval.records import label_dtype
 
 EXPECTED = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
+ADVICE = (
+    "convert vectors with np.save(NAME.npy, np.loadtxt(...)), or write a header 'rows 0 labels' above ids"
+)
 IDS = re.compile(rb"[ \t]*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,]*")
 PER_PIECE = 2 * LINE_BYTES  # of memory for each byte of a line of ids
 PREFIX = "__label__"  # of fastText
@@ -126,7 +129,7 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         pass
 
     def read(n_bytes: int) -> Iterator[Any]:
-        width = 1
+        width, vectors = 1, VectorRows(ADVICE)
         with naming(path, EXPECTED), open_text(source) as file:
             for lines in whole_lines(file, n_bytes // PER_PIECE, 1, allowance):
                 rows = _parse(lines)
@@ -135,14 +138,14 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
                 if kind == "scores":
                     yield from ((block, None) for block in filled_lists(ptr, flat, n_bytes))
                     continue
-                if lines.first == 1 and are_vectors(ptr, flat):
-                    raise ValueError(f"{VECTORS}; convert them with np.save(NAME.npy, np.loadtxt(...))")
+                vectors.take(ptr, flat)
                 width = max(width, int(flat.max(initial=0)) + 1)
                 try:
                     ones = np.ones(flat.size, np.uint8)
                     yield canonical_csr(ptr, flat.astype(label_dtype(width)), ones, width)
                 except InputError as error:
                     raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
+            vectors.close()
 
     return Pieces(None, None, read)
 

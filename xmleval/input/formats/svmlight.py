@@ -14,6 +14,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
 from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import canonical_csr, make_csr, stack
@@ -22,6 +23,7 @@ from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, par
 from xmleval.records import label_dtype
 
 EXPECTED = "lines of 'label,label feature:value ...'"
+ADVICE = "write the ids of the ones"
 MOST_LABELS = 10**MOST_DIGITS
 
 
@@ -39,14 +41,17 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED), open_text(source) as file:
             width = n_read = 0
+            vectors = VectorRows(ADVICE)
             for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
                 width = max(width, piece.shape[1])
                 n_read += piece.shape[0]
+                vectors.take(piece.indptr, piece.indices)
                 if piece.shape[0]:
                     labels = piece.indices.astype(label_dtype(width), copy=False)
                     yield make_csr(piece.indptr, labels, piece.data, width)
             if not n_read:
                 raise ValueError("no row in it")
+            vectors.close()
 
     return Pieces(None, None, read)
 
@@ -66,6 +71,7 @@ def _parse(lines: Lines) -> Any:
     n_rows, n_fine = parse_lists(text, n_lines, MOST_LABELS, True, ptr, labels, row_lines)
     ptr = ptr[: n_rows + 1]
     labels = labels[: ptr[-1]]
+    VectorRows(ADVICE).take(ptr, labels)  # before they are sorted
     width = int(labels.max(initial=-1)) + 1
     labels = labels.astype(label_dtype(width), copy=False)
     try:

@@ -17,6 +17,7 @@ from xmleval.input.columns import OWN_INSTANCE
 from xmleval.input.formats.array_rows import ROW_ENTRY_BYTES
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
+    WRITE_IDS,
     TableColumns,
     find_columns,
     flat_lists,
@@ -27,12 +28,12 @@ from xmleval.input.formats.arrow_columns import (
     refuse_ids,
     refuse_nan,
     refuse_null,
-    refuse_vectors,
     stored_labels,
 )
 from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
+from xmleval.input.glances import VectorRows
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
 from xmleval.input.written import WrittenRows
@@ -79,7 +80,10 @@ def _read_lists(
 ) -> Iterator[Any]:
     """Yield the rows of a file with a row for each instance."""
     first, n_entries, width = 0, 0, n_labels or 1
+    vectors = VectorRows(WRITE_IDS, repr(columns.label))
     with naming(file.path, EXPECTED), opened(file) as table:
+        is_unscored = kind != "scores" and columns.value is None
+        may_be_vectors = is_unscored and stored_labels(table.metadata, None) is None
         for batch in table.batches(columns.read, n_bytes):
             if columns.instance is not None:
                 _refuse_other_rows(batch, columns.instance, first)
@@ -89,8 +93,8 @@ def _read_lists(
             rows = first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
             scores = listed_scores(batch, columns.value, ptr, first, kind) if columns.value else None
-            if kind == "truth" and first == 0:
-                refuse_vectors(ptr, labels, columns.label)
+            if may_be_vectors:
+                vectors.take(ptr, labels)
             if kind != "scores":
                 for start, stop in _cuts(ptr, BYTES_PER_ENTRY, n_bytes):
                     part = labels[ptr[start] : ptr[stop]]
@@ -103,6 +107,8 @@ def _read_lists(
                 yield from _padded(ptr, labels, scores, n_bytes)
             first, n_entries = first + batch.num_rows, n_entries + labels.size
             refuse_empty_rows(first, n_entries)
+        if may_be_vectors:
+            vectors.close()
 
 
 def _refuse_other_rows(batch: Any, name: str, first: int) -> None:

@@ -54,6 +54,7 @@ class NamedRows(NamedTuple):
     values : scores or judgements, or None
     best_first : whether the order of labels tells their rank, of equal scores at least
     others : further columns of a frame
+    are_lists : whether each row was a list, as zeros and ones of each label may be
     """
 
     keys: list[Any] | None
@@ -63,6 +64,7 @@ class NamedRows(NamedTuple):
     values: NDArray[Any] | None
     best_first: bool
     others: RowColumns | None = None
+    are_lists: bool = False
 
     @property
     def named(self) -> bool:
@@ -202,7 +204,7 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
     sizes = np.zeros(len(rows), np.int64)
     labels: list[Any] = []
     values: list[Any] = []
-    ranked = True
+    ranked = listed = True
     for number, row in enumerate(rows):
         if isinstance(row, np.ndarray) or hasattr(row, "detach"):
             row = row.tolist()
@@ -210,12 +212,14 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
         if isinstance(row, dict):
             labels.extend(row)
             values.extend(row.values())
-            ranked = False
+            ranked = listed = False
         elif isinstance(row, str) or not hasattr(row, "__iter__"):
             _refuse_text(argument, number, row)
         else:
-            if argument == "y_score" and isinstance(row, set | frozenset):
-                raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
+            if isinstance(row, set | frozenset):
+                if argument == "y_score":
+                    raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
+                listed = False
             for item in row:
                 if isinstance(item, dict):
                     labels.append(_member(argument, number, item, IDS))
@@ -230,7 +234,7 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
         sizes[number] = len(labels) - before
         if values and len(values) != len(labels):
             raise InputError(argument, "some labels have a score and others have none", row=number)
-    found = NamedRows(keys, match, sizes, labels, None, ranked)
+    found = NamedRows(keys, match, sizes, labels, None, ranked, are_lists=listed)
     refuse_other_labels(argument, found)
     if values:
         found = found._replace(values=_as_values(argument, found, values))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, WithOthers, as_array, is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import NamedRows, Wide
 from xmleval.input.ties import NamedColumns, name_places, order_ties
 from xmleval.message import Keyword, Message
@@ -134,6 +135,8 @@ def numbered_entries(
     """
     ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
     of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
+    if argument != "y_score" and rows.are_lists and rows.values is None and {*rows.labels[:2]} <= {0, 1}:
+        refuse_vectors(argument, ptr, codes, n_labels)
     _refuse_twice(argument, rows, of_row, codes)
     if argument != "y_score" and rows.values is not None and not graded:
         _refuse_scores(argument, rows, rows.values, graded is not None)
@@ -240,6 +243,8 @@ def are_ids(rows: list[Any], width: int) -> bool:
     """Tell whether lists can only be of ids, not the rows of a dense array of that width."""
     if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
         return False
+    if any(isinstance(row, set | frozenset) for row in rows):
+        return True
     sizes = {len(row) for row in rows}
     if len(sizes) != 1 or sizes in ({0}, {width}):
         return len(sizes) > 1 or sizes == {0}
