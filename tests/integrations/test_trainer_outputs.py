@@ -46,6 +46,22 @@ def test_padded_ids_may_be_as_wide_as_the_labels(label_ids: Any) -> None:
     assert np.array_equal(label_ids, before)
 
 
+@pytest.mark.parametrize("order", [[0, 1, -100], [1, 0, -100], [-100, 0, 1]])
+def test_padded_ids_of_two_labels_are_no_vectors(order: list[int]) -> None:
+    metrics = TrainerMetrics(["f1.micro"], n_labels=2, decision="top2")
+    prediction = SimpleNamespace(predictions=LOGITS[:, :2], label_ids=np.array([order] * M))
+    assert metrics.compute_metrics(prediction)["f1_micro"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [([3, 3], "label id 3 occurs twice"), ([0, 6], "label id 6 is not in"), ([0, -7], "label id -7 is")],
+)
+def test_ids_that_no_label_has_are_refused(row: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^y_true: row 0: {message}"):
+        answer(LOGITS[:1], np.array([row]))
+
+
 def test_labels_of_several_names_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^label_ids: 2 arrays, one for each of label_names; pass"):
         answer(LOGITS, (TRUTH, TRUTH))

@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
+from xmleval.input.csr import Stored
 from xmleval.input.errors import InputError
 from xmleval.integrations.topk import Cut
 from xmleval.report.report import Report
@@ -146,7 +147,9 @@ class TrainerMetrics:
                 "label_ids",
                 f"{ids.dtype} of shape {ids.shape}; expected 0/1 of shape (m, {n_labels}), or ids",
             )
-        return [row[row != PADDING].tolist() for row in ids]
+        is_id = ids != PADDING
+        ptr = np.concatenate(([0], is_id.sum(axis=1).cumsum()))
+        return Stored(ptr, ids[is_id], None, self._evaluator.n_labels)
 
 
 def _logits(predictions: Any) -> Any:
