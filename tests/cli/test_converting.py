@@ -176,6 +176,21 @@ def test_shards_become_one(folder: Path, run: Any) -> None:
     np.testing.assert_array_equal(scores, as_list(make_scores())[1])
 
 
+@pytest.mark.parametrize(("dtype", "filler"), [(np.float32, np.nan), (np.int64, 0)])
+def test_shards_of_shorter_lists_are_filled_up(folder: Path, run: Any, dtype: type, filler: float) -> None:
+    (folder / "parts").mkdir()
+    labels = np.array([[4, 2, 0], [1, 3, 2]])
+    scores: Any = np.array([[9, 8, 7], [6, 5, 4]], dtype)
+    for number, depth in enumerate((3, 2)):
+        for name, array in (("indices", labels), ("scores", scores)):
+            np.save(f"parts/p{number}_{name}.npy", array[[number], :depth])
+    assert run("convert parts whole_indices.npy --kind scores") == ""
+    labels[1, 2], scores = -1, scores.astype(np.float64)
+    scores[1, 2] = filler
+    np.testing.assert_array_equal(np.load("whole_indices.npy"), labels)
+    np.testing.assert_array_equal(np.load("whole_scores.npy"), scores)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -190,6 +205,10 @@ def test_shards_become_one(folder: Path, run: Any) -> None:
         ("nan_indices.npy Z.parquet", "nan_indices.npy: row 7: score nan is not a number"),
         ("m_indices.npy none/m.npz", "none/m.npz: its folder does not exist"),
         ("m.run Z.npz", "m.run: has names; expected --like with the truth that they belong to"),
+        (
+            "o_scores.npy o_indices.npy --kind scores --input-format dense",
+            "o_scores.npy: is an input; expected another file for the output",
+        ),
         ("bare_indices.npy Z.txt", "bare_indices.npy: a list without scores is no matrix"),
     ],
 )  # fmt: skip
@@ -200,6 +219,7 @@ def test_what_is_not_converted(folder: Path, refused: Any, run: Any, line: str, 
     labels, values = as_list(make_scores())
     np.save("m_indices.npy", labels)
     np.save("bare_indices.npy", labels)
+    np.save("o_scores.npy", values)
     np.save("nan_indices.npy", labels)
     np.save("nan_scores.npy", np.where(np.arange(60)[:, None] == 7, np.nan, values))
     labels[7] = 3

@@ -77,6 +77,8 @@ def test_a_preset_with_unlisted_labels_below(folder: Path, run: Any) -> None:
         ("60 1\n", "line 1: row 60 is not in 0..59; rows look one-based"),
         ("3 4\n2 30\n", "line 2: label id 30 is not in 0..29; ids look one-based"),
         ("3 4\n2 77\n", "line 2: label id 77 is not in 0..29"),
+        ("99 1\n70 1\n", "line 1: row 99 is not in 0..59"),
+        ("3 77\n99 2\n", "line 1: label id 77 is not in 0..29"),
     ],
 )
 def test_pairs_that_there_are_none_of(folder: Path, refused: Any, form: str, text: str, said: str) -> None:
@@ -163,7 +165,13 @@ def test_every_form_tells_how_many_pairs_matched(
     line = f"evaluate truth.npz m --metrics p@1,ndcg@3 --exclude pairs.txt {workers}"
     assert main([*line.split(), "--exclude-from", exclude_from, "--format", form]) == 0
     out, err = capsys.readouterr()
-    told = f"{n} of {len(pairs)} pairs are excluded"
+    told = (
+        f"{n} of {len(pairs)} pairs are excluded"
+        + {
+            "both": "; the others match no relevant and no predicted label",
+            "predictions": " from the predictions; the others match no predicted label",
+        }[exclude_from]
+    )
     assert (told in out, told in err) == (form != "csv", form == "csv")
     if form == "json":
         saved = json.loads(out)

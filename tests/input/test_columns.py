@@ -366,3 +366,19 @@ def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str, tru
 def test_grades_and_scores_in_the_right_order_have_no_note(truth: Any, scores: Any) -> None:
     report = evaluate(np.array(truth), np.array(scores), metrics="ndcg@3", gains="linear")
     assert not any("swapped?" in note for note in report.notes)
+
+
+def test_labels_of_a_pair_do_not_look_like_grades() -> None:
+    truth, pair = np.array([[0.5, 0.0, 1.0]]), (np.array([[0.75, 0.25]]), np.array([[2, 0]]))
+    for scores in (pair, pair[::-1]):
+        report = evaluate(truth, scores, metrics="ndcg@3", gains="linear")
+        assert not any("swapped?" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("make", [np.array, csr_array])
+@pytest.mark.parametrize(("row", "noted"), [(0, True), (1, True), (10_000, True), (69_999, False)])
+def test_the_first_values_tell_whether_inputs_look_swapped(make: Any, row: int, noted: bool) -> None:
+    truth, scores = np.ones((70_000, 2)), np.ones((70_000, 2))
+    truth[row] = 0.5
+    report = evaluate(make(truth), make(scores), metrics="ndcg@1", gains="linear")
+    assert any("swapped?" in note for note in report.notes) == noted

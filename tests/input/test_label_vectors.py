@@ -181,6 +181,37 @@ def test_sets_of_zero_and_one_are_ids(as_set: Any) -> None:
     assert values[0] == values[1]
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv of lists", "parquet", "parquet by key"])
+def test_texts_of_zero_and_one_are_names(form: str, read: Any) -> None:
+    assert not read(form, [["0", "1"], ["1", "0"]], 2)
+
+
+@pytest.mark.parametrize("form", ["dict", "Series", "Series by key", "pandas", "polars Series"])
+def test_zero_and_one_with_judgements_are_ids(form: str) -> None:
+    judged = OBJECTS[form]([[(0, 1), (1, 1)], [(0, 1), (1, 1)]])
+    sets = OBJECTS["dict" if form in KEYED else "lists"]([{0, 1}, {0, 1}])
+    report = evaluate(judged, y_pred=sets, metrics="f1.micro", n_labels=2, gains="linear")
+    assert report["f1.micro"] == 1
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.parquet", "k.parquet"])
+def test_lists_of_judgements_beside_zero_and_one_make_them_ids(
+    name: str, tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns: dict[str, Any] = {"labels": [[0, 1], [1, 0]], "judgements": [[1, 0], [1, 1]]}
+    if name == "d.jsonl":
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        keys = {"instance": ["a", "b"]} if name == "k.parquet" else {}
+        table = pytest.importorskip("pyarrow").table({**keys, **columns})
+        pytest.importorskip("pyarrow.parquet").write_table(table, name)
+    assert json.loads(run(f"evaluate {name} --metrics label_cardinality --format json"))["values"] == {
+        "label_cardinality": 1.5
+    }
+
+
 def test_lists_with_scores_beside_them_are_ids(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

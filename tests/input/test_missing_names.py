@@ -47,6 +47,7 @@ def test_a_label_called_as_a_missing_value_is_noted(word: str) -> None:
     note = f"{word!r} counts as a label; leave it out where it stands for a missing value"
     assert note in evaluate([["red"], [word]], [["red"], ["red"]], metrics="p@1").notes
     assert note in evaluate([["red"], ["red"]], [["red"], [word]], metrics="p@1").notes
+    assert note in evaluate([["red"], ["red"]], [["red"], [word]], metrics="p@1", labels=["red"]).notes
     assert note not in evaluate([["red"], ["red"]], [["red"], ["red"]], metrics="p@1").notes
 
 

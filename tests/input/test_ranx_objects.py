@@ -47,5 +47,7 @@ def test_qrels_and_runs_of_ranx_are_read_as_their_dicts() -> None:
         evaluator.update(*rows)
         assert dict(evaluator.compute()) == expected
     assert fuse([run, run]) == fuse([RUN, RUN])
-    trained = evaluate(QRELS, RUN, metrics="psp@1", y_train=QRELS)
-    assert dict(evaluate(QRELS, RUN, metrics="psp@1", y_train=qrels)) == dict(trained)
+    train = {**QRELS, "q4": {"white": 1, "red": 1}}
+    trained = evaluate(QRELS, RUN, metrics="psp@1", y_train=train)
+    typed = TypedDicts(train, types.int64)
+    assert dict(evaluate(QRELS, RUN, metrics="psp@1", y_train=typed)) == dict(trained)

@@ -118,6 +118,7 @@ def test_lists_of_predict_proba_are_scores_of_class_one(taker: str, n_labels: in
             [(3, 4), (3, 4), (2, 4)],
             "y_score: a list of 3 arrays, the first of shape (3, 4); concatenate",
         ),
+        ([(3, 2), (2, 2)], "y_score: a list of 2 arrays, the first of shape (3, 2); concatenate"),
         ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
     ],
 )

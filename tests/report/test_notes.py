@@ -255,6 +255,7 @@ def test_notes_of_one_kind_add_up(notes: list[str], more: list[str], both: list[
     assert [*joined_notes(notes, more)] == both
     assert [*notes_from_json(json.loads(json.dumps(notes_as_json(both))))] == both
     found = notes_from_json(json.loads(json.dumps(notes_as_json(notes))))
+    assert [Message(note).parts for note in found] == [Message(note).parts for note in notes]
     assert [*joined_notes(found, pickle.loads(pickle.dumps(more)))] == both
 
 
