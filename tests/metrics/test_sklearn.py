@@ -200,7 +200,7 @@ def test_counts_of_cells(problem: Data) -> None:
 @given(problem=problems())
 def test_forms_of_sets(form: str, division: float, problem: Data) -> None:
     assume(problem.true.any())
-    n_labels = problem.true.shape[1] if form == "lists" else None
+    n_labels = problem.true.shape[1] + 1 if form == "lists" else None  # pairs of two labels may be vectors
 
     def shaped(cells: Any) -> Any:
         if form == "lists":
