@@ -119,7 +119,10 @@ TASKS = [
     Task("xmleval evalute Y.npz m.npz", ("did you mean 'evaluate'?", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --conventions sklern", ("did you mean 'sklearn'?", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --metric p@1", ("did you mean '--metrics'?", "exit code 2")),
-    Task("xmleval compare Y.npz m.npz n.npz --pred Y.npz", ("No such option '--pred'; see ", "exit code 2")),
+    Task(
+        "xmleval compare Y.npz m.npz n.npz --pred Y.npz",
+        ("No such option", "; see `xmleval compare --help`", "exit code 2"),
+    ),
     Task("xmleval evaluate --help", ("Predictions to sets:", "Examples:", "exit code 0")),
     Task("xmleval evaluate Y.npz 'part_*.npz' --metrics p@1", ("4 rows x 5 labels", "exit code 0")),
 ]

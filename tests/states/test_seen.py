@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
 def cut(rows: Any, start: int, stop: int) -> Any:
     if isinstance(rows, tuple):
         return tuple(None if part is None else part[start:stop] for part in rows)
-    return rows[start:stop]
+    return rows.tocsr()[start:stop].asformat(rows.format) if sp.issparse(rows) else rows[start:stop]
 
 
 @pytest.mark.parametrize("name", CASES)
