@@ -24,8 +24,16 @@ def command_with(checkout: Path, module: str, *words: str) -> list[str]:
     return [sys.executable, "-P", "-c", START, str(ROOT), str(checkout), f"benchmarks.{module}", *words]
 
 
-FORMER = {"inverse_propensity": "propensity"}  # what arguments were called in earlier versions
-ASK = "import xmleval; xmleval.Evaluator(['p@1'], n_labels=1, {}=None)"
+FORMER = {  # what arguments were called in earlier versions
+    "inverse_propensity": "propensity",
+    "per_row": "keep_rows",
+    "per_label": "keep_labels",
+}
+ASK = """
+import contextlib, xmleval
+with contextlib.suppress(ValueError):  # not TypeError, of a name that is not known
+    xmleval.Evaluator(['p@1'], n_labels=1, {}=None)
+"""
 
 
 def former_names(checkout: Path) -> dict[str, str]:

@@ -46,8 +46,8 @@ def reports_of(
     """Evaluate simulated data sets of one size, which do not depend on the measures."""
     for number in range(n_sets):
         drawn = population.draw(n_rows, np.random.default_rng([n_rows, number]))
-        groups = drawn.cluster if grouped and population.clustered else None
-        yield evaluated(drawn, metrics, population, confidence=CONFIDENCE, groups=groups)
+        clusters = drawn.cluster if grouped and population.clustered else None
+        yield evaluated(drawn, metrics, population, confidence=CONFIDENCE, clusters=clusters)
 
 
 def evaluated(rows: Rows, metrics: Sequence[str], population: Population, **more: Any) -> Report:

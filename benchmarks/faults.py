@@ -45,7 +45,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "pooled lists": {"metrics": RANKED + POOLED, "lists": True},
     "completed scores": {"metrics": [*RANKED, *POOLED, "margin.macro"], "unlisted": 0.0},
     "every label": {"metrics": ["f1.macro", "auc.macro", "margin.macro"], "decision": "top3",
-                    "unlisted": 0.0, "keep_labels": True},
+                    "unlisted": 0.0, "per_label": True},
     "bounds": {"metrics": ["lrap", "auc.samples", "ndcg@5"], "bounds": True, "lists": True},
     "complete scores": {"metrics": ["margin.macro", "lrap", "auc.micro"], "complete": True},
     "weighted": {"metrics": [*RANKED, "f1.macro", "margin.macro", "label_diversity"], "decision": "top3",
@@ -58,7 +58,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
                "label_groups": (np.arange(N_LABELS) % 3).tolist()},
     "probabilities": {"metrics": ["ece@5", "ace@5", "aurc@5", "rprec.micro", "h_f1.micro@5"], "lists": True,
                       "hierarchy": [(1, 0), (2, 0)]},
-    "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
+    "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "per_row": True},
 }  # fmt: skip
 INPUTS = ("lists", "complete", "weighted", "candidates", "groups")  # of batches, not of evaluators
 SMALLER = {
@@ -94,7 +94,7 @@ class Trials:
         self.shards = Path(tempfile.mkdtemp(prefix="shards"))
         self.folder = Path(tempfile.mkdtemp(prefix="faults"))
         self.file = self.folder / "saved.npz"
-        by_row = "keep_rows" in scenario or "confidence" in scenario  # kept, or in groups, by their numbers
+        by_row = "per_row" in scenario or "confidence" in scenario  # kept, or in groups, by their numbers
         ordered = ("two updates", "merge") if by_row else ()
         self.names = [name for name in OPERATIONS if name not in ordered]
         chances = np.array([CHANCES[OPERATIONS.index(name)] for name in self.names])

@@ -77,7 +77,7 @@ def p_values_of(
     a, b = (
         evaluate(
             rows.truth, model, metrics=metrics, inverse_propensity=population.inverse_propensity, threads=1,
-            decision="threshold0.5", keep_rows=True, confidence=0.95, groups=rows.cluster,
+            decision="threshold0.5", per_row=True, confidence=0.95, clusters=rows.cluster,
         )
         for model in rows.models
     )  # fmt: skip

@@ -148,7 +148,7 @@ KEPT: Formulas = {
 CASES: Sequence[tuple[str, Formulas, Mapping[str, Any]]] = (
     ("", PLAIN, {}),
     ("intervals", WITH_INTERVALS, {"confidence": 0.95}),
-    ("kept rows", KEPT, {"keep_rows": True}),
+    ("kept rows", KEPT, {"per_row": True}),
     ("weights", WEIGHTED, {}),
     ("weights", {"auc.macro": ("weighted_scores", lambda n_rows: 40 * n_rows * DEPTH)}, {}),
     (

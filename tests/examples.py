@@ -31,7 +31,7 @@ M, N = T.shape
 
 def counting(metrics: Any = "all", **more: Any) -> Evaluator:
     """Return an evaluator of the examples that keeps rows."""
-    settings: dict[str, Any] = {"n_labels": N, "inverse_propensity": Q, "keep_rows": True, **more}
+    settings: dict[str, Any] = {"n_labels": N, "inverse_propensity": Q, "per_row": True, **more}
     return Evaluator(metrics, block_rows=2, threads=2, **settings)
 
 

@@ -53,7 +53,7 @@ GRAPH = {
     "input.judgements": "records message input.errors input.csr",
     "input.sets": "records message input.errors input.tensors input.csr input.judgements input.glances",
     "input.weights": "records input.errors input.csr",
-    "input.groups": "records message kernels input.errors input.tensors",
+    "input.clusters": "records message kernels input.errors input.tensors",
     "input.objects": (
         "records message notes input.errors input.columns input.missing input.tensors input.csr input.written"
         " input.ties input.glances"
@@ -91,7 +91,7 @@ GRAPH = {
     "engine": (
         "records message notes conventions datasets files input.errors budget threads input.tensors input.csr"
         " input.ties input.pairs input.scores input.judgements input.sets input.objects input.weights"
-        " input.groups input.ranked input.glances"
+        " input.clusters input.ranked input.glances"
         " propensity groups view"
         " spec plan states thresholds.rule"
         " hierarchy"
@@ -133,7 +133,7 @@ GRAPH = {
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
-        " input.pairs input.groups input.weights threads fusion discounts states figures"
+        " input.pairs input.clusters input.weights threads fusion discounts states figures"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
         " hierarchy"
     ),

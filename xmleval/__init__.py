@@ -57,14 +57,14 @@ if TYPE_CHECKING:
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.propensity_fit import PropensityFit, fit_propensity
-    from xmleval.report.changes import Changes
+    from xmleval.report.changes import Diff
     from xmleval.report.compared import Compared
     from xmleval.report.comparison import Comparison
     from xmleval.report.report import Report
     from xmleval.statistics import label_statistics
 
 __all__ = [
-    "Changes",
+    "Diff",
     "Compared",
     "Comparison",
     "Conventions",
@@ -125,7 +125,7 @@ __all__ = [
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
-    "Changes": "report.changes",
+    "Diff": "report.changes",
     "Compared": "report.compared",
     "Comparison": "report.comparison",
     "Conventions": "conventions",

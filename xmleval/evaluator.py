@@ -16,7 +16,7 @@ from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import Options, Settings, taken_out
+from xmleval.engine.settings import Options, Settings, excluded_inputs
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.errors import InputError, positive_integer
@@ -171,7 +171,7 @@ class Evaluator:
         *,
         y_pred: Any = None,
         sample_weight: Any = None,
-        groups: Any = None,
+        clusters: Any = None,
         row_groups: Any = None,
         exclude: Any = None,
         exclude_from: str = "both",
@@ -182,13 +182,13 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, groups, row_groups : optional
+        y_true, y_score, y_pred, sample_weight, clusters, row_groups : optional
         exclude, exclude_from, candidates : optional
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
             that are counted already; default the number of rows counted so far. The groups of rows of
-            ``confidence`` depend on it, too, unless ``groups`` is given or rows have keys.
+            ``confidence`` depend on it, too, unless ``clusters`` is given or rows have keys.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from, row_groups
+        rows = y_true, y_score, y_pred, sample_weight, clusters, first_row, exclude_from, row_groups
         others = beside(exclude, candidates, exclude_from)
         told = None if self._settle is None else labels_of(y_true)
 
@@ -241,7 +241,7 @@ class Evaluator:
         ValueError
             If they differ (the message names the first difference), or rows of the other are counted already:
             it is this evaluator, a copy, or holds rows that this one was merged from. With ``confidence``,
-            also if rows have neither ``first_row`` nor ``groups`` nor keys.
+            also if rows have neither ``first_row`` nor ``clusters`` nor keys.
 
         Examples
         --------
@@ -507,7 +507,7 @@ def make_report(settings: Settings, of: Counted) -> Report:
     assert plan is not None
     assert states is not None
     results = states.finish()
-    if not settings.larger:
+    if not settings.higher_is_better:
         results.negate_thresholds()
     decision = settings.decision if plan.decision and settings.decision else plan.decision
     return Report(
@@ -518,12 +518,12 @@ def make_report(settings: Settings, of: Counted) -> Report:
         n_labels=plan.n_labels,
         decision=None if decision is None else str(decision),
         constants=settings.constants,
-        left_out={**plan.left_out, **results.left_open},
+        not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
-        taken_out=taken_out(of.given),
+        excluded=excluded_inputs(of.given),
         propensity=settings.describe_propensity(),
-        keeps_rows=bool(plan.keep_rows),
-        larger=settings.larger,
+        keeps_rows=bool(plan.per_row),
+        higher_is_better=settings.higher_is_better,
         hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],

@@ -58,15 +58,15 @@ class Fusion:
         What "rrf" adds to ranks.
     k : int or None
         How many labels of a row to keep, None for all.
-    larger : bool
-        Whether larger scores are better.
+    higher_is_better : bool
+        Whether higher scores are better.
     """
 
     rule: str
     weights: tuple[float, ...]
     rank_constant: float = RANK_CONSTANT
     k: int | None = None
-    larger: bool = True
+    higher_is_better: bool = True
 
     @property
     def of_all_rows(self) -> bool:
@@ -75,7 +75,7 @@ class Fusion:
 
     @classmethod
     def checked(
-        cls, rule: Any, n_models: int, weights: Any, rank_constant: Any, k: Any, larger: bool
+        cls, rule: Any, n_models: int, weights: Any, rank_constant: Any, k: Any, higher_is_better: bool
     ) -> Fusion:
         """Check the arguments of `xmleval.fuse`."""
         known = OTHER_NAMES.get(rule, rule) if isinstance(rule, str) else rule
@@ -92,19 +92,21 @@ class Fusion:
                 raise InputError("rank_constant", f"is for the rule rrf, not {known}")
             if not 0 <= constant < math.inf:
                 raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
-        if known in OF_SCORES and not larger:
+        if known in OF_SCORES and not higher_is_better:
             said = (
                 f"the rule {known} adds scores, and takes 0 for those that a model does not list; expected "
             )
             by_rank = ", ".join(name for name in RULES if name not in OF_SCORES)
-            raise InputError("larger", Message(said, f"{by_rank} for distances"))
+            raise InputError("higher_is_better", Message(said, f"{by_rank} for distances"))
         depth = None if k is None else positive_integer("k", k)
-        return cls(known, _checked_weights(weights, n_models, known), constant, depth, larger)
+        return cls(known, _checked_weights(weights, n_models, known), constant, depth, higher_is_better)
 
     def rows_of(self, argument: str, value: Any, n_labels: int | None, known: int) -> Source[Ranking]:
         """Return the rows of one model, best first where the rule needs ranks."""
         in_order = self.rule not in IN_ANY_ORDER
-        return ranking_rows(argument, value, n_labels, known, ordered=in_order, larger=self.larger)
+        return ranking_rows(
+            argument, value, n_labels, known, ordered=in_order, higher_is_better=self.higher_is_better
+        )
 
     def join(self, rankings: Sequence[Ranking], longest: int, first_row: int = 0) -> Part:
         """Return the labels that any model lists in each row, rising, with their fused scores, float64.

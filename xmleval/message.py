@@ -91,5 +91,5 @@ class Message(str):
 TIES = "rows with ties across a cutoff: "  # how a note begins that no warning repeats for each batch
 RISING = Message(
     "scores rise along every row, and the highest ranks first; give distances with ",
-    Keyword("larger", "False"),
+    Keyword("higher_is_better", "False"),
 )

@@ -39,21 +39,23 @@ class Plan:
     propensity: Propensity | None
     decision: Decision | None
     weighted: bool
-    keep_rows: bool | Sequence[str]  # of all measures, of none, or of these
+    per_row: bool | Sequence[str]  # of all measures, of none, or of these
     candidates: bool = False  # within which alone labels are ranked
     others: bool = False  # whether predictions may hold labels that are not evaluated
-    keep_labels: bool | Sequence[str] = False  # likewise
+    per_label: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
     any_scores: bool = False  # to fit probabilities to, which they need not be
-    larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
+    higher_is_better: bool = (
+        True  # scores are better; else they are negated, as is all that is compared with them
+    )
     curve_points: int = 0
     label_groups: Groups | None = None
     hierarchy: Hierarchy | None = None
     row_groups: bool = False
     confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
-    left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
+    not_computed: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
 
     def setting(self, spec: Spec) -> Setting:
         """Return the setting passed to a spec's formula."""
@@ -63,7 +65,7 @@ class Plan:
     def unlisted(self) -> float | None:
         """Score of unlisted labels; None if they rank below every listed label."""
         given = self.conventions.unlisted_score
-        return given if self.larger or given is None else 0 - given
+        return given if self.higher_is_better or given is None else 0 - given
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""
@@ -100,7 +102,7 @@ class Plan:
 
     def part(self, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
-        flags = ("keep_rows", "keep_labels", "keep_curves", "bounds", "candidates", "row_groups")
+        flags = ("per_row", "per_label", "keep_curves", "bounds", "candidates", "row_groups")
         nothing: dict[str, Any] = {
             **dict.fromkeys(flags, False),
             "curve_points": 0,
@@ -115,9 +117,9 @@ class Plan:
     @cached
     def kept_decisions(self) -> list[Decision]:
         """The rules whose hits and misses are kept by label: the evaluation's, and the top k of measures."""
-        kept = kept_of(self.keep_labels, self.specs)
+        kept = kept_of(self.per_label, self.specs)
         tops = dict.fromkeys(top(spec.k) for spec in kept if spec.k)
-        decided = self.keep_labels is True or any("sets" in spec.needs for spec in kept)
+        decided = self.per_label is True or any("sets" in spec.needs for spec in kept)
         return [*([self.decision] if self.decision and decided else []), *tops]
 
     @cached

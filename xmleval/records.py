@@ -180,8 +180,8 @@ class Block(NamedTuple):
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller numbered the labels, which have no names. ``n_reachable``: int64 (n,),
     number of relevant labels among the candidates of each row, None without candidates. ``fold``: uint8 (n,),
-    where rows belong to groups, None where the number of a row decides. ``groups``: the groups
-    of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
+    where rows have clusters or keys, None where the number of a row decides. ``row_groups``: the groups of
+    rows that have results of their own, None without any. ``judged``: the labels that were judged, of
     which ``truth`` has the relevant ones, where the truth holds grades. ``others``: whether ``ranking`` or
     ``pred`` may hold labels that are not evaluated, by ids from the number of labels upward.
     """
@@ -193,7 +193,7 @@ class Block(NamedTuple):
     first_row: int
     by_id: bool = False
     n_reachable: Ints | None = None
-    groups: RowGroups | None = None
+    row_groups: RowGroups | None = None
     fold: Bytes | None = None
     judged: Judged | None = None
     others: bool = False

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from xmleval.records import Floats, Ints, Reliability, RowValues
 
-NOT_BY_SPEC = ("labels", "points", "left_open", "notes", "groups", "shares", "row_groups")
+NOT_BY_SPEC = ("labels", "points", "not_computed", "notes", "groups", "shares", "row_groups")
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Results:
         Values of the specs.
     intervals : dict of str to tuple of float
         Lower and upper bounds, where the scores do not determine the value.
-    rows_left_out, labels_left_out : dict of str to int
+    undefined_rows, undefined_labels : dict of str to int
         Numbers of undefined rows and labels that a mean excludes, if any.
     thresholds : dict of str to float
         Lowest predicted score, for measures that search for the best threshold.
@@ -31,7 +31,7 @@ class Results:
         Per-label results.
     points : dict of str to array
         Points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it.
-    left_open : dict of str to str
+    not_computed : dict of str to str
         Specs that the counted rows leave undefined, and the input they need.
     notes : dict of str to str
         What was seen in the rows, and what it does to the values, by kind.
@@ -50,13 +50,13 @@ class Results:
 
     values: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    rows_left_out: dict[str, int] = field(default_factory=dict)
-    labels_left_out: dict[str, int] = field(default_factory=dict)
+    undefined_rows: dict[str, int] = field(default_factory=dict)
+    undefined_labels: dict[str, int] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
     rows: dict[str, Floats | RowValues] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     points: dict[str, Floats] = field(default_factory=dict)
-    left_open: dict[str, str] = field(default_factory=dict)
+    not_computed: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     short: dict[str, float] = field(default_factory=dict)
     groups: dict[str, Part] = field(default_factory=dict)

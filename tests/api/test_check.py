@@ -55,7 +55,7 @@ CHECKS: list[tuple[dict[str, Any], list[str]]] = [
 def test_it_says_what_the_command_says(
     told: Callable[..., Any], given: dict[str, Any], words: list[str]
 ) -> None:
-    new, old = (report(model, keep_rows=False, **GROUPS) for model in ("b", "a"))
+    new, old = (report(model, per_row=False, **GROUPS) for model in ("b", "a"))
     own = given | ({"no_worse_than": old} if "no_worse_than" in given else {})
     found = check(new, **own)
     code, text = told(new, old, *words)
@@ -103,9 +103,9 @@ def test_results_come_in_any_form(form: str, tmp_path: Path) -> None:
 def test_kept_rows_are_paired(told: Callable[..., Any]) -> None:
     scores = MODELS["a"].copy()
     scores[np.flatnonzero(TRUTH[:, 0])[0]] = -TRUTH[np.flatnonzero(TRUTH[:, 0])[0]]
-    old = evaluate(TRUTH, MODELS["a"], metrics=["p@3"], keep_rows=True)
+    old = evaluate(TRUTH, MODELS["a"], metrics=["p@3"], per_row=True)
     for keeps, holds in ((True, True), (False, False)):
-        new = evaluate(TRUTH, scores, metrics=["p@3"], keep_rows=keeps)
+        new = evaluate(TRUTH, scores, metrics=["p@3"], per_row=keeps)
         assert new["p@3"] < old["p@3"]
         assert bool(check(new, no_worse_than=old)) is holds
     (failure,) = check(report("b", ["p@3"]), no_worse_than=old).failures

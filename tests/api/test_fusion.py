@@ -167,7 +167,7 @@ def test_distances_are_told_or_taken() -> None:
     near = np.tile([0, 1, 2], (3, 1)), np.tile([0.1, 0.2, 0.4], (3, 1))
     with pytest.warns(UserWarning, match=r"predictions\[1\]: scores rise along every row"):
         xmleval.fuse([(near[0], None), near])
-    labels, _ = xmleval.fuse([near, near], larger=False)
+    labels, _ = xmleval.fuse([near, near], higher_is_better=False)
     np.testing.assert_array_equal(labels, near[0])
 
 
@@ -198,7 +198,11 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     ),
     "low constant": (([MATRIX] * 2,), {"rank_constant": -1}, "rank_constant: -1 is not 0 or more"),
     "k": (([MATRIX] * 2,), {"k": 0}, "k: 0 is not a positive integer"),
-    "distances": (([MATRIX] * 2, "sum"), {"larger": False}, "larger: the rule sum adds scores, and takes 0"),
+    "distances": (
+        ([MATRIX] * 2, "sum"),
+        {"higher_is_better": False},
+        "higher_is_better: the rule sum adds scores, and takes 0",
+    ),
     "infinite": (
         ([MATRIX, MATRIX * [1, np.inf, 1]], "sum"),
         {},

@@ -83,9 +83,9 @@ def test_distances_have_candidates(folder: Path, run: Any) -> None:
     far.data = 100 - far.data
     npy(folder / "far", far)
     labels, values = as_list(far)
-    found = run(f"evaluate truth.npz far --candidates among.npz {OPTIONS} --smaller-is-better")
+    found = run(f"evaluate truth.npz far --candidates among.npz {OPTIONS} --lower-is-better")
     expected = evaluate(
-        make_truth(), (labels, values), candidates=AMONG, larger=False, metrics=METRICS.split(","),
+        make_truth(), (labels, values), candidates=AMONG, higher_is_better=False, metrics=METRICS.split(","),
         inverse_propensity=inverse_propensity(make_truth(90, seed=7)),
     )  # fmt: skip
     assert found == expected.to_json() + "\n"

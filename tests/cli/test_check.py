@@ -29,7 +29,7 @@ Checks = Callable[[str], tuple[int, list[str]]]
 
 
 def report(model: str = "a", metrics: Any = ("p@1", "ndcg@3", "coverage"), **more: Any) -> Report:
-    settings: dict[str, Any] = {"keep_rows": True, "inverse_propensity": np.arange(1.0, 7.0), **more}
+    settings: dict[str, Any] = {"per_row": True, "inverse_propensity": np.arange(1.0, 7.0), **more}
     return evaluate(TRUTH, MODELS[model], metrics=metrics, **settings)
 
 
@@ -132,7 +132,7 @@ def test_each_measure_fails_in_its_direction(check: Checks) -> None:
 UNLIKE = [
     ({"n_rows": 41}, "100 rows instead of 41"),
     ({"n_labels": 7}, "6 labels instead of 7"),
-    ({"larger": False}, "larger is True instead of False"),
+    ({"higher_is_better": False}, "higher_is_better is True instead of False"),
     ({"sample_weight": "given"}, "sample_weight is none instead of given"),
     ({"decision": "top3"}, "decision is none instead of top3"),
     ({"propensity": {"a": 0.6, "b": 1.5}}, "propensity is given instead of a=0.6 b=1.5"),
@@ -225,7 +225,7 @@ def test_a_margin_is_allowed_beside_the_interval(check: Checks) -> None:
 def test_a_fall_that_the_rows_do_not_show_holds(check: Checks) -> None:
     scores = MODELS["a"].copy()
     scores[np.flatnonzero(TRUTH[:, 0])[0]] = -TRUTH[np.flatnonzero(TRUTH[:, 0])[0]]
-    new, old = evaluate(TRUTH, scores, metrics=["p@3"], keep_rows=True), report("a", ["p@3"])
+    new, old = evaluate(TRUTH, scores, metrics=["p@3"], per_row=True), report("a", ["p@3"])
     assert new["p@3"] < old["p@3"]
     save({"": new}, "new")
     save({"": old}, "last")

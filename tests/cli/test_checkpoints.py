@@ -302,7 +302,7 @@ def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
         ("--unlisted below --conventions wu2017", "auc_ties differs: half in the checkpoint, full now"),
         ("--a 0.6", "a differs: 0.55 in the checkpoint, 0.6 now"),
         ("--input-format npy", "--input-format differs: None in the checkpoint, npy now"),
-        ("--per-label x.csv", "keep_labels differs: False in the checkpoint, True now"),
+        ("--per-label x.csv", "per_label differs: False in the checkpoint, True now"),
         (
             "--exclude pairs",
             f"--exclude differs: None in the checkpoint, {half_way.parent}/pairs (4 bytes of",

@@ -40,7 +40,7 @@ def test_the_command_line_writes_a_row_for_each_label(run: Any, more: dict[str, 
     code, out, err = run(f"{line} {options}")
     assert (code, err) == (0, "")
     report = evaluate(
-        Y_TEST, (LABELS, SCORES), metrics=["curves", "f1.macro@3"], bounds=True, keep_labels=True, **more
+        Y_TEST, (LABELS, SCORES), metrics=["curves", "f1.macro@3"], bounds=True, per_label=True, **more
     )
     assert out == report.to_json() + "\n"
     assert json.loads(out)["intervals"]["auc.micro"] == [*report.intervals["auc.micro"]]
@@ -134,7 +134,7 @@ def test_several_scores_follow_one_another(run: Any) -> None:
 def test_rows_are_written_worst_first(run: Any, first: str) -> None:
     names = [first, "p@3", "lrap"]
     assert run(f"--metrics {','.join(names)} --per-row out.csv")[0] == 0
-    kept = evaluate(Y_TEST, (LABELS, SCORES), metrics=names, keep_rows=True).per_row()
+    kept = evaluate(Y_TEST, (LABELS, SCORES), metrics=names, per_row=True).per_row()
     header, rows = table("out.csv")
     assert header == ["row", *names]
     for row in rows:

@@ -79,7 +79,7 @@ REFUSED = {
     "fuse a.npz b.txt --output o.bin": "o.bin: its name does not tell a format that is written",
     "fuse a.npz b.txt --weights 1,x --output o.npz": "Invalid value for '--weights': '1,x' is not a list",
     "fuse a.npz b.txt --weights 1 --output o.npz": "--weights: 1 given, for 2 models",
-    "fuse a.npz b.txt --rule sum --smaller-is-better --output o.npz": "--smaller-is-better: the rule sum",
+    "fuse a.npz b.txt --rule sum --lower-is-better --output o.npz": "--lower-is-better: the rule sum",
     "fuse a.npz list_indices.npy --rule mean --output o.npz": "list_indices.npy: lists without scores",
     "fuse a.npz short.npz --output o.npz": "short.npz: 59 rows do not match the 60 of a.npz",
     "fuse a.npz wide.npz --output o.npz": "wide.npz: 31 labels do not match the 30 of a.npz",

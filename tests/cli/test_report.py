@@ -91,8 +91,8 @@ def test_measures_of_the_truth_are_not_drawn_of_several(
     folder: Path, capsys: pytest.CaptureFixture[str], kind: str, metrics: str
 ) -> None:
     (folder / "topics.txt").write_text("0,a\n1,a\n2,b\n3,b\n4,b\n")
-    line = f"plot Y_test.npz m_indices.npy scores.npz --metrics {metrics} --groups topics.txt --kind {kind}"
-    code = main([*line.split(), "--output", "a.svg"])
+    line = f"plot Y_test.npz m_indices.npy scores.npz --metrics {metrics} --label-groups topics.txt"
+    code = main([*line.split(), "--kind", kind, "--output", "a.svg"])
     assert code == 0, capsys.readouterr().err
     text = (folder / "a.svg").read_text("utf-8")
     assert "<text" in text
@@ -156,7 +156,7 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
         ("report Y_test.npz m_indices.npy --output P.PNG", "P.PNG: a page is written as .html, .htm"),
         ("report no.npz m_indices.npy --output p.pdf", "p.pdf: a page is written as .html, .htm"),
         ("rank one.json two.json --html p.pdf", "p.pdf: a page is written as .html, .htm"),
-        ("plot Y_test.npz m_indices.npy --kind groups --output a.png", "needs --groups"),
+        ("plot Y_test.npz m_indices.npy --kind groups --output a.png", "needs --label-groups"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(

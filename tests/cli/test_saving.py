@@ -104,7 +104,7 @@ def test_kept_rows_with_and_without_an_index_do_not_mix(folder: Path, run: Any) 
         run("evaluate Y_0.npz a_0.npz --metrics p@1 --per-row r.csv --save s.npz --format json")
     )
     assert report["n_rows"] == 3
-    saved, own = Evaluator.load("s.npz"), Evaluator(["p@1"], n_labels=6, keep_rows=True)
+    saved, own = Evaluator.load("s.npz"), Evaluator(["p@1"], n_labels=6, per_row=True)
     own.update(np.eye(6), np.eye(6))
     with pytest.raises(
         ValueError, match=r"^merge: kept rows have indices here, and are those of files there$"

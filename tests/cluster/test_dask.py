@@ -102,16 +102,16 @@ def test_measures_with_inputs_of_their_own(client: Any) -> None:
     ends = [0, 90, 91, N_ROWS]
     of_rows = rng.integers(0, 40, N_ROWS)
     blocks = [
-        client.submit(_with_groups, grades[lo:hi], scores[lo:hi], of_rows[lo:hi])
+        client.submit(_with_clusters, grades[lo:hi], scores[lo:hi], of_rows[lo:hi])
         for lo, hi in itertools.pairwise(ends)
     ]
-    whole = on_one_machine(grades, scores, groups=of_rows, **more)
+    whole = on_one_machine(grades, scores, clusters=of_rows, **more)
     assert {spec.metric.name for spec in whole.specs} == {metric.name for metric in TABLE}
     assert evaluate_blocks(blocks, **more).to_json() == whole.to_json()
 
 
-def _with_groups(truth: Any, scores: Any, groups: Any) -> Any:
-    return {"y_true": truth, "y_score": scores, "groups": groups}
+def _with_clusters(truth: Any, scores: Any, clusters: Any) -> Any:
+    return {"y_true": truth, "y_score": scores, "clusters": clusters}
 
 
 def _note_threads(folder: str, function: Any, job: Any, task: Any, *more: Any) -> Any:
@@ -245,7 +245,7 @@ def test_processes_of_this_machine(
     Path("labels.txt").write_text("".join(f"l{label % 2}\n" for label in range(N_LABELS)))
     measures = "p,psp,ndcg@all,f1.macro,f1.micro@5,auc.micro,auc.macro,lrap,ece@3"
     line = f"evaluate Y_* m_* --metrics {measures} --pred pred_0.npz --train Y_0.npz --link sigmoid"
-    line += " --groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9"
+    line += " --label-groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9"
     line += " --format json"
     assert run(f"{line} --workers 2") == run(line)
 

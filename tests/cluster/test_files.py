@@ -62,7 +62,7 @@ def test_files_give_the_bytes_of_arrays(made: Made) -> None:
         "row_groups": [f"g{row % 3}" for row in range(N_ROWS)],
     }
     options: dict[str, Any] = {"metrics": ["all"], "inverse_propensity": 1 + np.arange(N_LABELS) / 7}
-    options |= {"keep_labels": True, "conventions": {"unlisted": 0.25}}
+    options |= {"per_label": True, "conventions": {"unlisted": 0.25}}
     own = job(**options)
     leaves = leaves_of(tasks(folder, own, "Y", "m", "pred", vectors=vectors))
     found = run(ShuffledEngine(2), own, leaves).compute()

@@ -55,7 +55,7 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
     inputs = problem.inputs()
     if data.draw(st.booleans()):
         inputs["row_groups"] = [f"g{row % 3}" for row in range(n_rows)]
-    options: dict[str, Any] = {"metrics": ["all"], **problem.settings(), "keep_labels": True}
+    options: dict[str, Any] = {"metrics": ["all"], **problem.settings(), "per_label": True}
     if data.draw(st.booleans()):
         options |= {"confidence": 0.9, "metrics": ["p@1", "psp@2", "f1.macro@2", "curves", "hierarchy"]}
     if data.draw(st.booleans()):
@@ -180,7 +180,7 @@ def test_the_error_of_the_lowest_row_is_told(tmp_path: Path) -> None:
 
 
 def test_kept_rows_are_in_order() -> None:
-    options: dict[str, Any] = {"metrics": "ndcg@3", "keep_rows": True}
+    options: dict[str, Any] = {"metrics": "ndcg@3", "per_row": True}
     made = leaves([0, 3, 17, 30], {"y_true": TRUTH, "y_score": SCORES})
     found = run(ShuffledEngine(), job_of(5, **options), made).compute().per_row()
     wanted = evaluate(TRUTH, SCORES, **options).per_row()

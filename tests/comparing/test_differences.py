@@ -14,7 +14,7 @@ import scipy.stats
 from xmleval import compare, evaluate
 from xmleval.comparing.differences import OF_ROWS, TESTS, Difference, find_differences
 from xmleval.comparing.paired import joint_numbers
-from xmleval.input.groups import folds_of_groups
+from xmleval.input.clusters import folds_of_clusters
 from xmleval.records import RowValues
 from xmleval.report.compared import Compared
 from xmleval.results import Results
@@ -87,7 +87,7 @@ def test_models_that_share_a_truth_have_their_own_values(exclude: Any, more: Any
     }
     found = compare(models, sp.csr_matrix(TRUTH), confidence=0.95, **options)
     for name, scores in models.items():
-        alone = evaluate(TRUTH, scores, confidence=0.95, keep_rows=True, **options)
+        alone = evaluate(TRUTH, scores, confidence=0.95, per_row=True, **options)
         assert dict(found.reports[name]) == dict(alone)
         assert found.reports[name].standard_errors == alone.standard_errors
         for measure, rows in alone.results.rows.items():
@@ -120,10 +120,10 @@ def test_intervals_are_those_of_values_without_each_fold() -> None:
 
 
 def test_replicates_are_those_of_rows_left_out_one_group_at_a_time() -> None:
-    groups = np.arange(N) % 7
+    clusters = np.arange(N) % 7
     measures = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro"]
-    found = compared(TWO, groups=groups, metrics=measures)
-    folds = folds_of_groups(groups, N)
+    found = compared(TWO, clusters=clusters, metrics=measures)
+    folds = folds_of_clusters(clusters, N)
     for one in found.differences:
         without = []
         for fold in np.unique(folds):
@@ -141,10 +141,10 @@ def test_replicates_are_those_of_rows_left_out_one_group_at_a_time() -> None:
 
 
 def test_groups_by_name_are_flipped_whole() -> None:
-    groups = np.arange(N) % 7
-    codes = [str(group) for group in groups]
-    by_name = compared(TWO, groups=codes, metrics=["ndcg@3"], test="randomisation")
-    assert by_name.differences[0].p_value == 2 / 2**7  # all signs of seven groups, one model always better
+    clusters = np.arange(N) % 7
+    codes = [str(cluster) for cluster in clusters]
+    by_name = compared(TWO, clusters=codes, metrics=["ndcg@3"], test="randomisation")
+    assert by_name.differences[0].p_value == 2 / 2**7  # all signs of seven clusters, one model always better
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_baseline_is_subtracted_from_each_other_model() -> None:
     assert compared().pairs == [("good", "fair"), ("good", "same"), ("fair", "same")]
 
 
-@pytest.mark.parametrize("more", [{}, {"groups": np.arange(N) // 2}, {"sample_weight": np.arange(N) % 3}])
+@pytest.mark.parametrize("more", [{}, {"clusters": np.arange(N) // 2}, {"sample_weight": np.arange(N) % 3}])
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_no_bit_depends_on_blocks_or_threads(test: str, more: dict[str, Any]) -> None:
     first = compared(test=test, **more)
@@ -241,7 +241,7 @@ def test_outcomes_are_those_of_the_values_of_rows(depth: int) -> None:
     asked = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
     found = compared(lists, metrics=[*asked, "psp@3"])
     for name, own in lists.items():  # without propensities, hits are found in another way
-        alone = evaluate(TRUTH, own, metrics=asked, keep_rows=True).per_row()
+        alone = evaluate(TRUTH, own, metrics=asked, per_row=True).per_row()
         rows = found.reports[name].per_row()
         assert {*rows} == {*asked}
         for measure in asked:
@@ -277,9 +277,9 @@ def test_names_of_rows_and_labels_are_matched() -> None:
         for name, scores in TWO.items()
     }
     relevant = {f"row {n}": [names[i] for i in np.flatnonzero(row)] for n, row in enumerate(TRUTH)}
-    groups = {f"row {n}": n % 9 for n in range(N)}
-    found = compare(lists, relevant, metrics=["p@1"], test="randomisation", groups=groups)
-    wanted = compared(TWO, metrics=["p@1"], test="randomisation", groups=np.arange(N) % 9)
+    clusters = {f"row {n}": n % 9 for n in range(N)}
+    found = compare(lists, relevant, metrics=["p@1"], test="randomisation", clusters=clusters)
+    wanted = compared(TWO, metrics=["p@1"], test="randomisation", clusters=np.arange(N) % 9)
     np.testing.assert_array_equal(numbers(found.differences[0]), numbers(wanted.differences[0]))
 
 
@@ -347,7 +347,7 @@ def test_seeds_are_averaged_and_told_apart() -> None:
         ),
         ({"models": {"a": MODELS["good"], "b": MODELS["fair"] * np.nan}}, "y_score of 'b': row 0: "),
         ({"metrics": ["label_cardinality"]}, "none of label_cardinality depends on the models"),
-        ({"test": "wilcoxon", "groups": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
+        ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
         ({"confidence": 95}, "confidence: 95 is not a probability"),
         ({"confidence": None}, "confidence: None; a comparison needs a probability"),
         ({"seeds": True}, "'good' is not a list with the scores of each seed"),

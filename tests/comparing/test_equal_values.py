@@ -12,7 +12,7 @@ import pytest
 
 from xmleval import Comparison, check, compare, diff, evaluate, rank
 from xmleval.comparing.differences import TESTS
-from xmleval.report.changes import Changes
+from xmleval.report.changes import Diff
 from xmleval.rounding import subtract
 
 N_ROWS = 20
@@ -41,7 +41,7 @@ OF_FIVE: dict[str, Any] = {"metrics": ["psp_raw@5", "psr_raw@5"], "inverse_prope
 def test_the_values_are_not_the_same_floats() -> None:
     reports = [evaluate(TRUTH, lists, metrics=MEASURES) for lists in MODELS.values()]
     assert any(reports[0][name] != reports[1][name] for name in MEASURES)
-    rows = [evaluate(MANY, lists, keep_rows=True, **OF_FIVE).per_row() for lists in REORDERED.values()]
+    rows = [evaluate(MANY, lists, per_row=True, **OF_FIVE).per_row() for lists in REORDERED.values()]
     assert any((rows[0][name] != rows[1][name]).any() for name in rows[0])
 
 
@@ -59,7 +59,7 @@ def test_compare_ties_equal_rows(models: Any, truth: Any, options: Any, test: st
     assert "*" not in str(compared).split("\n\n")[0].split("\n", 1)[1]
 
 
-@pytest.mark.parametrize("more", [{}, {"groups": np.arange(N_ROWS) // 2}])
+@pytest.mark.parametrize("more", [{}, {"clusters": np.arange(N_ROWS) // 2}])
 def test_compare_ties_sums_of_rows_that_cancel(more: Any) -> None:
     """Within each pair of rows, one model wins as much as it loses, by ways of rounding that differ."""
     turned = [(a.copy(), scores) for a, scores in MODELS.values()]
@@ -93,15 +93,15 @@ def test_page_names_all_equal_models() -> None:
 
 @pytest.mark.parametrize("metric", MEASURES)
 def test_diff_lists_no_equal_rows(metric: str) -> None:
-    changes: Changes = diff(MODELS, TRUTH, metric=metric)
+    changes: Diff = diff(MODELS, TRUTH, metric=metric)
     assert (changes.n_changed, changes.rows) == ((0, N_ROWS, 0), [])
     assert ", 0.0000; 0 rows better" in str(changes)
 
 
-@pytest.mark.parametrize("keep_rows", [False, True])
+@pytest.mark.parametrize("per_row", [False, True])
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_check_holds_equal_values(names: str, keep_rows: bool) -> None:
-    new, old = (evaluate(TRUTH, MODELS[name], metrics=MEASURES, keep_rows=keep_rows) for name in names)
+def test_check_holds_equal_values(names: str, per_row: bool) -> None:
+    new, old = (evaluate(TRUTH, MODELS[name], metrics=MEASURES, per_row=per_row) for name in names)
     assert check(new, no_worse_than=old)
     assert check(new, min=dict(old), max=dict(old))
 
@@ -124,16 +124,16 @@ def test_check_command_holds_equal_values(names: str, tmp_path: Path, monkeypatc
 def test_rank_shares_ranks_of_equal_values() -> None:
     equal = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
     values = {"d1": {"a": equal[0], "b": equal[1], "c": equal[2], "d": 0.2}, "d2": dict.fromkeys("abcd", 0.5)}
-    found = rank(values, larger=True)
+    found = rank(values, higher_is_better=True)
     assert found.ranks == {"d1": {"a": 2, "b": 2, "c": 2, "d": 4}, "d2": dict.fromkeys("abcd", 2.5)}
-    assert rank(values, larger=False).ranks["d1"] == {"d": 1, "a": 3, "b": 3, "c": 3}
+    assert rank(values, higher_is_better=False).ranks["d1"] == {"d": 1, "a": 3, "b": 3, "c": 3}
 
 
 def test_rank_begins_anew_after_each_larger_gap() -> None:
     """Values a little less than the bound apart are tied one by one, however far the first and last are."""
     steps = 1 - np.arange(40) * 2.0**-46
     values = {name: {f"m{i}": step for i, step in enumerate([*steps, 0.5])} for name in ("d1", "d2")}
-    assert [*rank(values, larger=True).average_ranks.values()] == [20.5] * 40 + [41]
+    assert [*rank(values, higher_is_better=True).average_ranks.values()] == [20.5] * 40 + [41]
 
 
 def test_subtract_tells_values_from_rounding() -> None:

@@ -25,7 +25,7 @@ TWO = {"a": {"x": 0.5, "y": 0.25}, "b": {"x": 0.5, "y": 0.75}}
 
 
 def of_demsar(**more: Any) -> Ranking:
-    return rank(VALUES, **{"larger": True} | more)
+    return rank(VALUES, **{"higher_is_better": True} | more)
 
 
 def drawn(n: int, k: int, n_values: int, seed: int = 0) -> Any:
@@ -80,14 +80,14 @@ def test_the_critical_values_of_demsar(k: int, nemenyi: float, dunn: float) -> N
     assert critical_difference(1, k, 0.05, True) / once == pytest.approx(dunn, abs=1e-3)
 
 
-@pytest.mark.parametrize("larger", [True, False])
+@pytest.mark.parametrize("higher_is_better", [True, False])
 @pytest.mark.parametrize("n_values", [2, 3, 1000])
-def test_ranks_are_those_by_definition(n_values: int, larger: bool) -> None:
+def test_ranks_are_those_by_definition(n_values: int, higher_is_better: bool) -> None:
     values = drawn(20, 6, n_values)
-    found = rank(as_results(values), larger=larger)
+    found = rank(as_results(values), higher_is_better=higher_is_better)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            better = sum(other > value if larger else other < value for other in row)
+            better = sum(other > value if higher_is_better else other < value for other in row)
             level = sum(other == value for other in row)
             assert found.ranks[f"d{i}"][f"m{j}"] == np.mean(range(better + 1, better + level + 1))
     for name, mean in found.average_ranks.items():
@@ -99,7 +99,7 @@ def test_ranks_are_those_by_definition(n_values: int, larger: bool) -> None:
 @pytest.mark.parametrize(("n", "k"), [(2, 3), (14, 4), (40, 9)])
 def test_friedman_is_that_of_scipy(n: int, k: int, n_values: int) -> None:
     values = drawn(n, k, n_values, n)
-    found = rank(as_results(values), larger=True)
+    found = rank(as_results(values), higher_is_better=True)
     asked = scipy.stats.friedmanchisquare(*values.T)
     test = found.corrected.get("friedman", found.friedman)
     assert test.statistic == pytest.approx(asked.statistic, rel=1e-12)
@@ -112,14 +112,14 @@ def test_friedman_is_that_of_scipy(n: int, k: int, n_values: int) -> None:
 
 
 def test_models_that_are_ranked_alike_everywhere() -> None:
-    found = rank(as_results(np.tile([3.0, 2, 1], (4, 1))), larger=True)
+    found = rank(as_results(np.tile([3.0, 2, 1], (4, 1))), higher_is_better=True)
     assert found.friedman.statistic == 8
     assert found.iman_davenport[::2] == (math.inf, 1 / 6**3)
     assert json.loads(found.to_json())["iman_davenport"]["statistic"] == "inf"
-    tied = rank(as_results(np.tile([3.0, 2, 2], (4, 1))), larger=True)
+    tied = rank(as_results(np.tile([3.0, 2, 2], (4, 1))), higher_is_better=True)
     assert tied.corrected["iman_davenport"][::2] == (math.inf, 1 / 3**3)
     assert tied.iman_davenport.statistic == 9
-    level = rank(as_results(np.ones((4, 3))), larger=True)
+    level = rank(as_results(np.ones((4, 3))), higher_is_better=True)
     assert (level.friedman.statistic, level.friedman.p_value) == (0, 1)
     assert math.isnan(level.corrected["friedman"].p_value)
     assert json.loads(level.to_json())["corrected"]["friedman"]["p_value"] is None
@@ -145,7 +145,7 @@ def test_ranks_of_losses_are_those_of_gains_turned() -> None:
     values = {name: {"ranking_loss": value} for name, value in VALUES["adult"].items()}
     other = {name: {"ranking_loss": value} for name, value in VALUES["cmc"].items()}
     found = rank({"adult": values, "cmc": other}, "ranking_loss")
-    assert not found.larger
+    assert not found.higher_is_better
     assert found.ranks["adult"] == {name: 5 - own for name, own in RANKS["adult"].items()}
     turned = ranks_within_rows(-drawn(9, 5, 3), True)
     assert (turned == ranks_within_rows(drawn(9, 5, 3), False)).all()
@@ -193,10 +193,10 @@ def test_frames() -> None:
         frame.reset_index(names="data"),
         polars.from_pandas(frame.reset_index()),
     ):
-        assert rank(form, larger=True).to_json() == wanted
+        assert rank(form, higher_is_better=True).to_json() == wanted
     assert frame.equals(kept)
-    assert [*rank(frame.reset_index(drop=True), larger=True).ranks] == [str(i) for i in range(14)]
-    assert [*rank(polars.from_pandas(frame), larger=True).ranks] == [str(i) for i in range(14)]
+    assert [*rank(frame.reset_index(drop=True), higher_is_better=True).ranks] == [str(i) for i in range(14)]
+    assert [*rank(polars.from_pandas(frame), higher_is_better=True).ranks] == [str(i) for i in range(14)]
 
 
 @pytest.mark.parametrize(
@@ -229,16 +229,24 @@ def test_frames() -> None:
         (TWO, {"alpha": 0}, "alpha: 0 is not between 0 and 1"),
         (TWO, {"alpha": "0.05"}, "alpha: '0.05' is not a number"),
         (TWO, {"control": "xx"}, "control: 'xx' is none of the models; did you mean x?"),
-        (TWO, {"larger": None}, "metric: numbers do not tell which are better; give metric= or larger="),
-        (TWO, {"metric": "pp@1", "larger": None}, "metric: 'pp@1': unknown measure 'pp'; did you mean"),
+        (
+            TWO,
+            {"higher_is_better": None},
+            "metric: numbers do not tell which are better; give metric= or higher_is_better=",
+        ),
+        (
+            TWO,
+            {"metric": "pp@1", "higher_is_better": None},
+            "metric: 'pp@1': unknown measure 'pp'; did you mean",
+        ),
         (TWO, {"metric": "label_density"}, "metric: label_density describes the labels, and not a model"),
-        (TWO, {"metric": "coverage"}, "larger: True, and smaller is better for coverage"),
+        (TWO, {"metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
         (TWO, {"metric": 5}, "metric: 5 is not the name of a measure"),
     ],
 )
 def test_what_is_refused(results: Any, more: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
-        rank(results, **{"larger": True} | more)
+        rank(results, **{"higher_is_better": True} | more)
 
 
 @pytest.mark.parametrize(
@@ -276,17 +284,21 @@ def test_what_has_no_value_is_left_out_where_that_is_asked_for() -> None:
         "d1": whole["d1"] | {"m2": math.nan},
         "d3": {name: whole["d3"][name] for name in ("m0", "m1")},
     }
-    fewer = rank(some, larger=True, leave_out="data_sets")
+    fewer = rank(some, higher_is_better=True, leave_out="data_sets")
     assert [*fewer.ranks] == ["d0", "d2"]
     assert fewer.notes[0] == "left out, as a model has no value on a data set: d1, d3"
     assert (
-        fewer.average_ranks == rank({name: whole[name] for name in ("d0", "d2")}, larger=True).average_ranks
+        fewer.average_ranks
+        == rank({name: whole[name] for name in ("d0", "d2")}, higher_is_better=True).average_ranks
     )
-    narrower = rank(some, larger=True, leave_out="models")
+    narrower = rank(some, higher_is_better=True, leave_out="models")
     assert {*narrower.average_ranks} == {"m0", "m1"}
     assert narrower.notes[0] == "left out, as a model has no value on a data set: m2"
     assert narrower.n_data_sets == 4
-    assert rank(whole, larger=True, leave_out="models").to_json() == rank(whole, larger=True).to_json()
+    assert (
+        rank(whole, higher_is_better=True, leave_out="models").to_json()
+        == rank(whole, higher_is_better=True).to_json()
+    )
 
 
 def test_names_are_those_of_people() -> None:
@@ -339,7 +351,7 @@ def test_tables_fit_a_terminal(width: int) -> None:
 
 def test_the_order_of_data_sets_and_models_does_not_matter() -> None:
     turned = {name: {model: VALUES[name][model] for model in reversed(MODELS)} for name in reversed(VALUES)}
-    one, other = of_demsar(alpha=0.1), rank(turned, larger=True, alpha=0.1)
+    one, other = of_demsar(alpha=0.1), rank(turned, higher_is_better=True, alpha=0.1)
     assert one.average_ranks == other.average_ranks
     assert (one.friedman, one.groups) == (other.friedman, other.groups)
 
@@ -353,7 +365,7 @@ def test_the_order_of_data_sets_and_models_does_not_matter() -> None:
     ],
 )
 def test_what_the_tests_do_not_tell_is_noted(n: int, k: int, says: str, does_not_say: str) -> None:
-    notes = " ".join(rank(as_results(drawn(n, k, 10**6)), larger=True).notes)
+    notes = " ".join(rank(as_results(drawn(n, k, 10**6)), higher_is_better=True).notes)
     assert says in notes
     assert does_not_say not in notes
-    assert not rank(as_results(np.tile(np.arange(6.0), (12, 1))), larger=True).notes
+    assert not rank(as_results(np.tile(np.arange(6.0), (12, 1))), higher_is_better=True).notes

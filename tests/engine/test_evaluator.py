@@ -306,7 +306,7 @@ def test_notes_of_a_copy_are_its_own(how: str) -> None:
 
 def test_reset_forgets_rows_and_keeps_settings() -> None:
     truth, scores = np.eye(4), np.eye(4)[::-1]
-    ev = Evaluator(["p@1", "auc.micro", "f1.macro@2"], n_labels=4, keep_rows=True)
+    ev = Evaluator(["p@1", "auc.micro", "f1.macro@2"], n_labels=4, per_row=True)
     ev.update(truth, scores)
     first = ev.compute().to_json()
     ev.reset()

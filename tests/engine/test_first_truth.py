@@ -79,7 +79,7 @@ def test_refused_rows_tell_nothing() -> None:
 
 
 def test_what_needs_no_labels_is_checked_at_once() -> None:
-    for given in ({"metrics": "p@x"}, {"decision": "best"}, {"conventions": "none"}, {"larger": 3}):
+    for given in ({"metrics": "p@x"}, {"decision": "best"}, {"conventions": "none"}, {"higher_is_better": 3}):
         with pytest.raises(ValueError, match=r"p@x|best|none|3"):
             Evaluator(**given)
 

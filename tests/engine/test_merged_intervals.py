@@ -45,7 +45,7 @@ def shard(form: str, start: int, stop: int) -> Evaluator:
         if form == "keys":
             evaluator.update(*named(part))
         elif form == "clusters":
-            evaluator.update(TRUTH[part], SCORES[part], groups=CLUSTERS[part])
+            evaluator.update(TRUTH[part], SCORES[part], clusters=CLUSTERS[part])
         elif form == "numbers":
             evaluator.update(TRUTH[part], SCORES[part], first_row=first)
         else:
@@ -58,7 +58,7 @@ def once(form: str) -> Report:
     if form == "keys":
         return evaluate(*named(slice(M)), labels=NAMES, **options)
     if form == "clusters":
-        options["groups"] = CLUSTERS
+        options["clusters"] = CLUSTERS
     return evaluate(TRUTH, SCORES, **options)
 
 
@@ -235,8 +235,8 @@ def test_files_with_keys_need_no_numbers(files: Path, capsys: pytest.CaptureFixt
 
 def test_an_update_without_rows_takes_clusters_without_names() -> None:
     evaluator = Evaluator("p@1", labels=["a", "b"], confidence=0.9)
-    evaluator.update({}, {}, groups={})
+    evaluator.update({}, {}, clusters={})
     evaluator.update(
-        {"q": ["a"], "r": ["b"]}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, groups={"q": "x", "r": "y"}
+        {"q": ["a"], "r": ["b"]}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, clusters={"q": "x", "r": "y"}
     )
     assert evaluator.compute()["p@1"] == 0.5

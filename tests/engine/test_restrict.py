@@ -151,7 +151,7 @@ def test_the_truth_may_keep_what_is_excluded() -> None:
 
 
 def test_distances_may_have_candidates() -> None:
-    assert values(T, 1 - D, larger=False, candidates=AMONG, exclude=PAIRS) == values(
+    assert values(T, 1 - D, higher_is_better=False, candidates=AMONG, exclude=PAIRS) == values(
         T, D, candidates=AMONG, exclude=PAIRS
     )
 
@@ -190,7 +190,7 @@ def test_pairs_and_candidates_have_names() -> None:
 def test_measures_of_all_labels_are_left_out() -> None:
     report = evaluate(T, D, metrics=["ranking", "p@1"], exclude=PAIRS)
     assert "lrap" not in report
-    assert report.left_out["lrap"] == "all labels of a row (no exclude=)"
+    assert report.not_computed["lrap"] == "all labels of a row (no exclude=)"
     assert "not computed without all labels of a row (no exclude=): " in str(report)
 
 

@@ -99,12 +99,12 @@ def test_copies_of_an_evaluator_without_rows_are_merged(name: str, n_batches: in
     assert template.n_rows == 0
 
 
-@pytest.mark.parametrize("keep_rows", [False, True])
-def test_rows_with_an_index_are_counted_once(keep_rows: bool, tmp_path: Path) -> None:
-    one, other = evaluator(keep_rows=keep_rows), evaluator(keep_rows=keep_rows)
+@pytest.mark.parametrize("per_row", [False, True])
+def test_rows_with_an_index_are_counted_once(per_row: bool, tmp_path: Path) -> None:
+    one, other = evaluator(per_row=per_row), evaluator(per_row=per_row)
     one.update(TRUTH[:4], SCORES[:4], first_row=0)
     other.update(TRUTH[2:], SCORES[2:], first_row=2)
-    counted = "kept" if keep_rows else "counted"
+    counted = "kept" if per_row else "counted"
     said = rf"^first_row: rows 2\.\.3 are {counted} already; give each shard the index of its first row$"
     with pytest.raises(ValueError, match=said):
         one.merge(saved(other, tmp_path))

@@ -19,7 +19,7 @@ from xmleval import Evaluator, inverse_propensity
 from xmleval.files import saved as store
 
 SAVED: dict[str, dict[str, Any]] = {
-    "plain": {"keep_rows": False, "inverse_propensity": None},
+    "plain": {"per_row": False, "inverse_propensity": None},
     "propensity": {"inverse_propensity": inverse_propensity(label_counts=[1, 2, 3, 4], n_instances=30)},
     "conventions": {
         "conventions": {"zero_division": math.nan, "unlisted": -math.inf},
@@ -40,7 +40,7 @@ def test_saved_is_loaded(case: str, weight: Any, tmp_path: Path) -> None:
         loaded.update(T, S, sample_weight=weight)
         found, expected = loaded.compute(), ev.compute()
         assert (found.to_json(), str(found)) == (expected.to_json(), str(expected))
-        if ev.settings["keep_rows"]:
+        if ev.settings["per_row"]:
             np.testing.assert_equal(found.per_row(), expected.per_row())
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
@@ -107,12 +107,12 @@ def test_files_of_earlier_versions_are_refused_by_name(version: int, tmp_path: P
     with np.load(path) as held:
         arrays = dict(held)
     meta = json.loads(arrays["meta"].tobytes())
-    assert meta["version"] == 9
+    assert meta["version"] == 10
     meta["version"] = version
     for known in (meta["arrays"], ["profile/hits", "totals-top3/totals"]):  # arrays were named otherwise
         saved = json.dumps({**meta, "arrays": known}).encode()
         np.savez(path, **{**arrays, "meta": np.frombuffer(saved, np.uint8)})
-        message = f"{path}: saved as version {version}; this program reads version 9"
+        message = f"{path}: saved as version {version}; this program reads version 10"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             Evaluator.load(path)
 

@@ -68,7 +68,7 @@ def test_first_ranks_are_those_of_the_whole_ranking(depth: int, dtype: Any) -> N
     names = [*by_row, f"psp@{depth}", f"psndcg@{depth}"]
     q = 1 + 9 * rng.random(n_labels)
     found = [
-        evaluate(truth, scores, metrics=[*names, *more], inverse_propensity=q, keep_rows=True)
+        evaluate(truth, scores, metrics=[*names, *more], inverse_propensity=q, per_row=True)
         for more in ([], ["coverage"], ["f1.micro@2"])  # the best alone, all in no order, the best in order
     ]
     for other in found[1:]:

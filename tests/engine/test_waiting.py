@@ -120,13 +120,13 @@ def test_rows_that_wait_are_refused_at_once() -> None:
     assert evaluator._counted is before
 
 
-@pytest.mark.parametrize("keep_rows", [False, True])
+@pytest.mark.parametrize("per_row", [False, True])
 @pytest.mark.parametrize(("n_labels", "weighted"), [(9, False), (9, True), (N_WIDE, False), (N_WIDE, True)])
-def test_callers_may_write_over_what_they_gave(n_labels: int, weighted: bool, keep_rows: bool) -> None:
+def test_callers_may_write_over_what_they_gave(n_labels: int, weighted: bool, per_row: bool) -> None:
     updates = some_rows(n_labels, weighted, 12)
     settings: dict[str, Any] = {
         "n_labels": n_labels,
-        "keep_rows": keep_rows,
+        "per_row": per_row,
         "conventions": {"unlisted": 0.0},
     }
     whole, evaluator = (Evaluator(["all", *WIDE], **settings) for _ in range(2))
@@ -139,5 +139,5 @@ def test_callers_may_write_over_what_they_gave(n_labels: int, weighted: bool, ke
             rows["sample_weight"][:] = -1
     found, want = evaluator.compute(), whole.compute()
     assert found.to_json() == want.to_json()
-    if keep_rows:
+    if per_row:
         np.testing.assert_equal(found.per_row(), want.per_row())

@@ -42,7 +42,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return err
 
 
-@pytest.mark.parametrize("option", ["--groups", "--row-groups", "--clusters", "--hierarchy"])
+@pytest.mark.parametrize("option", ["--label-groups", "--row-groups", "--clusters", "--hierarchy"])
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -27,5 +27,5 @@ def compared(n_models: int = 3) -> Compared:
     """Return models compared, with all that figures show."""
     truth, models = made_scores(n_models)
     groups = xmleval.label_groups(truth, edges=[0, 15, 40])
-    kept: dict[str, Any] = {"label_groups": groups, "curve_points": 100, "keep_labels": True}
+    kept: dict[str, Any] = {"label_groups": groups, "curve_points": 100, "per_label": True}
     return xmleval.compare(models, truth, metrics=METRICS, **kept)

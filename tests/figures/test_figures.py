@@ -201,7 +201,7 @@ def test_cutoffs_beyond_the_labels_are_not_drawn() -> None:
 def test_distances_are_no_probabilities() -> None:
     truth, models = made_scores(1)
     distances = 1 - models["model_0"]
-    report = evaluate(truth, distances, metrics=["p@1"], larger=False, curve_points=20)
+    report = evaluate(truth, distances, metrics=["p@1"], higher_is_better=False, curve_points=20)
     (panel,) = report.panels("scores")
     assert panel.y_label == "share of listed at or below"
     with pytest.raises(ValueError, match="'calibration' needs"):

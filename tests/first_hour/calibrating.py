@@ -38,9 +38,7 @@ TASKS = [
     Task("xmleval evaluate Y.npz L.npz --metrics p@1,ece@2 --link sigmoid", ("link=sigmoid", "exit code 0")),
     Task("xmleval evaluate Y.npz bare --metrics ece@2", ("ece(bins=15)@2 needs scores in SCORES",)),
     Task("xmleval evaluate Y.npz P.npz --metrics 'ece(bin=5)@2'", ("ece has no parameter 'bin'",)),
-    Task(
-        "xmleval evaluate Y.npz P.npz --metrics ece@2 --smaller-is-better", ("not distances: --smaller-is",)
-    ),
+    Task("xmleval evaluate Y.npz P.npz --metrics ece@2 --lower-is-better", ("not distances: --lower-is",)),
     Task("xmleval calibrate fit Y.npz L.npz --output m.json", ("isotonic, ", "11 pairs: all listed labels")),
     Task(
         "xmleval calibrate fit Y.npz L.npz --method platt --k 2 --output m.json",

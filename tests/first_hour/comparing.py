@@ -47,7 +47,7 @@ TASKS = [
         ("letters: better than that model", "bert - tree", "other - tree", "Holm over 2 tests"),
     ),
     Task(
-        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --groups topics.csv "
+        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --label-groups topics.csv "
         "--row-groups languages.txt",
         (
             "group of labels art: 3 labels",
@@ -59,12 +59,12 @@ TASKS = [
         ),
     ),
     Task(
-        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --groups topics.csv --format csv",
+        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --label-groups topics.csv --format csv",
         ("better,group_of,group\n", ",labels,art\n", "code 0"),
     ),
     Task(
-        "xmleval compare Y.npz bert.npz tree.npz --groups 0,10",
-        ("--groups 0,10 needs --train", "exit code 2"),
+        "xmleval compare Y.npz bert.npz tree.npz --label-groups 0,10",
+        ("--label-groups 0,10 needs --train", "exit code 2"),
     ),
     Task(
         "xmleval compare Y.npz bert.npz tree.npz --clusters languages.txt --test paired_t",

@@ -88,7 +88,7 @@ TASKS = [
     ),
     Task(
         "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",
-        ("rise along every row", "--smaller-is-better"),
+        ("rise along every row", "--lower-is-better"),
     ),
     Task(
         "xmleval evaluate tst_labels.txt both.npz",

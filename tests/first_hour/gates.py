@@ -21,7 +21,7 @@ def make(folder: Path) -> None:
     scores = {"last": truth + noise, "new": truth + noise + 0.1 * rng.normal(size=truth.shape)}
     scores["bad"] = truth + 3 * noise
     metrics = ["p@1", "ndcg@5", "coverage"]
-    reports = {name: evaluate(truth, own, metrics=metrics, keep_rows=True) for name, own in scores.items()}
+    reports = {name: evaluate(truth, own, metrics=metrics, per_row=True) for name, own in scores.items()}
     for name, report in reports.items():
         (folder / f"{name}.json").write_text(report.to_json())
         write_rows({name: report}, folder / f"{name}.csv")

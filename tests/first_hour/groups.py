@@ -42,37 +42,43 @@ ARRAYS = (
 )
 TASKS = [
     Task(
-        f"{LINE} --train Y_train.npz --groups 0,10,100",
+        f"{LINE} --train Y_train.npz --label-groups 0,10,100",
         (
             "within groups of labels by training rows: zero-shot 0, tail 1-10, torso 11-100",
             "shares",
             "code 0",
         ),
     ),
-    Task(f"{LINE} --train Y_train.npz --groups deciles", ("decile 1", "zero-shot", "code 0")),
-    Task(f"{LINE} --train Y_train.npz --groups 0,10 --format json", ('"training_rows": "1-10"', '"shares"')),
+    Task(f"{LINE} --train Y_train.npz --label-groups deciles", ("decile 1", "zero-shot", "code 0")),
     Task(
-        f"{LINE} --train Y_train.npz --groups 0,10 --format csv",
+        f"{LINE} --train Y_train.npz --label-groups 0,10 --format json",
+        ('"training_rows": "1-10"', '"shares"'),
+    ),
+    Task(
+        f"{LINE} --train Y_train.npz --label-groups 0,10 --format csv",
         ("groups few,groups frequent,shares", "code 0"),
     ),
-    Task(f"{LINE} --groups topics.tsv", ("sport", "art", "other", "code 0")),
+    Task(f"{LINE} --label-groups topics.tsv", ("sport", "art", "other", "code 0")),
     Task(f"{LINE} --row-groups languages.txt", ("groups of rows", "de", "en", "code 0")),
     Task(
-        "xmleval evaluate Y.npz m.npz n.npz --metrics p@1 --groups topics.tsv",
+        "xmleval evaluate Y.npz m.npz n.npz --metrics p@1 --label-groups topics.tsv",
         ("group of labels sport: 2 labels", "code 0"),
     ),
     Task(
         "xmleval evaluate truth.csv --pred model.csv --metrics f1.macro "
-        "--groups tags.csv --row-groups sources.csv",
+        "--label-groups tags.csv --row-groups sources.csv",
         ("tags.csv: 1 label occurs in no other input; it is ignored", "languages", "blog", "code 0"),
     ),
-    Task(f"{LINE} --groups 0,10", ("--groups 0,10 needs --train, the training labels", "code 2")),
-    Task(f"{LINE} --train Y_train.npz --groups 10,5", ("--groups: [10, 5] are not rising numbers", "code 2")),
-    Task(f"{LINE} --groups outside.csv", ("outside.csv: line 2: label '99' is not in 0..4", "code 2")),
-    Task(f"{LINE} --groups twice.csv", ("twice.csv: line 2: a second group for label '0'", "code 2")),
+    Task(f"{LINE} --label-groups 0,10", ("--label-groups 0,10 needs --train, the training labels", "code 2")),
+    Task(
+        f"{LINE} --train Y_train.npz --label-groups 10,5",
+        ("--label-groups: [10, 5] are not rising numbers", "code 2"),
+    ),
+    Task(f"{LINE} --label-groups outside.csv", ("outside.csv: line 2: label '99' is not in 0..4", "code 2")),
+    Task(f"{LINE} --label-groups twice.csv", ("twice.csv: line 2: a second group for label '0'", "code 2")),
     Task(f"{LINE} --row-groups few.txt", ("few.txt: 2 groups do not match the 4 rows of Y.npz", "code 2")),
     Task(f"{LINE} --row-groups gap.txt", ("gap.txt: line 2 is blank", "code 2")),
-    Task(f"{LINE} --groups languages.csv", ("languages.csv: No such file or directory", "code 2")),
+    Task(f"{LINE} --label-groups languages.csv", ("languages.csv: No such file or directory", "code 2")),
     Task(
         f"{ARRAYS}xmleval.label_groups(T)",
         ("<LabelGroups: zero-shot (0) 1, tail (1-10) 1, torso (11-100) 1>",),

@@ -19,11 +19,11 @@ def make(folder: Path) -> None:
 
 
 TASKS = [
-    Task(GIVEN + "xmleval.p_at_k(Y, 1 - S, 1, larger=False)", ("1.0",)),
+    Task(GIVEN + "xmleval.p_at_k(Y, 1 - S, 1, higher_is_better=False)", ("1.0",)),
     Task(
-        GIVEN + "xmleval.evaluate(Y, 1 - S, metrics='p@1,f1.micro'.split(','), larger=False, "
+        GIVEN + "xmleval.evaluate(Y, 1 - S, metrics='p@1,f1.micro'.split(','), higher_is_better=False, "
         "decision='threshold0.3')",
-        ("larger=False", "decision=threshold0.3"),
+        ("higher_is_better=False", "decision=threshold0.3"),
     ),
     Task(
         GIVEN + "I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I, np.array([[2, 1]] * 4)), 1)",

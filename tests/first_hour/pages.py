@@ -16,7 +16,7 @@ TASKS = [
     Task(f"xmleval plot {TWO} --kind cutoffs --metrics p@1 --output k.svg", ("exit code 0",), NEEDS),
     Task(f"xmleval plot {TWO} --kind rok --output k.svg", ("roc", "exit code 2")),
     Task(f"xmleval plot {TWO} --kind roc --output k.gif", (".png, .svg, .pdf", "exit code 2"), NEEDS),
-    Task(f"xmleval plot {TWO} --kind groups --output k.svg", ("needs --groups", "exit code 2"), NEEDS),
+    Task(f"xmleval plot {TWO} --kind groups --output k.svg", ("needs --label-groups", "exit code 2"), NEEDS),
     Task(
         f"{MODELS}\nfound = xmleval.compare({{'a': a, 'b': b}}, Y, metrics='p@1', worst=3)\n"
         "[text in found.to_html() for text in ('Rows that changed most', 'list of b')]",
@@ -24,12 +24,12 @@ TASKS = [
         NEEDS,
     ),
     Task(
-        f"{MODELS}\nxmleval.evaluate(Y, a, metrics=['p@1', 'p@3'], keep_labels=['p@3']).per_label().keys()",
+        f"{MODELS}\nxmleval.evaluate(Y, a, metrics=['p@1', 'p@3'], per_label=['p@3']).per_label().keys()",
         ("'tp@3'", "'f1@3'"),
     ),
     Task(
-        f"{MODELS}\nxmleval.evaluate(Y, a, metrics=['p@1'], keep_labels='p@1')",
-        ("keep_labels: 'p@1' is neither True nor False nor a list of measures",),
+        f"{MODELS}\nxmleval.evaluate(Y, a, metrics=['p@1'], per_label='p@1')",
+        ("per_label: 'p@1' is neither True nor False nor a list of measures",),
     ),
     Task(
         f"{MODELS}\nxmleval.evaluate(Y, a, metrics=['p@1']).plot('roc')",

@@ -42,7 +42,10 @@ TASKS = [
     Task(f"xmleval rank {FILES} --control brt", ("'brt' is none of the models; did you mean bert",)),
     Task("xmleval rank result/*.json", ("result/*.json: no .json file is there", "exit code 2")),
     Task(VALUES + "xmleval.rank(values, 'p@5')", ("P@5 ↑", "0.6400 (1)", "for two models")),
-    Task(VALUES + "xmleval.rank(values)", ("numbers do not tell which are better; give metric= or larger=",)),
+    Task(
+        VALUES + "xmleval.rank(values)",
+        ("numbers do not tell which are better; give metric= or higher_is_better=",),
+    ),
     Task(
         REPORTS + "xmleval.rank({'a': a, 'b': b}, 'p@1')", ("'a' is one Report; expected for each data set",)
     ),
@@ -52,7 +55,7 @@ TASKS = [
     ),
     Task(
         "import pandas as pd; df = pd.DataFrame({'lr': [0.6, 0.7], 'knn': [0.5, 0.8]}, ['bibtex', 'wiki']); "
-        "xmleval.rank(df, larger=True)",
+        "xmleval.rank(df, higher_is_better=True)",
         ("bibtex", "0.6000 (1)", "average rank"),
         ("pandas",),
     ),

@@ -49,7 +49,7 @@ TASKS = [
     Task("xmleval evaluate Y.npz m.npz --metrics p@1,p@5", ("lists hold at most 3 labels", "@5 count")),
     Task(
         "xmleval evaluate Y.npz faiss.npz --metrics p@1",
-        ("scores rise along every row", "give distances with --smaller-is-better"),
+        ("scores rise along every row", "give distances with --lower-is-better"),
     ),
     Task("xmleval evaluate none.npz m.npz --metrics p@1", ("no row of the truth has a relevant label",)),
     Task(

@@ -96,7 +96,7 @@ def test_lists_of_names_give_what_numbers_give(kind: str, scores: str) -> None:
 def test_rows_are_matched_by_key(kind: str) -> None:
     truth, scores = BY_KEY[kind]()
     more: dict[str, Any] = {"labels": NAMES} if kind == "graded" else {}
-    report = evaluate(truth, scores, metrics=MEASURES, keep_rows=True, keep_labels=True, **more)
+    report = evaluate(truth, scores, metrics=MEASURES, per_row=True, per_label=True, **more)
     assert dict(report) == values(Y, S)
     assert told(report) == []
     assert report.row_names == ROWS
@@ -150,7 +150,7 @@ def test_labels_number_the_columns_of_arrays() -> None:
         [[{"corpus_id": order.index(n), "score": s} for n, s in row.items()] for row in SCORED],
         labels=order,
     ) == values(Y, S)
-    report = evaluate(Y.toarray().tolist(), y_pred=H, labels=NAMES, metrics=SETS, keep_labels=True)
+    report = evaluate(Y.toarray().tolist(), y_pred=H, labels=NAMES, metrics=SETS, per_label=True)
     assert report.per_label()["name"].tolist() == NAMES
 
 
@@ -186,7 +186,7 @@ def test_ids_take_the_number_of_labels_from_a_matrix() -> None:
 
 
 def test_an_evaluator_takes_names() -> None:
-    ev = Evaluator(MEASURES, labels=NAMES, keep_labels=True)
+    ev = Evaluator(MEASURES, labels=NAMES, per_label=True)
     ev.update(TAGS[:2], SCORED[:2])
     ev.update({"a": TAGS[2], "b": TAGS[3]}, {"b": SCORED[3], "a": SCORED[2]})
     assert dict(ev.compute()) == values(Y, S)

@@ -20,7 +20,7 @@ DISTANCES = np.sort(rng.random((M, K)), axis=1)
 TRUE = [[int(label) for label in rng.choice(N, 3, replace=False)] for _ in range(M)]
 NAMED = [[f"d{label}" for label in row] for row in TRUE]
 TOLD = "scores rise along every row"
-SMALLER = "--smaller-is-better"
+LOWER_IS_BETTER = "--lower-is-better"
 
 
 def rows_of(scores: Any) -> list[list[tuple[str, float]]]:
@@ -97,7 +97,7 @@ def test_distances_in_files_are_noted(folder: Path, form: str) -> None:
     truth, _, options = truth.partition(" ")
     cases = [
         (DISTANCES, "", True),
-        (DISTANCES, SMALLER, False),
+        (DISTANCES, LOWER_IS_BETTER, False),
         (-DISTANCES, "", False),
         (one_falls, "", False),
     ]

@@ -83,7 +83,7 @@ def test_predictions_of_other_forms() -> None:
     metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
     metric.update(SCORES - SCORES.max() - 1, TRUTH)  # no score is missing
     assert float(metric.compute()) == expected("p@3")["p_at_3"]
-    metric = EvaluatorMetric("p@3", n_labels=L, larger=False)
+    metric = EvaluatorMetric("p@3", n_labels=L, higher_is_better=False)
     metric.update(-SCORES, TRUTH)
     assert float(metric.compute()) == expected("p@3")["p_at_3"]
     with pytest.raises(ValueError, match=r"^y_score: "):
@@ -136,7 +136,7 @@ rank, world, where = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 dist.init_process_group("gloo", init_method=f"file://{where}/meet", rank=rank, world_size=world)
 scores, truth = torch.load(f"{where}/rows.pt")
 rows = slice(0, 7) if rank == 0 else slice(7, None)
-metric = EvaluatorMetric(NAMES, n_labels=scores.shape[1], keep_rows=True)
+metric = EvaluatorMetric(NAMES, n_labels=scores.shape[1], per_row=True)
 metric.update(scores[rows], truth[rows])
 first = metric.compute()
 metric.update(scores[rows], truth[rows])  # the synchronised state is gone

@@ -57,7 +57,7 @@ def test_only_the_first_k_labels_are_kept(dtype: str) -> None:
         ("f1.micro", {"decision": "threshold0.0"}, None),
         ("ndcg@3", {"conventions": "sklearn"}, None),
         ("p@3", {"conventions": "sklearn"}, 3),
-        ("p@3", {"larger": False}, 3),
+        ("p@3", {"higher_is_better": False}, 3),
     ],
 )
 def test_as_many_labels_as_the_measures_read(names: Any, options: dict[str, Any], depth: int | None) -> None:

@@ -139,7 +139,7 @@ REFUSED = [
     ({"y_score": ([[0, 1], [1, 0]], [[0.5, 0.25], [0.5, -2.0]]), "metrics": ["brier"]},
      "row 1: score -2 of label 0 is outside 0..1; brier needs probabilities; link='sigmoid' makes them"),
     ({"y_score": [[0.5, np.nan], [0.5, 0.1]]}, "row 0: score nan is not a number"),
-    ({"larger": False}, "ece(bins=15)@1 needs probabilities, not distances: larger=False"),
+    ({"higher_is_better": False}, "ece(bins=15)@1 needs probabilities, not distances: higher_is_better="),
     ({"unlisted": -1.0}, "unlisted: -1 is outside 0..1; ece(bins=15)@1 needs probabilities"),
     ({"y_score": (np.array([[0], [1]]), None)}, "ece(bins=15)@1 needs scores in y_score="),
     ({"link": "probit"}, "link='probit' is not one of none, sigmoid"),

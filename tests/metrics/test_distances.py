@@ -45,7 +45,7 @@ def pair(form: str, metrics: Any = "all", **more: Any) -> tuple[dict[str, Any], 
     truth = [np.flatnonzero(row).tolist() for row in T] if form == "pairs" else T
     unlisted, decision = more.pop("unlisted", None), more.pop("decision", "top2")
     found = evaluate(
-        truth, far, larger=False, unlisted=unlisted, decision=decision, **given, **more
+        truth, far, higher_is_better=False, unlisted=unlisted, decision=decision, **given, **more
     ).to_dict()
     if unlisted is not None:
         more["unlisted"] = -unlisted
@@ -53,7 +53,7 @@ def pair(form: str, metrics: Any = "all", **more: Any) -> tuple[dict[str, Any], 
         decision = f"threshold-{decision.removeprefix('threshold')}"
     expected = evaluate(truth, near, decision=decision, **given, **more).to_dict()
     for report in (found, expected):
-        for name in ("larger", "conventions", "decision"):
+        for name in ("higher_is_better", "conventions", "decision"):
             del report[name]
     return found, expected
 
@@ -70,10 +70,10 @@ def test_every_measure_takes_distances(form: str, more: dict[str, Any]) -> None:
 def test_thresholds_and_curves_are_of_distances() -> None:
     more: dict[str, Any] = {
         "metrics": ["peak_f1.micro", "auc.macro"],
-        "keep_labels": True,
+        "per_label": True,
         "curve_points": 20,
     }
-    far, near = evaluate(T, D, larger=False, **more), evaluate(T, -D, **more)
+    far, near = evaluate(T, D, higher_is_better=False, **more), evaluate(T, -D, **more)
     assert far.thresholds == {name: -score for name, score in near.thresholds.items()}
     np.testing.assert_array_equal(far.per_label()["threshold"], -near.per_label()["threshold"])
     for curve in ("roc_curve", "pr_curve"):
@@ -87,33 +87,35 @@ def test_thresholds_and_curves_are_of_distances() -> None:
 
 
 def test_it_is_told_and_must_agree(tmp_path: Path) -> None:
-    report = evaluate(T, D, metrics=["p@1"], larger=False, decision="threshold0.5")
-    assert "larger=False" in report.signature()
-    assert json.loads(report.to_json())["larger"] is False
+    report = evaluate(T, D, metrics=["p@1"], higher_is_better=False, decision="threshold0.5")
+    assert "higher_is_better=False" in report.signature()
+    assert json.loads(report.to_json())["higher_is_better"] is False
     assert report.decision == "threshold0.5"
-    ev = Evaluator(["p@1"], n_labels=6, larger=False)
+    ev = Evaluator(["p@1"], n_labels=6, higher_is_better=False)
     ev.update(T, D)
     ev.save(tmp_path / "state.npz")
     assert Evaluator.load(tmp_path / "state.npz").compute()["p@1"] == report["p@1"]
     other = Evaluator(["p@1"], n_labels=6)
     other.update(T, D)
-    with pytest.raises(ValueError, match=r"^merge: .*larger"):
+    with pytest.raises(ValueError, match=r"^merge: .*higher_is_better"):
         other.merge(ev)
-    with pytest.raises(ValueError, match=r"^larger: 'no' is neither True nor False$"):
-        Evaluator(["p@1"], n_labels=6, larger="no")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^higher_is_better: 'no' is neither True nor False$"):
+        Evaluator(["p@1"], n_labels=6, higher_is_better="no")  # type: ignore[arg-type]
 
 
 def test_refusals_are_in_the_scale_of_the_caller() -> None:
     refused: dict[str, Callable[[], Any]] = {
         "y_score: row 2: score nan": lambda: evaluate(
-            T, np.where(np.arange(9)[:, None] == 2, np.nan, D), metrics=["p@1"], larger=False
+            T, np.where(np.arange(9)[:, None] == 2, np.nan, D), metrics=["p@1"], higher_is_better=False
         ),
-        "unlisted=2 compares": lambda: evaluate(T, (ORDER, None), metrics=["p@1"], larger=False, unlisted=2),
+        "unlisted=2 compares": lambda: evaluate(
+            T, (ORDER, None), metrics=["p@1"], higher_is_better=False, unlisted=2
+        ),
         "decision=threshold3 with unlisted=2 would predict": lambda: evaluate(
-            T, D, metrics=["p@1"], larger=False, unlisted=2, decision="threshold3"
+            T, D, metrics=["p@1"], higher_is_better=False, unlisted=2, decision="threshold3"
         ),
-        "was fitted to scores of which larger ones are better": lambda: evaluate(
-            T, D, metrics=["f1.macro"], larger=False, decision=fit(T, D, "f1.macro", rule="label")
+        "was fitted to scores of which higher ones are better": lambda: evaluate(
+            T, D, metrics=["f1.macro"], higher_is_better=False, decision=fit(T, D, "f1.macro", rule="label")
         ),
     }
     for said, call in refused.items():
@@ -127,25 +129,27 @@ def test_one_liners_take_distances() -> None:
         parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
         if "y_score" in parameters and "metrics" not in parameters:
             more = {"inverse_propensity": Q} if name.startswith("ps") else {}
-            assert function(T, D, larger=False, **more) == function(T, -D, **more)
+            assert function(T, D, higher_is_better=False, **more) == function(T, -D, **more)
 
 
 def test_the_command_line_takes_distances(folder: Path, run: Callable[..., str]) -> None:
     np.savez("list.npz", indices=LABELS, scores=1 - SCORES)
-    words = "evaluate Y_test.npz list.npz --metrics p,lrap --smaller-is-better"
+    words = "evaluate Y_test.npz list.npz --metrics p,lrap --lower-is-better"
     found = json.loads(run(f"{words} --format json"))
     assert found["values"] == evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "lrap"]).to_dict()["values"]
-    assert "larger=False" in run(words)
+    assert "higher_is_better=False" in run(words)
 
 
 @pytest.mark.parametrize("rule", ["constant", "cardinality"])
 def test_thresholds_of_scores_are_none_of_distances(rule: str) -> None:
     fitted = fit(T, D, "f1.micro" if rule == "constant" else None, rule=rule)
-    with pytest.raises(ValueError, match="was fitted to scores of which larger ones are better"):
-        evaluate(T, D, metrics=["f1.macro"], larger=False, decision=fitted)
+    with pytest.raises(ValueError, match="was fitted to scores of which higher ones are better"):
+        evaluate(T, D, metrics=["f1.macro"], higher_is_better=False, decision=fitted)
 
 
 def test_no_threshold_of_a_curve_is_a_negative_zero() -> None:
-    *_, thresholds = evaluate(T, D, metrics=["auc.micro"], larger=False, curve_points=99).roc_curve()
+    *_, thresholds = evaluate(
+        T, D, metrics=["auc.micro"], higher_is_better=False, curve_points=99
+    ).roc_curve()
     assert 0 in thresholds
     assert not np.signbit(thresholds[1:]).any()

@@ -72,7 +72,7 @@ def test_judged_is_that_of_ir_measures() -> None:
 
 
 def check_trec(names: dict[str, str], run: Any) -> None:
-    more: dict[str, Any] = {"metrics": [*names], "gains": "linear", "labels": NAMES, "keep_rows": True}
+    more: dict[str, Any] = {"metrics": [*names], "gains": "linear", "labels": NAMES, "per_row": True}
     rows = evaluate(TREC["qrels"], run, **more).per_row()
     for ours, theirs in names.items():
         expected = [TREC["values"][row][theirs] for row in rows["name"]]

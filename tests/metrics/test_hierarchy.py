@@ -123,8 +123,8 @@ def test_measures_without_a_hierarchy_and_a_hierarchy_without_measures_are_refus
         evaluate(Y, (LISTS, None), metrics="h_f1.micro", decision="top2")
     with pytest.raises(ValueError, match=r"hierarchy= has no effect: the measures in it, such as h_f1.micro"):
         evaluate(Y, (LISTS, None), metrics="p@1", hierarchy=EDGES)
-    left_out = evaluate(Y, (LISTS, None), metrics=["all"], decision="top2").left_out
-    assert left_out["h_f1.micro"] == "hierarchy="
+    not_computed = evaluate(Y, (LISTS, None), metrics=["all"], decision="top2").not_computed
+    assert not_computed["h_f1.micro"] == "hierarchy="
 
 
 def test_a_chain_beyond_memory_is_refused_before_it_is_listed() -> None:
@@ -167,7 +167,7 @@ def test_within_groups_of_labels_sets_are_restricted_before_ancestors_are_added(
 
 def test_rows_intervals_and_comparisons() -> None:
     more = {**GIVEN, "hierarchy": EDGES}
-    report = evaluate(Y, (LISTS, None), keep_rows=True, confidence=0.95, **more)
+    report = evaluate(Y, (LISTS, None), per_row=True, confidence=0.95, **more)
     assert report.per_row()["h_precision.samples"].mean() == report["h_precision.samples"]
     fold = np.empty(4, np.uint8)
     find_folds(np.arange(4), fold)

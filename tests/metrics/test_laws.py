@@ -123,7 +123,7 @@ def test_value_equals_oracle(form: str, dtype: str, data: st.DataObject) -> None
 def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject) -> None:
     problem = data.draw(problems(form, dtype))
     names = names_for(problem)
-    report = evaluate(**problem.inputs(), **problem.settings(), metrics=names, keep_rows=True)
+    report = evaluate(**problem.inputs(), **problem.settings(), metrics=names, per_row=True)
     kept = report.per_row()
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:

@@ -197,11 +197,11 @@ def test_batches_merging_and_saving_give_the_same_bits(more: dict[str, Any], tmp
         of_rows["row_groups"] = {name: "ab"[n % 2] for n, name in enumerate(names)}
     if "label_groups" in more:
         given["label_groups"] = {one: "low" if one < "l4" else "high" for one in LABELS}
-    whole = evaluate(TRUTH, RUN, keep_rows=True, keep_labels=True, **given, **of_rows)
+    whole = evaluate(TRUTH, RUN, per_row=True, per_label=True, **given, **of_rows)
     parts = []
     for number, start in enumerate((0, 17, 30)):
         rows = names[start : (17, 30, 60)[number]]
-        one = Evaluator(keep_rows=True, keep_labels=True, block_rows=7, threads=2, **given)
+        one = Evaluator(per_row=True, per_label=True, block_rows=7, threads=2, **given)
         for batch in (rows[:9], rows[9:]):
             own: Any = {key: {name: values[name] for name in batch} for key, values in of_rows.items()}
             one.update({n: TRUTH[n] for n in batch}, {n: RUN[n] for n in batch}, **own,

@@ -99,7 +99,7 @@ def ours(data: Data, names: list[str], given_sets: bool = False, division: float
 def ours_by_label(data: Data) -> dict[str, Any]:
     report = evaluate(
         data.true, data.score, metrics="ap.macro", conventions="sklearn", sample_weight=data.weight,
-        keep_labels=True,
+        per_label=True,
     )  # fmt: skip
     return report.per_label()
 

@@ -60,7 +60,7 @@ def test_v1_macro_f1_over_some_labels(labels: str, f1: float) -> None:
 
 
 def test_v1_scores() -> None:
-    report = evaluate(V1_TRUTH, V1_SCORES, metrics=[*V1_OF_SCORES, "peak_f1.samples"], keep_rows=True)
+    report = evaluate(V1_TRUTH, V1_SCORES, metrics=[*V1_OF_SCORES, "peak_f1.samples"], per_row=True)
     check(report, V1_OF_SCORES, 1e-10)  # nDCG is given to ten digits
     assert report.per_row()["peak_f1.samples"] == pytest.approx([4 / 5, 6 / 7], abs=1e-12)
 
@@ -148,4 +148,4 @@ def test_v1_pooled_scores(ties: str, micro: float) -> None:
     names = ["auc.micro", "auc.macro", "peak_f1.micro"]
     report = evaluate(V1_TRUTH, V1_SCORES, metrics=names, conventions={"auc_ties": ties})
     check(report, {"auc.micro": micro, "auc.macro": 1.0, "peak_f1.micro": 5 / 6})
-    assert report.labels_left_out == {"auc.macro": 4}
+    assert report.undefined_labels == {"auc.macro": 4}

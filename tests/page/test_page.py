@@ -104,10 +104,10 @@ def test_the_summary_tells_what_was_not_tested_and_all_tests() -> None:
 
 def test_undefined_and_mixed_results_have_pages() -> None:
     truth, scores = np.zeros((3, 4), int), np.arange(12.0).reshape(3, 4)
-    none: dict[str, Any] = {"metrics": ["p@1", "auc.macro"], "keep_labels": True, "curve_points": 10}
+    none: dict[str, Any] = {"metrics": ["p@1", "auc.macro"], "per_label": True, "curve_points": 10}
     assert compare({"a": scores, "b": -scores}, truth, **none).to_html()
     reports = {
-        str(kept): evaluate(np.eye(3), np.eye(3), metrics=["p@1"], keep_rows=kept) for kept in (True, False)
+        str(kept): evaluate(np.eye(3), np.eye(3), metrics=["p@1"], per_row=kept) for kept in (True, False)
     }
     assert Comparison(reports).to_html()
 
@@ -135,7 +135,7 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
     truth = sp.csr_array((np.ones(n, np.int8), np.arange(n), np.arange(0, n + 1, 100)), shape=(n // 100, n))
     lists = [np.arange(n).reshape(-1, 100)[:, first::2][:, :5] for first in (0, 1)]
     models = {name: (own, -np.arange(5.0) + 0 * own) for name, own in zip("ab", lists, strict=True)}
-    text = compare(models, truth, metrics=["p@1", "p@5"], keep_labels=["p@1"]).to_html()
+    text = compare(models, truth, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
     assert len(text) < 500_000
     figure = text[text.index("Each relevant label by both models") - 100_000 :]
     assert "of 100000 labels" in figure

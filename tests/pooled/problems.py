@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from xmleval import Evaluator, Report
 from xmleval.states.score_runs import ScoreRuns
 
-EVERY: dict[str, Any] = {"metrics": "curves", "keep_labels": True, "curve_points": 7}
+EVERY: dict[str, Any] = {"metrics": "curves", "per_label": True, "curve_points": 7}
 LEVELS = [-np.inf, -2.5, -0.0, 0.0, 0.25, 0.5, 1.0, 3.0, np.inf]
 KINDS: list[tuple[str, Any]] = [
     ("mixed", "below"), *itertools.product(["float32", "float64"], ["below", 0.0, 0.25, -1e30])

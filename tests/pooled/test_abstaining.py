@@ -49,7 +49,7 @@ def test_rows_of_equal_scores_are_accepted_together() -> None:
     report = xmleval.evaluate(truth, scores, metrics=["aurc@1", "risk(coverage=0.5)@1", "risk(coverage=1)@1"])
     assert [*report.values()] == pytest.approx([(0 + 1 / 3 + 1 / 3 + 1 / 2) / 4, 1 / 3, 1 / 2], abs=1e-15)
     assert report.thresholds["risk(coverage=0.5)@1"] == 0.8
-    far = xmleval.evaluate(truth, -scores, metrics=["risk(coverage=0.5)@1"], larger=False)
+    far = xmleval.evaluate(truth, -scores, metrics=["risk(coverage=0.5)@1"], higher_is_better=False)
     assert far.thresholds["risk(coverage=0.5)@1"] == -0.8
     assert "accept rows whose smallest score is <= it" in str(far)
 
@@ -69,7 +69,7 @@ def test_no_cutting_merging_or_memory_changes_a_bit(cuts: list[int], tmp_path: P
     lists = sp.csr_array(scores * (scores > 0.6))
     whole = xmleval.evaluate(truth, lists, metrics=NAMES, confidence=0.9, conventions={"empty": "skip"})
     assert {*whole.confidence} == {*NAMES}
-    assert whole.rows_left_out["aurc@1"] == (truth.sum(axis=1) == 0).sum()
+    assert whole.undefined_rows["aurc@1"] == (truth.sum(axis=1) == 0).sum()
     parts = []
     for start, stop in itertools.pairwise(cuts):
         part = xmleval.Evaluator(

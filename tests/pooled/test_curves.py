@@ -54,7 +54,7 @@ def test_equal_to_scikit_learn_on_the_dense_matrix(seed: int, unlisted: Any) -> 
             }
             for average, value in want.items():
                 assert found[f"{name}.{average}"] == pytest.approx(value, abs=1e-12, nan_ok=True)
-            assert found.labels_left_out.get(f"{name}.macro", 0) == truth.shape[1] - labels.size
+            assert found.undefined_labels.get(f"{name}.macro", 0) == truth.shape[1] - labels.size
 
 
 ONE_CLASS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0]])  # in every row, in some, in none
@@ -71,7 +71,7 @@ def test_average_precision_of_labels_of_one_class(dtype: Any, form: str, weight:
         order = np.argsort(-scores, axis=1)
         given = order, np.take_along_axis(scores, order, axis=1)
     names = ["ap.micro", "ap.macro", "ap.weighted", "ap.geometric", "precision_at_recall.macro(r=0.9)"]
-    kwargs: dict[str, Any] = {"metrics": names, "unlisted": 0.0, "sample_weight": weight, "keep_labels": True}
+    kwargs: dict[str, Any] = {"metrics": names, "unlisted": 0.0, "sample_weight": weight, "per_label": True}
     skipped, counted = (
         evaluate(ONE_CLASS, given, conventions={"ap_empty": rule}, **kwargs) for rule in ("skip", "zero")
     )
@@ -83,8 +83,8 @@ def test_average_precision_of_labels_of_one_class(dtype: Any, form: str, weight:
     assert skipped["ap.weighted"] == counted["ap.weighted"] == pytest.approx((4 * 1 + 2 * 0.5) / 6)
     assert skipped["ap.geometric"] == counted["ap.geometric"] == pytest.approx(0.5**0.5)
     assert skipped["ap.micro"] == counted["ap.micro"]
-    assert skipped.labels_left_out["ap.macro"] == 1
-    assert {*counted.labels_left_out} == {"ap.geometric", "precision_at_recall.macro(r=0.9)"}
+    assert skipped.undefined_labels["ap.macro"] == 1
+    assert {*counted.undefined_labels} == {"ap.geometric", "precision_at_recall.macro(r=0.9)"}
 
 
 @pytest.mark.parametrize(("cell", "skipped", "counted"), [(1, 1.0, 1.0), (0, np.nan, 0.0)])
@@ -142,7 +142,7 @@ def test_refused_by_name_without_scores() -> None:
         evaluate(truth, (labels, None), metrics=["auc.micro"])
     report = evaluate(truth, (labels, None), metrics="curves")
     assert "auc.micro" not in report
-    assert report.left_out["auc.micro"] == "scores in y_score="
+    assert report.not_computed["auc.micro"] == "scores in y_score="
     evaluator = Evaluator(["auc.micro"], n_labels=3)
     evaluator.update(truth, (labels, labels * 0.5))
     with pytest.raises(ValueError, match=r"^y_score's scores: given earlier, but not now"):

@@ -57,7 +57,7 @@ def test_they_are_those_of_scikit_learn(seed: int, weighted: bool) -> None:
 
 def test_thresholds_are_those_at_which_they_are_reached() -> None:
     truth, scores, dense = made(7)
-    report = xmleval.evaluate(truth, scores, metrics=NAMES, keep_labels=True, unlisted=0.0)
+    report = xmleval.evaluate(truth, scores, metrics=NAMES, per_label=True, unlisted=0.0)
     columns = report.per_label()
 
     def check(own_truth: Any, own: Any, threshold: float, name: str, value: float) -> None:
@@ -73,7 +73,7 @@ def test_thresholds_are_those_at_which_they_are_reached() -> None:
             threshold = columns[f"threshold_of_{column}"][j]
             check(truth[:, j], dense[:, j], threshold, name, columns[column][j])
     far = xmleval.evaluate(
-        truth, -dense, metrics=NAMES, keep_labels=True, larger=False, unlisted=0.0
+        truth, -dense, metrics=NAMES, per_label=True, higher_is_better=False, unlisted=0.0
     )  # distances
     assert [*far.values()] == [*report.values()]
     assert far.thresholds == {name: -score for name, score in report.thresholds.items()}

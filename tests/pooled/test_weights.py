@@ -49,7 +49,7 @@ def asked(problem: Problem) -> dict[str, Any]:
 def plain(report: Report) -> list[Any]:
     """Everything a report says that its values decide, to the last bit."""
     said = json.loads(bits(report)[0])
-    names = "values", "intervals", "thresholds", "labels_left_out"
+    names = "values", "intervals", "thresholds", "undefined_labels"
     return [*(json.dumps(said[name]) for name in names), *bits(report)[1:]]
 
 
@@ -60,8 +60,8 @@ def test_no_measure_refuses_weights() -> None:
         "decision": "top1",
     }
     more |= {"hierarchy": [(1, 0)], "gains": "linear"}
-    report = evaluate(np.eye(3, dtype=int), **scored, **more, metrics="all", curve_points=4, keep_labels=True)
-    assert report.left_out == {}
+    report = evaluate(np.eye(3, dtype=int), **scored, **more, metrics="all", curve_points=4, per_label=True)
+    assert report.not_computed == {}
     assert {spec.metric.name for spec in report.specs} == {
         metric.name for metric in TABLE if not metric.params and "probabilities" not in metric.needs
     }
@@ -305,7 +305,7 @@ def test_spilled_ranges_are_cut_anywhere(level: Any, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(1)
     truth, scores = (rng.random((4000, 6)) < 0.2).astype(int), rng.normal(size=(4000, 6))
     weight = rng.random(4000) + 0.01
-    names: Any = {"metrics": [*NAMES], "curve_points": 50, "keep_labels": True}
+    names: Any = {"metrics": [*NAMES], "curve_points": 50, "per_label": True}
     names |= {"unlisted": level, "bounds": level == "below"}
     lists = np.argsort(-scores, axis=1)[:, :4]
     given = lists, np.take_along_axis(scores, lists, axis=1)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from tests.damage import answer
 from xmleval import compare, diff, evaluate
-from xmleval.report.changes import Changes
+from xmleval.report.changes import Diff
 
 N, L = 90, 8
 RNG = np.random.default_rng(11)
@@ -36,7 +36,7 @@ def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
     if metric == "rr":
         metric = "mrr@3"
     found = diff(MODELS, TRUTH, metric=metric, worst=25)
-    reports = [evaluate(TRUTH, scores, metrics=[metric], keep_rows=True) for scores in (OLD, NEW)]
+    reports = [evaluate(TRUTH, scores, metrics=[metric], per_row=True) for scores in (OLD, NEW)]
     old, new = (report.per_row()[metric] for report in reports)
     gains = (old - new) if metric == "ranking_loss" else new - old
     known = [n for n in range(N) if not np.isnan(gains[n]) and gains[n]]
@@ -59,9 +59,7 @@ def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
 )
 def test_labels_are_those_that_changed_most(metric: str, column: str) -> None:
     found = diff(MODELS, TRUTH, metric=metric, worst=4)
-    columns = [
-        evaluate(TRUTH, scores, metrics=[metric], keep_labels=True).per_label() for scores in (OLD, NEW)
-    ]
+    columns = [evaluate(TRUTH, scores, metrics=[metric], per_label=True).per_label() for scores in (OLD, NEW)]
     old, new = (own[column].astype(float) for own in columns)
     assert found.label_column == column
     assert found.labels is not None
@@ -86,7 +84,7 @@ def test_the_same_model_changes_nothing() -> None:
 
 
 def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
-    near = diff({"old": -OLD, "new": -NEW}, TRUTH, larger=False, metric="p@3")
+    near = diff({"old": -OLD, "new": -NEW}, TRUTH, higher_is_better=False, metric="p@3")
     assert near.rows == diff(MODELS, TRUTH, metric="p@3").rows
     sparse = {name: sp.csr_array(np.maximum(scores, 0)) for name, scores in MODELS.items()}
     zeros = diff(sparse, TRUTH, unlisted=0.0, metric="p@3")
@@ -131,7 +129,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def in_python(**more: Any) -> Changes:
+def in_python(**more: Any) -> Diff:
     return diff({name: lists(scores) for name, scores in MODELS.items()}, TRUTH, **more)
 
 

@@ -170,7 +170,7 @@ def test_lines_on_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> N
 @hostile
 def test_columns_of_labels(names: list[str], tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "labels.csv"
-    report = evaluate(np.eye(len(names)), y_pred=np.eye(len(names)), metrics="f1.macro", keep_labels=True)
+    report = evaluate(np.eye(len(names)), y_pred=np.eye(len(names)), metrics="f1.macro", per_label=True)
     write_labels({"": report}, path, [names])
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)

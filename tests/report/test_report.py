@@ -51,7 +51,7 @@ def test_what_was_not_computed_is_a_key_error(name: Any) -> None:
 
 
 def test_report_is_short_in_a_console_and_survives_copying() -> None:
-    report = report_of(keep_rows=True)
+    report = report_of(per_row=True)
     assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
     assert "<function" not in repr(report)
     assert len(repr(report)) < 4000
@@ -115,9 +115,9 @@ def test_undefined_is_null_empty_and_said() -> None:
     assert json.loads(report.to_json())["values"] == {"ranking_loss": None, "p@1": 0.0}
     assert "ranking_loss,Ranking loss,down,,,\n" in report.to_csv()
     assert "undefined" in str(report).splitlines()[3]
-    assert report.rows_left_out == {"ranking_loss": 1}
+    assert report.undefined_rows == {"ranking_loss": 1}
     skipped = report_of(["p@1", "r@1", "hit@1"], conventions={"empty": "skip"})
-    assert skipped.rows_left_out == {"p@1": 1, "r@1": 1, "hit@1": 1}
+    assert skipped.undefined_rows == {"p@1": 1, "r@1": 1, "hit@1": 1}
 
 
 def test_propensity_constants_are_reported() -> None:
@@ -156,17 +156,17 @@ def test_signature_shows_what_was_chosen() -> None:
 
 def test_left_out_members_of_groups_are_listed() -> None:
     report = report_of(["xmc", "sets"], k=[1])
-    assert report.left_out["psp@1"] == "y_train= or inverse_propensity="
-    assert report.left_out["f1.macro"] == "y_pred= or decision="
-    assert not set(report.left_out) & set(report)
+    assert report.not_computed["psp@1"] == "y_train= or inverse_propensity="
+    assert report.not_computed["f1.macro"] == "y_pred= or decision="
+    assert not set(report.not_computed) & set(report)
     assert "not computed without y_train= or inverse_propensity=: psp@1, psndcg@1" in str(report)
-    assert json.loads(report.to_json())["not_computed"] == report.left_out
+    assert json.loads(report.to_json())["not_computed"] == report.not_computed
 
 
 def test_rows_are_kept_on_demand() -> None:
-    with pytest.raises(ValueError, match="keep_rows=True"):
+    with pytest.raises(ValueError, match="per_row=True"):
         report_of().per_row()
-    report = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, inverse_propensity=Q, keep_rows=True)
+    report = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, inverse_propensity=Q, per_row=True)
     kept = report.per_row()
     assert list(kept) == NAMES  # a macro average and a ratio of sums have no rows
     np.testing.assert_equal([kept["p@1"], kept["coverage"]], [[1, 0, 0], [2, 2, np.nan]])
@@ -263,7 +263,7 @@ def test_refused_update_counts_nothing(case: str) -> None:
         ({"decision": "top2"}, "decision differs: None here, top2 there"),
         ({"inverse_propensity": Q[::-1]}, "propensity differs"),
         ({"inverse_propensity": None}, "propensity differs"),
-        ({"keep_rows": False}, "keep_rows differs: True here, False there"),
+        ({"per_row": False}, "per_row differs: True here, False there"),
     ],
 )  # fmt: skip
 def test_merge_names_the_difference(more: dict[str, Any], difference: str) -> None:

@@ -1,4 +1,4 @@
-"""Results are read as they were written, by any version up to this one; anything else is refused by name."""
+"""Results are read as they were written; anything else is refused by name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from xmleval.report.report import Report
 from xmleval.report.saved_results import load_results
 from xmleval.version import SCHEMA
 
-OLD: dict[str, Any] = {  # as the first version wrote it
-    "values": {"p@1": 0.5}, "n_rows": 4, "n_labels": 5, "conventions": {"empty": "skip"},
-    "decision": None, "propensity": None, "rows_left_out": {}, "not_computed": {}, "version": "0.0.1",
+SHORT: dict[str, Any] = {  # without members that have a default
+    "schema": SCHEMA, "values": {"p@1": 0.5}, "n_rows": 4, "n_labels": 5, "conventions": {"empty": "skip"},
+    "decision": None, "higher_is_better": True, "propensity": None, "undefined_rows": {}, "not_computed": {},
 }  # fmt: skip
 
 
@@ -45,19 +45,19 @@ def refused(path: Path, text: str | bytes) -> str:
 
 
 def changed(**members: Any) -> str:
-    return json.dumps(OLD | members)
+    return json.dumps(SHORT | members)
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"], ids=["", "byte order mark"])
 def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
-    written = report(conventions="sklearn", larger=False)
+    written = report(conventions="sklearn", higher_is_better=False)
     path.write_text(start + written.to_json(), encoding="utf-8")
     (name, found), *others = load_results(path).items()
     assert (name, others) == ("", [])
     assert found.values == dict(written)
     assert (found.n_rows, found.n_labels) == (4, 5)
     assert found.settings == written.conventions.as_dict() | {
-        "decision": None, "larger": False, "propensity": None, "sample_weight": None,
+        "decision": None, "higher_is_better": False, "propensity": None, "sample_weight": None,
         "exclude": None, "candidates": None, "hierarchy": None,
     }  # fmt: skip
     assert [found.direction(one) for one in found.values] == ["up", "down", "up"]
@@ -76,12 +76,11 @@ def test_undefined_values_are_nan(path: Path) -> None:
     assert np.isnan(load_results(path)[""].values["ranking_loss"])
 
 
-def test_results_without_a_version_are_read(path: Path) -> None:
-    """The first ones had neither directions of scores nor the conventions and notes that came later."""
-    path.write_text(json.dumps(OLD))
+def test_results_without_optional_members_are_read(path: Path) -> None:
+    path.write_text(json.dumps(SHORT))
     settings = load_results(path)[""].settings
     assert settings == Conventions(empty="skip").as_dict() | {
-        "decision": None, "larger": True, "propensity": None, "sample_weight": None,
+        "decision": None, "higher_is_better": True, "propensity": None, "sample_weight": None,
         "exclude": None, "candidates": None, "hierarchy": None,
     }  # fmt: skip
 
@@ -96,16 +95,19 @@ def test_members_and_measures_that_are_not_known_are_passed_over(path: Path) -> 
 
 DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "the file is empty"),
-    "cut": (json.dumps(OLD, indent=2)[:50], "line 5: not JSON"),
+    "cut": (json.dumps(SHORT, indent=2)[:50], "line 5: not JSON"),
     "table": ("4 rows x 5 labels", "line 1: not JSON (Extra data); expected results as `xmleval evaluate"),
     "packed": (b"PK\x03\x04\xff\xfe", "not text in UTF-8"),
     "nested": ("[" * 100_000, "nested without end"),
     "list": ("[1]", "JSON without 'values' or 'reports'"),
     "run": ('{"q1": {"d1": 0.5}}', "JSON without 'values' or 'reports'"),
     "no object": (changed(values=[0.5]), "'values' is [0.5]; expected an object"),
-    "no reports": ('{"reports": {}}', "'reports' is empty"),
-    "no report": ('{"reports": {"a": 3}}', "'a' is 3; expected an object"),
-    "of a model": (json.dumps({"reports": {"a": {"values": {}, "n_rows": 1}}}), "a: 'n_labels' is null"),
+    "no reports": ('{"schema": 2, "reports": {}}', "'reports' is empty"),
+    "no report": ('{"schema": 2, "reports": {"a": 3}}', "'a' is 3; expected an object"),
+    "of a model": (
+        json.dumps({"schema": SCHEMA, "reports": {"a": {"values": {}, "n_rows": 1}}}),
+        "a: 'n_labels' is null",
+    ),
     "NaN": ('{"values": {"p@1": NaN}}', "NaN is not JSON; an undefined value is null"),
     "text": (changed(values={"p@1": "0.5"}), 'p@1 is "0.5"; expected a number, or null'),
     "truth value": (changed(values={"p@1": True}), "p@1 is true; expected a number"),
@@ -117,7 +119,9 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "spelled twice": (changed(values={"p@1": 1, "P@1": 0}), "\"P@1\" is there twice, also as 'p@1'"),
     "model twice": ('{"reports": {"a": {}, "a": {}}}', '"a" is there twice'),
     "later": (changed(schema=SCHEMA + 1), f"results of schema {SCHEMA + 1}, written by a later version"),
-    "no version": (changed(schema="1"), "'schema' is \"1\"; expected a whole number"),
+    "earlier": (changed(schema=SCHEMA - 1), f"results of schema {SCHEMA - 1}, written by an earlier version"),
+    "no version": (changed(schema=None), "'schema' is null; expected a whole number"),
+    "version as text": (changed(schema="1"), "'schema' is \"1\"; expected a whole number"),
 }
 
 

@@ -38,11 +38,11 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "decision": lambda: report("sets", decision="top2", conventions={"zero_division": math.nan}),
     "undefined": lambda: evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss", "auc.micro"]),
     "thresholds": lambda: report(["peak_f1.micro"], unlisted=0.0),
-    "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], larger=False),
+    "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], higher_is_better=False),
     "confidence": lambda: report(confidence=0.9),
     "confidence of one row": lambda: evaluate(np.eye(3)[:1], np.eye(3)[:1], metrics="all", confidence=0.9),
     "groups": lambda: report(label_groups=list("aabbc"), row_groups=[1, 1, 2, 3], confidence=0.9),
-    "kept": lambda: report(["p@1"], keep_rows=True, keep_labels=True),
+    "kept": lambda: report(["p@1"], per_row=True, per_label=True),
 }
 
 
@@ -137,7 +137,7 @@ def test_what_may_be_added_within_a_version_is_valid() -> None:
         {"confidence": {"p@1": [0.5]}},
         {"standard_errors": {"p@1": "0.5"}},
         {"conventions": {"empty": None}},
-        {"larger": None},
+        {"higher_is_better": None},
         {"notes": "one"},
     ],
     ids=str,

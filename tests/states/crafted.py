@@ -38,20 +38,20 @@ LABEL_RULE = partial(fit, TRUTH, DENSE, "f1.macro", rule="label")  # called by w
 # options of an evaluator, and the inputs that it is given beside the truth
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ranks": ({"metrics": RANKS, "inverse_propensity": Q}, {"y_score": LISTS}),
-    "kept ranks": ({"metrics": RANKS, "inverse_propensity": Q, "keep_rows": True}, {"y_score": LISTS}),
+    "kept ranks": ({"metrics": RANKS, "inverse_propensity": Q, "per_row": True}, {"y_score": LISTS}),
     "weighted ranks": (
-        {"metrics": RANKS, "inverse_propensity": Q, "keep_rows": True},
+        {"metrics": RANKS, "inverse_propensity": Q, "per_row": True},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
     "predicted": ({"metrics": ["gini@2", "popularity@2"], "inverse_propensity": COUNTED}, {"y_score": LISTS}),
-    "sets": ({"metrics": "sets", "keep_labels": True}, {"y_pred": PRED}),
-    "weighted sets": ({"metrics": "sets", "keep_labels": True}, {"y_pred": PRED, "sample_weight": WEIGHT}),
+    "sets": ({"metrics": "sets", "per_label": True}, {"y_pred": PRED}),
+    "weighted sets": ({"metrics": "sets", "per_label": True}, {"y_pred": PRED, "sample_weight": WEIGHT}),
     "sets at k": ({"metrics": ["f1.macro@2", "f1.micro"], "decision": "threshold0.5"}, {"y_score": DENSE}),
     "fitted rule": (
         {"metrics": ["f1.macro", "mcc.micro"], "decision": LABEL_RULE},
         {"y_score": DENSE},
     ),
-    "curves": ({"metrics": CURVES, "curve_points": 5, "keep_labels": True}, {"y_score": LISTS}),
+    "curves": ({"metrics": CURVES, "curve_points": 5, "per_label": True}, {"y_score": LISTS}),
     "spilled curves": ({"metrics": CURVES, "memory": 1, "unlisted": 0.25}, {"y_score": LISTS}),
     "narrow curves": ({"metrics": CURVES, "memory": 1}, {"y_score": DENSE.astype(np.float32)}),
     "packed curves": ({"metrics": CURVES, "curve_points": 5, "unlisted": 0.25},
@@ -62,7 +62,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                        {"y_score": LISTS}),
     "weighted bounds": ({"metrics": ["lrap"], "bounds": True}, {"y_score": LISTS, "sample_weight": WEIGHT}),
     "weighted curves": (
-        {"metrics": [*CURVES, "auc.micro(bits=4)"], "curve_points": 5, "keep_labels": True},
+        {"metrics": [*CURVES, "auc.micro(bits=4)"], "curve_points": 5, "per_label": True},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
     "spilled weighted curves": ({"metrics": CURVES, "memory": 1, "unlisted": 0.25},
@@ -71,7 +71,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                               {"y_score": LISTS, "sample_weight": WEIGHT}),
     "leading bits": ({"metrics": ["auc.micro(bits=3)", "auc.micro(bits=5)"]}, {"y_score": LISTS}),
     "leading bits of all": ({"metrics": ["auc.micro(bits=3)"], "unlisted": 0.25}, {"y_score": LISTS}),
-    "margins": ({"metrics": MARGINS, "unlisted": -2.0, "keep_labels": True, "keep_rows": True},
+    "margins": ({"metrics": MARGINS, "unlisted": -2.0, "per_label": True, "per_row": True},
                 {"y_score": LISTS}),
     "weighted margins": ({"metrics": MARGINS}, {"y_score": DENSE, "sample_weight": WEIGHT}),
     "gaps": ({"metrics": "all"}, {"y_score": LISTS}),

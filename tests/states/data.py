@@ -108,7 +108,7 @@ class Data:
             lo,
             by_id=True,
             n_reachable=self.n_reachable(lo, hi) if plan.candidates else None,
-            groups=self.groups(lo, hi) if plan.row_groups else None,
+            row_groups=self.groups(lo, hi) if plan.row_groups else None,
         )
         view = DataView(block, plan.n_labels, plan.unlisted)
         view.values = [column[lo:hi] for column in self.values]
@@ -163,7 +163,7 @@ def make_plan(
     """Return the plan of measures of ranked labels with scores; sets or candidates may be given, too."""
     settings: dict[str, Any] = {
         "n_labels": N_LABELS, "decision": None, "conventions": None, "unlisted": None, "bounds": False,
-        "curve_points": None, "keep_rows": False, "keep_labels": False, **more,
+        "curve_points": None, "per_row": False, "per_label": False, **more,
     }  # fmt: skip
     given = {
         "y_score",

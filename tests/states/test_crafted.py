@@ -182,7 +182,7 @@ def test_every_array_is_taken_and_no_other(case: str, tmp_path: Path) -> None:
         ("constants", {"a": 1.0, "b": 1.0, "n": 9.0, "dataset": "x", "source": "DeepXML"}),
         ("constants", {"a": 1.0, "b": 1.0, "n": 9.0, "source": "DeepXML"}),
         ("constants", {"\\input{x}": 1.0}), ("rule", 0), ("settings", []), ("settings.n_labels", 10**18),
-        ("settings.n_labels", 10**12), ("settings.n_labels", 8), ("settings.keep_rows", 1.5),
+        ("settings.n_labels", 10**12), ("settings.n_labels", 8), ("settings.per_row", 1.5),
         ("settings.metrics", []), ("settings.metrics", [["p@1", True]]),
         ("settings.metrics", [["xmc", True]]),
         ("settings.decision", "top1_0"), ("settings.conventions", "default"), ("settings.bounds", None),
@@ -201,11 +201,11 @@ def test_values_of_files(case: str, key: str, value: Any, tmp_path: Path) -> Non
 
 
 def test_many_spans_take_no_time(tmp_path: Path) -> None:
-    evaluator = Evaluator(["p@1"], n_labels=3, keep_rows=True)
+    evaluator = Evaluator(["p@1"], n_labels=3, per_row=True)
     for first_row in range(0, 4000, 2):
         evaluator.update(np.eye(1, 3), np.eye(1, 3), first_row=first_row)
     evaluator.save(tmp_path / "a.npz")
-    other = Evaluator(["p@1"], n_labels=3, keep_rows=True)
+    other = Evaluator(["p@1"], n_labels=3, per_row=True)
     other.update(np.eye(1, 3), np.eye(1, 3), first_row=1)
     assert len(Evaluator.load(tmp_path / "a.npz").merge(other)._counted.spans[""]) == 1999
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from tests.states.test_folds import N_ROWS, made, row_folds, same
 from xmleval import evaluate
-from xmleval.input.groups import folds_of_groups
+from xmleval.input.clusters import folds_of_clusters
 from xmleval.kernels.fold_sweeps import BELOW_LABEL, MARK_BITS, MOST_LABELS, RELEVANT, sweep_fold_labels
 
 
@@ -21,9 +21,9 @@ def test_the_number_behind_the_last_label_of_a_range_fits() -> None:
 def test_labels_whose_relevant_entries_are_not_listed() -> None:
     truth = np.array([[1, 0], [0, 0], [0, 1], [0, 0], [1, 0]])
     scores = sp.csr_array(([0.9, 0.8, 0.7], ([1, 2, 2], [0, 0, 1])), shape=(5, 2))
-    groups, metrics = np.arange(5), ["auc.macro", "ap.macro", "ap.weighted", "auc.micro"]
-    folds = folds_of_groups(groups, 5)
-    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
+    clusters, metrics = np.arange(5), ["auc.macro", "ap.macro", "ap.weighted", "auc.micro"]
+    folds = folds_of_clusters(clusters, 5)
+    found = evaluate(truth, scores, confidence=0.9, clusters=clusters, metrics=metrics)
     for number, fold in enumerate(np.unique(folds)):
         others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
         assert all(same(found.results.replicates[name][number], others[name]) for name in others)
@@ -53,7 +53,7 @@ def test_replicates_of_labels_of_one_class(weighted: bool, dtype: Any, ap_empty:
 def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | None) -> None:
     """Labels have from none to 150 scores of each kind."""
     rng, n_rows = np.random.default_rng(4), 300
-    groups, metrics = rng.integers(0, 9, n_rows), ["auc.macro", "auc.weighted", "ap.macro"]
+    clusters, metrics = rng.integers(0, 9, n_rows), ["auc.macro", "auc.weighted", "ap.macro"]
     listed, relevant = (rng.random((n_rows, 8)) < np.array(shares) for shares in (
         [1, 1, 1, 0.4, 0.4, 0.1, 0, 1], [0.5, 0.05, 1, 0.5, 0.02, 0.3, 0.2, 0]))  # fmt: skip
     rows, labels = np.nonzero(listed)
@@ -64,8 +64,8 @@ def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | Non
         values[rng.random(rows.size) < 0.02] = value
     scores = sp.csr_array((values, (rows, labels)), shape=listed.shape)
     options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted or "below"}}
-    folds = folds_of_groups(groups, n_rows)
-    found = evaluate(relevant.astype(int), scores, confidence=0.9, groups=groups, **options)
+    folds = folds_of_clusters(clusters, n_rows)
+    found = evaluate(relevant.astype(int), scores, confidence=0.9, clusters=clusters, **options)
     for number, fold in enumerate(np.unique(folds)):
         left = folds != fold
         others = evaluate(relevant[left].astype(int), scores[left], **options)
@@ -76,9 +76,9 @@ def test_labels_with_many_relevant_scores() -> None:
     rng, n_rows = np.random.default_rng(5), 33_767
     truth = (rng.random((n_rows, 2)) < [0.7, 0.01]).astype(int)
     scores = rng.random((n_rows, 2)).astype(np.float32) + truth / 9
-    groups, metrics = rng.integers(0, 3, n_rows), ["auc.macro", "ap.macro"]
-    folds = folds_of_groups(groups, n_rows)
-    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
+    clusters, metrics = rng.integers(0, 3, n_rows), ["auc.macro", "ap.macro"]
+    folds = folds_of_clusters(clusters, n_rows)
+    found = evaluate(truth, scores, confidence=0.9, clusters=clusters, metrics=metrics)
     for number, fold in enumerate(np.unique(folds)):
         others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
         assert all(found.results.replicates[name][number] == others[name] for name in metrics)
@@ -89,11 +89,11 @@ def test_labels_with_many_relevant_scores() -> None:
 def test_labels_of_no_listed_entry(unlisted: float) -> None:
     """No score says that unlisted ones are of a type in which theirs is another number than in float32."""
     truth = (np.random.default_rng(17).random((40, 3)) < 0.4).astype(int)
-    groups, metrics = np.arange(40) % 4, ["auc.macro", "ap.macro"]
+    clusters, metrics = np.arange(40) % 4, ["auc.macro", "ap.macro"]
     options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted}}
     scores = sp.csr_array(truth.shape, dtype=np.float64)
-    found = evaluate(truth, scores, confidence=0.9, groups=groups, **options)
-    folds = folds_of_groups(groups, 40)
+    found = evaluate(truth, scores, confidence=0.9, clusters=clusters, **options)
+    folds = folds_of_clusters(clusters, 40)
     for number, fold in enumerate(np.unique(folds)):
         others = evaluate(truth[folds != fold], scores[folds != fold], **options)
         assert all(found.results.replicates[name][number] == others[name] for name in metrics)

@@ -54,7 +54,7 @@ def same(one: Any, other: Any) -> bool:
         (np.float32, False, {}),
         (np.float64, False, {"unlisted": 0.0}),
         (np.float32, True, {"conventions": {"empty": "skip", "labels": "present", "ndcg_ties": "average"}}),
-        (np.float64, True, {"conventions": {"empty": "one", "zero_division": 1.0}, "larger": False}),
+        (np.float64, True, {"conventions": {"empty": "one", "zero_division": 1}, "higher_is_better": False}),
     ],
 )
 def test_replicates_are_the_values_of_the_other_rows(
@@ -86,7 +86,7 @@ def test_most_measures_have_replicates() -> None:
 def test_confidence_changes_no_value(weighted: bool) -> None:
     truth, scores = made(3)
     weight = np.random.default_rng(2).random(N_ROWS) if weighted else None
-    options = ALL | {"sample_weight": weight, "keep_rows": True, "keep_labels": True, "curve_points": 7}
+    options = ALL | {"sample_weight": weight, "per_row": True, "per_label": True, "curve_points": 7}
     plain = evaluate(truth, scores, **options)
     found = evaluate(truth, scores, confidence=0.95, **options)
     assert [*map(repr, found.values())] == [*map(repr, plain.values())]
@@ -119,15 +119,15 @@ def test_no_cutting_changes_an_interval(cuts: list[int], threads: int, tmp_path:
 
 
 @pytest.mark.parametrize("kind", [int, str, "object"])
-def test_groups_stay_together(kind: Any) -> None:
+def test_clusters_stay_together(kind: Any) -> None:
     truth, scores = made(5)
     numbers = np.random.default_rng(6).integers(-5, 60, N_ROWS)
-    groups = numbers.astype(kind) if kind != "object" else np.array([*map(str, numbers)], object)
-    found = evaluate(truth, scores, confidence=0.95, groups=groups, **ALL)
+    clusters = numbers.astype(kind) if kind != "object" else np.array([*map(str, numbers)], object)
+    found = evaluate(truth, scores, confidence=0.95, clusters=clusters, **ALL)
     order = np.random.default_rng(7).permutation(N_ROWS)
-    other = evaluate(truth[order], scores[order], confidence=0.95, groups=groups[order], **ALL)
+    other = evaluate(truth[order], scores[order], confidence=0.95, clusters=clusters[order], **ALL)
     assert found.confidence == other.confidence
-    alone = evaluate(truth, scores, confidence=0.95, groups=np.arange(N_ROWS), **ALL)
+    alone = evaluate(truth, scores, confidence=0.95, clusters=np.arange(N_ROWS), **ALL)
     assert alone.confidence == evaluate(truth, scores, confidence=0.95, **ALL).confidence
     replicates = found.results.replicates["p@1"]
     kept = [evaluate(truth[numbers != own], scores[numbers != own], **ALL)["p@1"] for own in set(numbers)]
@@ -137,7 +137,7 @@ def test_groups_stay_together(kind: Any) -> None:
 
 def test_standard_error_of_a_mean() -> None:
     truth, scores = made(8)
-    found = evaluate(truth, scores, metrics="p@3", confidence=0.95, keep_rows=True)
+    found = evaluate(truth, scores, metrics="p@3", confidence=0.95, per_row=True)
     rows, folds = found.per_row()["p@3"], row_folds()
     without = np.array([rows[folds != fold].mean() for fold in np.unique(folds)])
     n = without.size
@@ -164,13 +164,13 @@ def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> N
         ({"confidence": 95}, "confidence: 95 is not a probability"),
         ({"confidence": True}, "confidence: True is not a probability"),
         ({"confidence": 1.0}, "confidence: 1.0 is not a probability"),
-        ({"groups": [1, 2]}, "give confidence="),
-        ({"confidence": 0.9, "groups": [1, 2]}, "groups: shape (2,) does not match 150 rows"),
-        ({"confidence": 0.9, "groups": [*range(149), math.nan]}, "nan is neither"),
-        ({"confidence": 0.9, "groups": np.ma.array([*range(150)])}, "groups: masked arrays"),
-        ({"confidence": 0.9, "groups": np.full(150, 0.5)}, "groups: float64 names no groups"),
-        ({"confidence": 0.9, "groups": [*range(149), None]}, "None is neither"),
-        ({"confidence": 0.9, "groups": [*range(149), 2**70]}, "does not fit in 64 bits"),
+        ({"clusters": [1, 2]}, "give confidence="),
+        ({"confidence": 0.9, "clusters": [1, 2]}, "clusters: shape (2,) does not match 150 rows"),
+        ({"confidence": 0.9, "clusters": [*range(149), math.nan]}, "nan is neither"),
+        ({"confidence": 0.9, "clusters": np.ma.array([*range(150)])}, "clusters: masked arrays"),
+        ({"confidence": 0.9, "clusters": np.full(150, 0.5)}, "clusters: float64 names no clusters"),
+        ({"confidence": 0.9, "clusters": [*range(149), None]}, "None is neither"),
+        ({"confidence": 0.9, "clusters": [*range(149), 2**70]}, "does not fit in 64 bits"),
         ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: tables of 32 groups"),
     ],
 )
@@ -219,14 +219,14 @@ def test_a_value_that_no_fold_changes_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize("others", [["peak_f1.macro"], ["auc.macro(max_fpr=0.3)"], ["auc.micro"], []])
-@pytest.mark.parametrize("keep_labels", [False, True])
-def test_values_from_the_sweep_of_folds(others: list[str], keep_labels: bool) -> None:
+@pytest.mark.parametrize("per_label", [False, True])
+def test_values_from_the_sweep_of_folds(others: list[str], per_label: bool) -> None:
     """What all rows give comes from the sweep for their intervals, unless measures need more of a curve."""
     truth, scores = made(18)
-    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.weighted", *others], "keep_labels": keep_labels}
+    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.weighted", *others], "per_label": per_label}
     found, plain = evaluate(truth, scores, confidence=0.9, **options), evaluate(truth, scores, **options)
     assert dict(found) == dict(plain)
-    if keep_labels:
+    if per_label:
         for name, values in plain.per_label().items():
             np.testing.assert_array_equal(found.per_label()[name], values)
 
@@ -259,13 +259,13 @@ def test_no_rows_and_groups_without_rows(name: str) -> None:
 @pytest.mark.parametrize("name", ["p@1", "f1.samples", "f1.macro@1", "auc.micro", "psp@1"])
 def test_rows_without_weight_make_no_groups(name: str) -> None:
     truth, scores = made(13)
-    groups = np.arange(N_ROWS) % 9
-    weight = np.where(groups < 4, 1.5, 0.0)
+    clusters = np.arange(N_ROWS) % 9
+    weight = np.where(clusters < 4, 1.5, 0.0)
     options: dict[str, Any] = {**ALL, "metrics": name, "confidence": 0.9}
-    found = evaluate(truth, scores, sample_weight=weight, groups=groups, **options)
+    found = evaluate(truth, scores, sample_weight=weight, clusters=clusters, **options)
     left = weight > 0
-    alone = evaluate(truth[left], scores[left], sample_weight=weight[left], groups=groups[left], **options)
-    assert found.confidence == alone.confidence
+    options |= {"sample_weight": weight[left], "clusters": clusters[left]}
+    assert found.confidence == evaluate(truth[left], scores[left], **options).confidence
     assert found.results.replicates[name].size <= 4
 
 

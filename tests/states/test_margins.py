@@ -29,12 +29,12 @@ WILD = [0.0, -0.0, 5e-324, -2.5e-310, 1e-300, 0.1, -7.0, 3.5, 1e16, -1e300, 1.7e
 
 
 def test_v1() -> None:
-    report = evaluate(V1_TRUTH, V1_SCORES, metrics=NAMES, keep_rows=True, keep_labels=True)
+    report = evaluate(V1_TRUTH, V1_SCORES, metrics=NAMES, per_row=True, per_label=True)
     assert report.per_row()["margin.samples"] == pytest.approx([-0.1, -0.1], abs=1e-15)
     assert report.per_label()["margin"] == pytest.approx([math.nan] * 4 + [0.45], abs=1e-15, nan_ok=True)
     assert report.per_label()["support"].tolist() == [2, 0, 2, 0, 1]
     assert dict(report) == pytest.approx(dict(zip(NAMES, [-0.1, 0.45, 0.0, 1.0], strict=True)))
-    assert report.labels_left_out == {"margin.macro": 4, "margin_share.macro": 4}
+    assert report.undefined_labels == {"margin.macro": 4, "margin_share.macro": 4}
     assert effectiveness(report) == (False, True, False)
 
 
@@ -62,7 +62,7 @@ def test_infinite_terms() -> None:
     assert math.isnan(exact_mean(np.array([-math.inf, math.inf])))
     assert math.isnan(exact_mean(np.array([math.nan])))
     truth, scores = np.array([[1, 0], [1, 0], [1, 0]]), np.array([[1, 0], [np.inf, np.inf], [np.inf, 0]])
-    report = evaluate(truth, scores, metrics=NAMES[:1], keep_rows=True)
+    report = evaluate(truth, scores, metrics=NAMES[:1], per_row=True)
     assert report.per_row()["margin.samples"].tolist() == [1.0, 0.0, math.inf]  # equal ones are level
     assert json.loads(report.to_json())["values"] == {"margin.samples": "inf"}
     weighted = evaluate(truth, scores, metrics=NAMES[:1], sample_weight=[1.0, 1.0, 0.0])
@@ -79,13 +79,13 @@ def test_any_cutting_gives_the_same_bits(weighted: bool, data: st.DataObject) ->
         [*WILD, *rng.normal(size=4), *([np.inf, -np.inf] if rng.random() < 0.2 else [])], (m, n)
     )
     weight = rng.choice([0.0, 0.1, 1.0, 1e5], m) if weighted else None
-    settings: dict[str, Any] = {"metrics": NAMES, "keep_rows": True}
+    settings: dict[str, Any] = {"metrics": NAMES, "per_row": True}
 
     def inputs(lo: int, hi: int) -> dict[str, Any]:
         own = None if weight is None else weight[lo:hi]
         return {"y_true": truth[lo:hi], "y_score": scores[lo:hi], "sample_weight": own}
 
-    whole = evaluate(**inputs(0, m), **settings, keep_labels=True, threads=1)
+    whole = evaluate(**inputs(0, m), **settings, per_label=True, threads=1)
     want = whole.to_json()
     assert evaluate(**inputs(0, m), **settings, threads=2, block_rows=3).to_json() == want
     cut = data.draw(st.integers(0, m))
@@ -105,8 +105,8 @@ def test_any_cutting_gives_the_same_bits(weighted: bool, data: st.DataObject) ->
 
 def test_saved_states_go_on(tmp_path: Path) -> None:
     scores = sp.csr_array(V1_SCORES * (V1_SCORES > 0.3))
-    whole = evaluate(V1_TRUTH, scores, metrics=NAMES, unlisted=0.2, keep_rows=True, keep_labels=True)
-    ev = Evaluator(NAMES, n_labels=5, unlisted=0.2, keep_rows=True, keep_labels=True)
+    whole = evaluate(V1_TRUTH, scores, metrics=NAMES, unlisted=0.2, per_row=True, per_label=True)
+    ev = Evaluator(NAMES, n_labels=5, unlisted=0.2, per_row=True, per_label=True)
     ev.update(V1_TRUTH[:1], scores[:1])
     ev.save(tmp_path / "state.npz")
     ev = Evaluator.load(tmp_path / "state.npz")
@@ -146,9 +146,9 @@ def test_rows_without_pairs_may_have_gaps() -> None:
     truth, scores = V1_TRUTH * [[1], [0]], sp.csr_array(V1_SCORES * np.array([[1], [0]]))
     report = evaluate(truth, scores, metrics=["margin.samples"])
     assert report["margin.samples"] == pytest.approx(-0.1)
-    assert report.rows_left_out == {"margin.samples": 1}
-    report = evaluate(truth, scores, metrics="all", keep_rows=True, keep_labels=True)
-    assert set(report.left_out) & set(NAMES) == {"margin.macro", "margin_share.macro"}
+    assert report.undefined_rows == {"margin.samples": 1}
+    report = evaluate(truth, scores, metrics="all", per_row=True, per_label=True)
+    assert set(report.not_computed) & set(NAMES) == {"margin.macro", "margin_share.macro"}
     assert "margin.samples" in report.per_row()
     assert "margin" not in report.per_label()
 
@@ -157,7 +157,7 @@ def test_groups_drop_what_gaps_leave_open_and_say_why() -> None:
     scores = sp.csr_array(V1_SCORES * np.array([[1], [0]]))
     report = evaluate(V1_TRUTH, scores, metrics="all", threads=1, block_rows=1)
     assert not set(NAMES) & set(report)
-    assert {report.left_out[name] for name in NAMES} == {"unlisted= or a score for every label"}
+    assert {report.not_computed[name] for name in NAMES} == {"unlisted= or a score for every label"}
     assert "without unlisted= or a score for every label: margin.samples, margin.macro" in str(report)
     parts = [Evaluator("all", n_labels=5) for _ in range(2)]
     for i, part in enumerate(parts):

@@ -96,7 +96,7 @@ def test_curves_of_every_label(form: str, dtype: str, data: st.DataObject) -> No
         return
     conventions = {**problem.case.conventions, "auc_ties": "half"}
     report = evaluate(
-        problem.y_true(), problem.y_score(), metrics=CURVES, conventions=conventions, keep_labels=True
+        problem.y_true(), problem.y_score(), metrics=CURVES, conventions=conventions, per_label=True
     )
     found, columns = report.per_label(), columns_of(problem)
     assert list(found) == ["support", "auc", "ap", "peak_f1", "threshold"]
@@ -140,7 +140,7 @@ def test_decisions_of_every_label(form: str, dtype: str, decision: str, data: st
     del inputs["y_pred"]
     inputs |= {"y_pred": problem.y_pred()} if decision == "pred" else {"decision": decision}
     report = evaluate(
-        **inputs, metrics=["f1.macro", "f1.macro@2"], conventions=case.conventions, keep_labels=True
+        **inputs, metrics=["f1.macro", "f1.macro@2"], conventions=case.conventions, per_label=True
     )
     found = report.per_label()
     tops = [set(oracle.top(case, i, 2)) for i in range(problem.n_rows)]
@@ -164,20 +164,20 @@ def test_only_what_the_input_gives() -> None:
     scored = (labels, np.ones((4, 1)))
     of_curves = ["support", "auc", "ap", "peak_f1", "threshold"]
     of_sets = ["support", "tp", "fp", "fn", "precision", "recall", "f1"]
-    found = evaluate(truth, scored, metrics=["p@1"], keep_labels=True).per_label()
+    found = evaluate(truth, scored, metrics=["p@1"], per_label=True).per_label()
     assert sorted(found) == sorted([*of_curves, "tp@1", "fp@1", "fn@1", "precision@1", "recall@1", "f1@1"])
-    bare = evaluate(truth, (labels, None), metrics=["p@1"], keep_labels=True).per_label()
+    bare = evaluate(truth, (labels, None), metrics=["p@1"], per_label=True).per_label()
     assert {*found} - {*bare} == {*of_curves} - {"support"}
-    found = evaluate(truth, y_pred=truth, metrics=["f1.micro"], keep_labels=True).per_label()
+    found = evaluate(truth, y_pred=truth, metrics=["f1.micro"], per_label=True).per_label()
     assert list(found) == of_sets
-    report = evaluate(truth, (labels, None), metrics=["f1.macro@3"], decision="top1", keep_labels=True)
+    report = evaluate(truth, (labels, None), metrics=["f1.macro@3"], decision="top1", per_label=True)
     assert sorted(report.per_label()) == sorted(of_sets + [f"{name}@3" for name in of_sets[1:]])
 
 
 def test_weighted_counts_of_every_label() -> None:
     truth, weights = np.eye(4, dtype=int), np.array([1.0, 0.5, 2.0, 0.0])
     found = evaluate(
-        truth, truth * 0.5, metrics=["p@1"], decision="top1", sample_weight=weights, keep_labels=True
+        truth, truth * 0.5, metrics=["p@1"], decision="top1", sample_weight=weights, per_label=True
     ).per_label()
     of_sets = ["support", "tp", "fp", "fn", "precision", "recall", "f1"]  # top1 is also @1
     assert sorted(found) == sorted([*of_sets, "auc", "ap", "peak_f1", "threshold"])
@@ -188,13 +188,13 @@ def test_weighted_counts_of_every_label() -> None:
 def test_refused_where_nothing_was_or_can_be_kept() -> None:
     truth, labels = np.eye(3, dtype=int), np.arange(3)[:, None]
     report = evaluate(truth, truth * 0.5, metrics="curves")
-    with pytest.raises(ValueError, match="labels were not kept: evaluate with keep_labels=True"):
+    with pytest.raises(ValueError, match="labels were not kept: evaluate with per_label=True"):
         report.per_label()
     for curve in (report.roc_curve, report.pr_curve):
         with pytest.raises(ValueError, match="no curve was kept: evaluate with curve_points="):
             curve()
-    with pytest.raises(ValueError, match=r"^keep_labels= needs"):
-        evaluate(truth, (labels, None), metrics=["one_error"], keep_labels=True)
+    with pytest.raises(ValueError, match=r"^per_label= needs"):
+        evaluate(truth, (labels, None), metrics=["one_error"], per_label=True)
     with pytest.raises(ValueError, match=r"^curve_points= needs scores in y_score="):
         evaluate(truth, (labels, None), metrics=["p@1"], curve_points=10)
     wrong: list[Any] = [-1, 1.5, True, "7"]
@@ -210,7 +210,7 @@ def test_a_threshold_that_is_the_score_of_unlisted_labels(dtype: str, n_listed: 
     truth = np.array([[1, 0, 1], [0, 1, 1]])
     scores = sp.csr_array((np.full(n_listed, -1.0), ([0] * n_listed, [1] * n_listed)), shape=(2, 3))
     report = evaluate(
-        truth, scores.astype(dtype), metrics=CURVES, unlisted=0.1, keep_labels=True, curve_points=9
+        truth, scores.astype(dtype), metrics=CURVES, unlisted=0.1, per_label=True, curve_points=9
     )
     level = float(np.dtype(dtype).type(0.1))
     assert report.thresholds["peak_f1.micro"] == level
@@ -223,7 +223,7 @@ def test_of_equal_peaks_the_highest_threshold(monkeypatch: pytest.MonkeyPatch, l
     """Both the first cell alone and all four have F1 2/3, also where ranges of scores are apart."""
     monkeypatch.setattr(curves, "LEAST_RANGE", least)
     truth, scores = np.array([[1], [0], [0], [1]]), np.array([[4.0], [3.0], [2.0], [1.0]])
-    report = evaluate(truth, scores, metrics=CURVES, keep_labels=True, memory=1)
+    report = evaluate(truth, scores, metrics=CURVES, per_label=True, memory=1)
     assert report.thresholds == {"peak_f1.micro": 4.0}
     assert report.per_label()["threshold"].tolist() == [4.0]
 
@@ -342,6 +342,6 @@ def test_support_of_a_label_is_the_same_beside_other_measures(metrics: list[str]
     truth, scores = np.eye(4, dtype=int)[[0, 1, 1, 3]], np.arange(16.0).reshape(4, 4)
     weights = np.full(4, 3.0)
     table = evaluate(
-        truth, scores, metrics=metrics, decision="top2", sample_weight=weights, keep_labels=True
+        truth, scores, metrics=metrics, decision="top2", sample_weight=weights, per_label=True
     ).per_label()
     assert table["support"].tolist() == [3, 6, 0, 3]

@@ -47,7 +47,7 @@ NO_MEMORY = Work(1, 2)  # so that all scores are spilled
 law = settings(max_examples=16)
 
 
-WEIGHTED, KEPT, SCORED = {"weighted": True}, {"keep_rows": True}, {"unlisted": 0.25}
+WEIGHTED, KEPT, SCORED = {"weighted": True}, {"per_row": True}, {"unlisted": 0.25}
 TREE = {"hierarchy": [(label, label // 3) for label in range(1, N_LABELS)]}
 ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "auc.micro(max_fpr=0.5)"]
@@ -85,16 +85,16 @@ KINDS = {
     "seen of sets": Kind("seen", ["f1.macro"], {"pred": True}),
     "ceiling": Kind("ceiling", ["p@5", "r@2"], {"candidates": True}),
     "weighted ceiling": Kind("ceiling", ["p@5"], {"candidates": True, **WEIGHTED}),
-    "labels of sets": Kind("label_totals", ["f1.macro"], {"pred": True, "keep_labels": True}),
+    "labels of sets": Kind("label_totals", ["f1.macro"], {"pred": True, "per_label": True}),
     "labels of the top": Kind("label_totals", ["f1.macro@3", "mcc.micro"], {"decision": "top2"}),
     "weighted labels": Kind("label_totals", ["f1.macro@3", "recall.weighted@1"], WEIGHTED),
-    "label margins": Kind("label_extremes", ["margin.macro"], {"unlisted": 0.25, "keep_labels": True}),
+    "label margins": Kind("label_extremes", ["margin.macro"], {"unlisted": 0.25, "per_label": True}),
     "weighted label margins": Kind("label_extremes", ["margin_share.macro"], WEIGHTED),
     "label sets": Kind("label_sets", ["label_diversity", "proportional_diversity"]),
     "leading bits": Kind("key_counts", BRACKETS),
     "leading bits of all": Kind("key_counts", BRACKETS, {"unlisted": 0.25}),
     "scores": Kind("score_runs", CURVES, {"curve_points": 5}),
-    "scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25, "keep_labels": True}),
+    "scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25, "per_label": True}),
     "packed scores": Kind("score_runs", CURVES, {"curve_points": 5}),
     "packed scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25}),
     "packed bounded scores": Kind("score_runs", ["auc.micro", "auc.macro"], {"bounds": True}),
@@ -102,7 +102,7 @@ KINDS = {
     "spilled scores": Kind("score_runs", ["auc.macro"], work=NO_MEMORY),
     "spilled bounds": Kind("score_runs", ["auc.micro", "auc.weighted"], {"bounds": True}, NO_MEMORY),
     "weighted scores": Kind("weighted_scores", BOTH, {"curve_points": 5, **WEIGHTED}),
-    "weighted scores of all": Kind("weighted_scores", BOTH, SCORED | {"keep_labels": True, **WEIGHTED}),
+    "weighted scores of all": Kind("weighted_scores", BOTH, SCORED | {"per_label": True, **WEIGHTED}),
     "spilled weighted scores": Kind("weighted_scores", BOTH, WEIGHTED, NO_MEMORY),
     "bounded weighted scores": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}),
     "spilled weighted bounds": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}, NO_MEMORY),
@@ -404,5 +404,5 @@ def test_row_sums_hold_exact_means(seed: int, n: int, weighted: bool) -> None:
         mean = results.values[key]
         assert mean == float(Fraction(total, 2**156) / weight) if weight else math.isnan(mean)
         assert results.rows[key].tobytes() == column.tobytes()
-        assert results.rows_left_out.get(key, 0) == n - len(defined)
+        assert results.undefined_rows.get(key, 0) == n - len(defined)
     assert state.n_rows.tolist() == [n]

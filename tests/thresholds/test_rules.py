@@ -44,8 +44,8 @@ def test_labels_without_a_score_are_never_among_the_best(how: dict[str, Any]) ->
         for given_as in chances if rule is weighted else forms:
             sets = rule.apply(given_as)
             assert sets.nnz == min(2, rule.decision.value) * 2
-            direct = evaluate(truth, given_as, decision=rule, metrics=NAMES, keep_labels=True, **how)
-            by_sets = evaluate(truth, y_pred=sets, metrics=NAMES, keep_labels=True, **how)
+            direct = evaluate(truth, given_as, decision=rule, metrics=NAMES, per_label=True, **how)
+            by_sets = evaluate(truth, y_pred=sets, metrics=NAMES, per_label=True, **how)
             assert dict(direct) == dict(by_sets)
             np.testing.assert_array_equal(direct.per_label()["tp"], by_sets.per_label()["tp"])
     by_name = evaluate(truth, scores, decision="top3", metrics=["precision.micro"], unlisted=0.0)

@@ -184,13 +184,13 @@ def test_rules_decide_as_their_sets_however_rows_are_cut(
         found = fit(problem.y_true(), problem.y_score(), measure, rule=rule, **arguments(problem, rule))
     inputs: dict[str, Any] = {"y_true": problem.y_true(), "y_score": problem.y_score()}
     how: dict[str, Any] = {"conventions": problem.case.conventions, "metrics": SET_MEASURES}
-    direct = evaluate(**inputs, **how, decision=found, keep_labels=True)
+    direct = evaluate(**inputs, **how, decision=found, per_label=True)
     given_sets = evaluate(problem.y_true(), y_pred=found.apply(problem.y_score()), **how)
     assert dict(direct) == dict(given_sets)
     assert f"decision={found.decision}" in direct.signature()
     cut = data.draw(st.integers(0, problem.n_rows))
     n = problem.case.n_labels
-    parts = [Evaluator(**how, n_labels=n, decision=found, keep_labels=True) for _ in "ab"]
+    parts = [Evaluator(**how, n_labels=n, decision=found, per_label=True) for _ in "ab"]
     for part, rows in zip(parts, (range(cut), range(cut, problem.n_rows)), strict=True):
         own = problem.cut(list(rows))
         part.update(own.y_true(), own.y_score())

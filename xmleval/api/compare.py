@@ -36,7 +36,7 @@ def compare(
     baseline: str | None = None,
     test: str = JACKKNIFE,
     confidence: float = 0.95,
-    groups: Any = None,
+    clusters: Any = None,
     seeds: bool = False,
     worst: int = 0,
     **options: Any,
@@ -56,13 +56,13 @@ def compare(
     test : {"t", "randomisation", "paired_t", "wilcoxon"}, default "t"
         Student's t with the jackknife's standard error, which every measure with a confidence interval has;
         or, for means over rows alone, 10,000 random flips of the signs of row differences (all of them where
-        these are few; whole groups with ``groups``), the paired t-test of rows, or Wilcoxon's signed ranks.
+        these are few; whole ``clusters`` if given), the paired t-test of rows, or Wilcoxon's signed ranks.
         p-values are corrected by Holm's method for all measures, pairs and groups together.
     confidence : float, default 0.95
         Probability that an interval covers. A difference is significant where the corrected p-value is below
         1 - ``confidence``.
-    groups : array of shape (m,), or values by name, optional
-        Group of each instance, where rows belong together, see `evaluate`.
+    clusters : array of shape (m,), or values by name, optional
+        Cluster of each instance, see `evaluate`.
     seeds : bool, default False
         Whether each value of ``models`` is a list of scores, of one training seed each. Their means are
         compared, and the standard deviation over seeds is given beside the intervals: these cover the
@@ -100,7 +100,7 @@ def compare(
     (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
     """
     names = names_of(models, y_pred)
-    check_test(test, options.get("sample_weight") is not None, groups)
+    check_test(test, options.get("sample_weight") is not None, clusters)
     if baseline is not None and baseline not in names:
         known = f"{baseline!r} is none of the models {', '.join(names)}"
         raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
@@ -110,9 +110,9 @@ def compare(
         refuse_no_labels(
             "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
         )
-        options["keep_labels"] = True
+        options["per_label"] = True
     truth = checked_once(y_true, options)
-    more = {"confidence": confidence, "groups": groups, "keep_rows": True, **options}
+    more = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
     reports = {
         name: [
             evaluated(name, truth, scores, sets, more)
@@ -131,7 +131,7 @@ def compare(
         baseline=baseline,
         test=test,
         weight=None if weight is None else _as_floats("sample_weight", weight),
-        groups=None if groups is None else _numbered(of_rows("groups", groups, first.row_names)),
+        clusters=None if clusters is None else _numbered(of_rows("clusters", clusters, first.row_names)),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
         label_names=first.label_names,
@@ -221,6 +221,6 @@ def _as_floats(argument: str, value: Any) -> Floats:
     return np.asarray(as_plain(argument, value), np.float64).reshape(-1)
 
 
-def _numbered(groups: Any) -> Ints:
-    """Return the number of the group of each row."""
-    return np.unique(np.asarray(as_plain("groups", groups)), return_inverse=True)[1].reshape(-1)
+def _numbered(clusters: Any) -> Ints:
+    """Return the number of the cluster of each row."""
+    return np.unique(np.asarray(as_plain("clusters", clusters)), return_inverse=True)[1].reshape(-1)

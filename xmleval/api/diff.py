@@ -9,13 +9,13 @@ from typing import Any
 from xmleval.api.compare import checked_once, evaluated, names_of
 from xmleval.api.lists import lists_of
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.report.changes import Changes, find_changes
+from xmleval.report.changes import Diff, find_changes
 from xmleval.spec import parse_spec
 
 
 def diff(
     models: Mapping[str, Any], y_true: Any, *, metric: str = "ndcg@5", worst: int = 20, **options: Any
-) -> Changes:
+) -> Diff:
     """Find the rows, and the labels, that changed most from one model to another.
 
     Parameters
@@ -34,7 +34,7 @@ def diff(
 
     Returns
     -------
-    Changes
+    Diff
         Prints each row with its truth and both lists; ``rows`` and ``labels`` have them.
 
     Raises
@@ -65,12 +65,12 @@ def diff(
     names = names_of(models, None)
     if len(names) != 2:
         raise InputError("models", f"{len(names)} given; expected two")
-    taken_out = next((name for name in ("exclude", "candidates") if options.get(name) is not None), None)
-    if taken_out:
-        raise InputError(taken_out, "diff shows whole lists; take labels out of the input")
+    excluded = next((name for name in ("exclude", "candidates") if options.get(name) is not None), None)
+    if excluded:
+        raise InputError(excluded, "diff shows whole lists; take labels out of the input")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
     truth = checked_once(y_true, options)
-    more = {"metrics": [metric], "keep_rows": True, "keep_labels": spec.by_label, **options}
+    more = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
     reports = {name: evaluated(name, truth, models[name], None, more) for name in names}
     first, second = reports.values()
     labels = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)

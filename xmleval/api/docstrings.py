@@ -31,7 +31,7 @@ ARGUMENTS = {
         "Inverse propensities, see `inverse_propensity`.",
         "np.array([2, 3, 4])",
     ),
-    "larger": ("bool, default True", "Whether larger scores are better; False for distances.", ""),
+    "higher_is_better": ("bool, default True", "Whether higher scores are better; False for distances.", ""),
 }
 
 

@@ -16,8 +16,8 @@ from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
+from xmleval.input.clusters import keys_of_folds
 from xmleval.input.errors import positive_integer
-from xmleval.input.groups import keys_of_folds
 from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -56,13 +56,13 @@ def evaluate(
     exclude: Any = None,
     exclude_from: str = "both",
     candidates: Any = None,
-    larger: bool = True,
+    higher_is_better: bool = True,
     bounds: bool = False,
-    keep_rows: bool | Iterable[str] = False,
-    keep_labels: bool | Iterable[str] = False,
+    per_row: bool | Iterable[str] = False,
+    per_label: bool | Iterable[str] = False,
     curve_points: int | None = None,
     confidence: float | None = None,
-    groups: Any = None,
+    clusters: Any = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     block_rows: int | None = None,
@@ -134,12 +134,12 @@ def evaluate(
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
         what they allow.
-    larger : bool, default True
-        Whether larger scores are better. With False they are distances, of which smaller ones are better.
+    higher_is_better : bool, default True
+        Whether higher scores are better. With False they are distances, of which lower ones are better.
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
-    keep_rows, keep_labels : bool or list of str, default False
+    per_row, per_label : bool or list of str, default False
         Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
         measures to keep them for, which saves memory.
     curve_points : int, optional
@@ -147,9 +147,9 @@ def evaluate(
     confidence : float, optional
         Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind:
         gives ``report.confidence``. Values do not depend on it.
-    groups : array of shape (m,), or values by name, optional
-        Group of each instance, integers or strings, where rows belong together, such as the sentences of a
-        document; intervals then cover other groups.
+    clusters : array of shape (m,), or values by name, optional
+        Cluster of each instance, integers or strings: instances that depend on one another, such as the
+        sentences of a document. Intervals then cover other clusters.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
         files. Values do not depend on it.
@@ -186,9 +186,9 @@ def evaluate(
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     swapped = swapped_notes("y_true", y_true, "y_score", y_score) if grades.graded else []
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
-    groups, row_groups = (
+    clusters, row_groups = (
         of_rows(name, value, taken.row_names)
-        for name, value in (("groups", groups), ("row_groups", row_groups))
+        for name, value in (("clusters", clusters), ("row_groups", row_groups))
     )
     truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
     q, unmatched = given_or_estimated(
@@ -207,10 +207,10 @@ def evaluate(
         unlisted=unlisted,
         gains=gains,
         link=link,
-        larger=larger,
+        higher_is_better=higher_is_better,
         bounds=bounds,
-        keep_rows=keep_rows,
-        keep_labels=keep_labels,
+        per_row=per_row,
+        per_label=per_label,
         curve_points=curve_points,
         label_groups=label_groups,
         hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
@@ -220,9 +220,9 @@ def evaluate(
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups)
-    if confidence is not None and groups is None:
-        groups = keys_of_folds(taken.keys)
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, clusters, exclude_from, row_groups)
+    if confidence is not None and clusters is None:
+        clusters = keys_of_folds(taken.keys)
     plan = settings.plan(given)
     reachable, on_pairs = None, list[str]()
     if others:
@@ -231,7 +231,7 @@ def evaluate(
             plan, truth, y_score, y_pred, n_labels, exclude_from, **own
         )
     rows = join_arguments(
-        plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
+        plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
         row_groups=row_groups, by_id=taken.by_id,
     )  # fmt: skip

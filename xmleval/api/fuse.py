@@ -32,7 +32,7 @@ def fuse(
     weights: Iterable[float] | None = None,
     rank_constant: float | None = None,
     n_labels: int | None = None,
-    larger: bool = True,
+    higher_is_better: bool = True,
     threads: int | None = None,
 ) -> Any:
     """Join the scores or lists of several models into one list for each instance.
@@ -62,8 +62,8 @@ def fuse(
         Of ``"rrf"``, in place of 60.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    larger : bool, default True
-        Whether larger scores are better. With False they are distances, for rules of ranks.
+    higher_is_better : bool, default True
+        Whether higher scores are better. With False they are distances, for rules of ranks.
     threads : int, optional
         Maximum number of threads, by default one per processor. Values do not depend on it.
 
@@ -107,7 +107,7 @@ def fuse(
         raise InputError("predictions", f"{type(predictions).__name__} is no list of those of each model")
     if isinstance(predictions, tuple) and predictions and "int" in str(getattr(predictions[0], "dtype", "")):
         raise InputError("predictions", "one pair of labels and scores; give a list, of those of each model")
-    fusion = Fusion.checked(rule, len(predictions), weights, rank_constant, k, larger)
+    fusion = Fusion.checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     work = make_work(MEMORY, threads)
     given: list[Any] = []
     for number, one in enumerate(predictions):

@@ -26,14 +26,16 @@ def lists_of(
     ``models`` are the scores of the ``reports``, two by name, and ``options`` those of `evaluate`.
     """
     first = next(iter(reports.values()))
-    unlisted, larger = first.conventions.unlisted_score, first.larger
-    score = unlisted if larger or unlisted is None else 0 - unlisted
+    unlisted, higher_is_better = first.conventions.unlisted_score, first.higher_is_better
+    score = unlisted if higher_is_better or unlisted is None else 0 - unlisted
     found, lists = [], []
     for name, report in reports.items():
         n_labels, graded = options.get("n_labels"), first.conventions.graded
         held = take(truth, models[name], None, n_labels, options.get("labels"), graded, True)
         lists.append(
-            first_labels("y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger)
+            first_labels(
+                "y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, higher_is_better
+            )
         )
         found.append(relevant_labels(held.inputs[0], rows, report.n_labels, first.conventions.gains))
     return [Lists(*own) for own in zip(found[0], *lists, strict=True)]

@@ -88,7 +88,7 @@ class Calibrator:
         ----------
         y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), lists of (id, score) pairs, \
 or dicts of scores by label, in a list or a dict
-            Scores, of which larger ones are better. Empty slots of a list, with label -1, stay as they are.
+            Scores, of which higher ones are better. Empty slots of a list, with label -1, stay as they are.
 
         Returns
         -------

@@ -68,7 +68,7 @@ def fit(
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels, as `xmleval.evaluate` takes them.
     y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k)
-        Scores of any range, such as logits; larger ones are better. Labels without one are no pairs.
+        Scores of any range, such as logits; higher ones are better. Labels without one are no pairs.
     method : {"isotonic", "platt"}
         The best rising step curve (pool adjacent violators), or the sigmoid of slope * score + intercept.
     k : int, optional
@@ -143,7 +143,7 @@ class ScoredPairs(ScoredRows):
             propensity=None,
             decision=None,
             weighted=weighted,
-            keep_rows=False,
+            per_row=False,
             any_scores=True,
         )
         super().__init__(plan, work)

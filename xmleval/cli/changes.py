@@ -12,13 +12,13 @@ from xmleval.engine.chosen import first_labels, relevant_labels
 from xmleval.input.names import load_names
 from xmleval.input.reader import widened
 from xmleval.records import Ints
-from xmleval.report.changes import MOST_CHANGED, Changes, Lists, find_changes, shown_depth
+from xmleval.report.changes import MOST_CHANGED, Diff, Lists, find_changes, shown_depth
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 
 
-def changes_of(run: Run, told: Comparison, labels: Path | None) -> Changes | None:
+def changes_of(run: Run, told: Comparison, labels: Path | None) -> Diff | None:
     """Return the rows, and the labels, that changed most from the first model to the second."""
     pair = dict([*told._models().items()][:2])
     if len(pair) < 2:
@@ -53,8 +53,9 @@ def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -
 def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
     """Read the first two inputs of scores again, for the labels of some rows."""
     first = next(iter(reports.values()))
-    unlisted, larger, depth = first.conventions.unlisted_score, first.larger, shown_depth(spec)
-    score = unlisted if larger or unlisted is None else 0 - unlisted
+    unlisted, depth = first.conventions.unlisted_score, shown_depth(spec)
+    higher_is_better = first.higher_is_better
+    score = unlisted if higher_is_better or unlisted is None else 0 - unlisted
     widths = [one.n_labels for one in reports.values()]
     inputs = without_excluded(run.rows._replace(scores=run.rows.scores[:2]))
     truth, scores, _ = inputs.readers(run.budget, widths)
@@ -65,7 +66,7 @@ def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) ->
             y_true, gains = widened(truth.take(n), widths[0]), first.conventions.gains
             relevant = relevant_labels(y_true, chosen, widths[0], gains)
             lists = [
-                first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
+                first_labels("y_score", reader.take(n), chosen, width, depth, score, higher_is_better)
                 for reader, width in zip(scores, widths, strict=True)
             ]
             found += [Lists(*own) for own in zip(relevant, *lists, strict=True)]

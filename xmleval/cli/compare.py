@@ -34,12 +34,12 @@ from xmleval.spec import Spec, expand_metrics
 SHARED = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
-    "Measures": "metrics k gains unlisted link larger conventions decision inverse_propensity dataset a b"
-    " hierarchy",
+    "Measures": "metrics k gains unlisted link higher_is_better conventions decision inverse_propensity"
+    " dataset a b hierarchy",
 }
 SECTIONS = {
     "Comparison": "baseline test confidence clusters seeds worst",
-    "Groups": "groups row_groups",
+    "Groups": "label_groups row_groups",
     **SHARED,
     "Output": "output_format output html plot",
     "Resources": "memory threads help",
@@ -126,11 +126,11 @@ def compare(
     refuse_expanded(given)
     asked = expand_metrics(options["metrics"], options["k"])
     refuse_measures_of_truth([spec for spec, _ in asked])
-    more: dict[str, Any] = {"keep_rows": True, "html": html, "plot": plot, "labels_shown": html is not None}
+    more: dict[str, Any] = {"per_row": True, "html": html, "plot": plot, "labels_shown": html is not None}
     if worst:
         with naming_files({"worst": "--worst"}):
             refuse_no_labels("worst", [spec for spec, _ in asked])
-        more |= {"keep_labels": True, "labels_shown": True}
+        more |= {"per_label": True, "labels_shown": True}
     files = [_files_of_seeds(path, options) if seeds else [path] for path in scores]
     if seeds and max(map(len, files)) == 1:
         said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
@@ -145,8 +145,8 @@ def compare(
 
     of_rows = {argument: names for argument, (_, names) in run.rows.of_rows.items()}
     row_groups = of_rows.get("row_groups")
-    groups = None if options["clusters"] is None else of_rows["groups"]  # else names of rows may be there
-    numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    clusters = None if options["clusters"] is None else of_rows["clusters"]  # else names of rows may be there
+    numbers = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
     of = None if row_groups is None else check_row_groups(row_groups, len(row_groups))
 
     known = label_names(run, options["labels"], reports) if worst else None
@@ -155,7 +155,7 @@ def compare(
         several = iter(found.values())
         models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
         compared = Compared(
-            models, baseline=own_baseline, test=test, groups=numbers, row_groups=of, worst=worst or 0,
+            models, baseline=own_baseline, test=test, clusters=numbers, row_groups=of, worst=worst or 0,
             label_names=known and known[0],
         )  # fmt: skip
         if html is not None:

@@ -21,6 +21,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.formats.label_lines import lines_hint
+from xmleval.input.group_lines import noun_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.scores import has_scores
@@ -126,8 +127,8 @@ def count_rows(
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count(), scores)
-        for given in inputs.of_rows.values():
-            _refuse_other_groups(*given, truth, truth.n_taken)
+        for argument, (name, names) in inputs.of_rows.items():
+            _refuse_other_length(argument, name, names, truth, truth.n_taken)
         if inputs.pairs is not None:
             inputs.pairs.refuse_outside(truth.n_taken, None)
         if not truth.n_taken:
@@ -157,9 +158,13 @@ def _refuse_other_count(
         raise ValueError(f"{told}{hint}")
 
 
-def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:
-    if len(groups) != n_rows:
-        told = counted(len(groups), "groups do not match", "group does not match")
+def _refuse_other_length(
+    argument: str, name: str, names: Sequence[str], truth: RowReader, n_rows: int
+) -> None:
+    """Refuse a file whose number of row groups, or of clusters, is not that of the rows."""
+    if len(names) != n_rows:
+        noun = noun_of(argument)
+        told = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
         raise ValueError(f"{name}: {told} the {n_rows} rows of {truth.name}")
 
 
@@ -174,10 +179,10 @@ def _count(
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
     if inputs.first_row is not None:
         files["first_row"], more["first_row"] = "--first-row", inputs.first_row + first
-    for argument, (name, groups) in inputs.of_rows.items():
-        files[argument], more[argument] = name, groups[first : first + n]
-        if len(groups) < first + n:
-            _refuse_other_groups(name, groups, truth, truth.count() or first + n)
+    for argument, (name, names) in inputs.of_rows.items():
+        files[argument], more[argument] = name, names[first : first + n]
+        if len(names) < first + n:
+            _refuse_other_length(argument, name, names, truth, truth.count() or first + n)
     y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None

@@ -17,7 +17,7 @@ from xmleval.cli.help import Sectioned
 from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting, refuse_expanded
-from xmleval.report.changes import Changes, find_changes
+from xmleval.report.changes import Diff, find_changes
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
@@ -26,7 +26,8 @@ SECTIONS = {
     "Changes": "metric worst",
     "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
     " separator",
-    "Measures": "gains unlisted link larger conventions decision inverse_propensity dataset a b hierarchy",
+    "Measures": "gains unlisted link higher_is_better conventions decision inverse_propensity dataset a b"
+    " hierarchy",
     "Output": "output_format output",
     "Resources": "memory threads help",
 }
@@ -39,7 +40,8 @@ EXAMPLES = """Examples:
       --metric f1.macro@5 --worst 5 --format csv
 """
 LEFT_OUT = (
-    "metrics", "k", "candidates", "confidence", "clusters", "groups", "row_groups", "output_format", "output",
+    "metrics", "k", "candidates", "confidence", "clusters", "label_groups", "row_groups", "output_format",
+    "output",
 )  # fmt: skip
 
 
@@ -69,14 +71,14 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     more = {
-        "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "keep_rows": True,
-        "keep_labels": spec.by_label, "labels_shown": True,
+        "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "per_row": True,
+        "per_label": spec.by_label, "labels_shown": True,
     }  # fmt: skip
     with hinting(given):
         run = prepare(truth, scores, options | more)
         reports = dict(zip(run.names, count(run), strict=True))
 
-    def together(found: dict[str, Report]) -> Changes:
+    def together(found: dict[str, Report]) -> Diff:
         own = dict(zip(short_names([*found]), found.values(), strict=True))
         known = names_in_lists(run, options["labels"], own)
         names = None if known is None else (known[0], known[1])

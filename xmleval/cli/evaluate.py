@@ -72,12 +72,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b"
-    " hierarchy",
+    "Measures": "metrics k gains unlisted link higher_is_better conventions bounds inverse_propensity"
+    " dataset a b hierarchy",
     "Confidence": "confidence clusters first_row",
-    "Groups": "groups row_groups",
+    "Groups": "label_groups row_groups",
     "Predictions to sets": "pred decision ranked",
-    "Output": "output_format output per_label per_row state",
+    "Output": "output_format output per_label_file per_row_file state",
     "Resources": "memory threads workers scheduler checkpoint resume help",
 }
 EXAMPLES = """Examples:
@@ -127,7 +127,7 @@ EXAMPLES = """Examples:
 @click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
 @click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
 @click.option(
-    "--groups",
+    "--label-groups",
     metavar="GROUPS",
     help="Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
     "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
@@ -166,7 +166,9 @@ EXAMPLES = """Examples:
     type=Choice(CHOICES["link"]),
     help="For measures of calibration: sigmoid makes probabilities of logits.",
 )
-@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
+@click.option(
+    "--lower-is-better", "higher_is_better", flag_value=False, default=True, help="Scores are distances."
+)
 @click.option(
     "--conventions",
     type=ConventionsText(list(PRESETS)),
@@ -276,14 +278,14 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     with hinting(names):
         run, counted = prepared(truth, scores, options)
-        if options["per_row"] is not None:
+        if options["per_row_file"] is not None:
             refuse_no_rows(run.evaluators[0].asked)
         reports = dict(zip(run.names, counted(run), strict=True))
-    if options["per_label"] is not None:
+    if options["per_label_file"] is not None:
         of_all = run.rows.truth[1].label_names
-        write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))
-    if options["per_row"] is not None:
-        write_rows(reports, options["per_row"], run.rows.row_names)
+        write_labels(reports, options["per_label_file"], run.rows.label_names or [of_all] * len(reports))
+    if options["per_row_file"] is not None:
+        write_rows(reports, options["per_row_file"], run.rows.row_names)
     for evaluator, path in zip(run.evaluators, run.states, strict=False):
         evaluator.save(path)
     write_result(written(reports, options["output_format"], options["output"]), options["output"])

@@ -74,15 +74,15 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
-    taken_out: dict[str, Any]  # files of pairs to exclude and of candidates
+    excluded: dict[str, Any]  # files of pairs to exclude and of candidates
     files: list[Path]  # of the truth, the predictions and the training labels
     inputs: dict[str, list[Input]]  # by argument: one of all reports, or one for each
 
 
 NONE_OF_THESE = {
-    "pred": None, "per_label": None, "per_row": None, "html": None, "plot": None, "state": None,
-    "checkpoint": None, "resume": False, "bounds": False, "ranked": False, "keep_rows": False,
-    "keep_labels": False, "labels_shown": False,
+    "pred": None, "per_label_file": None, "per_row_file": None, "html": None, "plot": None, "state": None,
+    "checkpoint": None, "resume": False, "bounds": False, "ranked": False, "per_row": False,
+    "per_label": False, "labels_shown": False,
 }  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def budget_of(given: str) -> Budget:
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted.
 
-    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for, and
+    ``options`` are those of `evaluate`; ``per_row`` and ``per_label`` keep what no file is asked for, and
     ``labels_shown`` tells that names of labels may belong to columns without.
     """
     options = NONE_OF_THESE | options | {"counts_others": True}
@@ -126,7 +126,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     rule = as_path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
-        [options[name] for name in ("output", "per_label", "per_row", "html", "plot")],
+        [options[name] for name in ("output", "per_label_file", "per_row_file", "html", "plot")],
         [
             given[0],
             *given[1],
@@ -139,11 +139,11 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         ],
         states,
     )
-    groups_of_rows = {"row_groups": options.get("row_groups"), "groups": options.get("clusters")}
-    rows = with_groups_of_rows(open_rows(*given, pred, options, among), groups_of_rows, allowance)
+    files_of_rows = {"row_groups": options.get("row_groups"), "clusters": options.get("clusters")}
+    rows = with_groups_of_rows(open_rows(*given, pred, options, among), files_of_rows, allowance)
     rows = rows._replace(first_row=options.get("first_row"))
     if options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
-        rows = rows._replace(of_rows={"groups": (rows.truth[0], rows.row_names), **rows.of_rows})
+        rows = rows._replace(of_rows={"clusters": (rows.truth[0], rows.row_names), **rows.of_rows})
     if rows.pred is not None and not rows.scores and not is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
@@ -160,8 +160,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     groups = groups_of_labels(options, counts, rows, widths, allowance)
     trees = hierarchies(options, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
-    arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
-    arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
+    arguments["per_label"] = options["per_label"] or options["per_label_file"] is not None
+    arguments["per_row"] = options["per_row"] or options["per_row_file"] is not None
     points: list[Any] = [options.get("curve_points")]
     if points[0] and rows.scores:  # of lists without scores there is no curve
         own_scores = zip(rows.scores, widths, strict=True)
@@ -221,7 +221,7 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     """Return the memory that counts of a label take."""
     asked = evaluators[0].asked
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    kept = evaluators[0].settings["keep_labels"]
+    kept = evaluators[0].settings["per_label"]
     n_kept = len(asked if kept is True else kept or ())
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
@@ -371,7 +371,7 @@ def _checkpoint(
         for name in ("pred", "train", "candidates", *FILES_ALONE)
         if (option := f"--{name.replace('_', '-')}") not in files
     }
-    files["--groups"] = [file] if (file := group_file(options)) else []
+    files["--label-groups"] = [file] if (file := group_file(options)) else []
     inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
     if inside:
         raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
@@ -411,4 +411,4 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator."""
     for evaluator, notes in zip(run.evaluators, run.rows.notes, strict=True):
         evaluator.add_notes(notes)
-    return [replace(evaluator.compute(), taken_out=run.taken_out) for evaluator in run.evaluators]
+    return [replace(evaluator.compute(), excluded=run.excluded) for evaluator in run.evaluators]

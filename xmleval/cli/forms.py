@@ -55,5 +55,5 @@ def tell_counts(reports: Iterable[Report]) -> None:
 
 def in_options(report: Report) -> Report:
     """Say what was seen, and what is missing, in options, as people at a terminal give them."""
-    missing = {name: spelled(text) for name, text in report.left_out.items()}
-    return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])
+    missing = {name: spelled(text) for name, text in report.not_computed.items()}
+    return replace(report, not_computed=missing, notes=[*map(spelled, report.notes)])

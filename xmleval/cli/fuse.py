@@ -78,7 +78,9 @@ def split_weights(context: click.Context, parameter: click.Parameter, text: str 
     "--rank-constant", type=NUMBER, help=f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}."
 )
 @click.option("--n-labels", type=LABEL_COUNT, help="Number of labels, where no file tells it.")
-@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
+@click.option(
+    "--lower-is-better", "higher_is_better", flag_value=False, default=True, help="Scores are distances."
+)
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, which number rows and labels.")
 @INPUT_FORMAT
 @field_options()
@@ -93,7 +95,7 @@ def fuse(
     weights: list[float] | None,
     rank_constant: float | None,
     n_labels: int | None,
-    larger: bool,
+    higher_is_better: bool,
     like: Path | None,
     input_format: str | None,
     **fields: Any,
@@ -107,8 +109,8 @@ def fuse(
     writer, allowance = writer_of(output), machine_allowance()
     refuse_other_kind(output, writer, "scores")
     options = {name: OPTIONS[name] for name in ("rule", "weights", "rank_constant")}
-    with naming_files({"predictions": "SCORES", "larger": "--smaller-is-better", **options}):
-        fusion = Fusion.checked(rule, len(scores), weights, rank_constant, k, larger)
+    with naming_files({"predictions": "SCORES", "higher_is_better": "--lower-is-better", **options}):
+        fusion = Fusion.checked(rule, len(scores), weights, rank_constant, k, higher_is_better)
     found = [find_input(path, "scores", input_format, allowance) for path in scores]
     truth = None if like is None else find_input(like, "truth", input_format, allowance)
     truth, *given = with_fields(fields_of(fields, joined=True), truth, *found)

@@ -31,13 +31,13 @@ def edges_of(text: str) -> list[int] | str | None:
 
 def group_file(options: dict[str, Any]) -> Path | None:
     """Return the file of groups of labels, if one is given."""
-    text = options.get("groups")  # which not all commands have
+    text = options.get("label_groups")  # which not all commands have
     if text is None:
         return None
     if edges_of(text) is None:
         return as_path(text)
     if options["train"] is None:
-        told = f"--groups {text} needs --train, the training labels"
+        told = f"--label-groups {text} needs --train, the training labels"
         raise click.UsageError(told, click.get_current_context())
     return None
 
@@ -51,13 +51,16 @@ def groups_of_labels(
 ) -> list[Any]:
     """Return groups for the labels of each report; ``counts`` are those of training, if there is any."""
     path = group_file(options)
-    if options.get("groups") is None:
+    if options.get("label_groups") is None:
         return [None]
     if path is None:
         assert counts is not None
-        with naming_files({"edges": "--groups"}):
-            return [label_groups(label_counts=own, edges=edges_of(options["groups"]) or ()) for own in counts]
-    held = read_group_lines(path, allowance)
+        with naming_files({"edges": "--label-groups"}):
+            return [
+                label_groups(label_counts=own, edges=edges_of(options["label_groups"]) or ())
+                for own in counts
+            ]
+    held = read_group_lines("label_groups", path, allowance)
     return [
         _of_labels(held, None if rows.label_names is None else rows.label_names[place], n_labels, notes)
         for place, (n_labels, notes) in enumerate(zip(widths, rows.notes, strict=True))
@@ -97,16 +100,16 @@ def hierarchies(
 
 
 def with_groups_of_rows(rows: Inputs, files: Mapping[str, Path | None], allowance: Allowance) -> Inputs:
-    """Return inputs with the groups of their rows, by argument, as far as files of them are given."""
+    """Return inputs with the row groups and clusters in files, by argument."""
     given = {argument: path for argument, path in files.items() if path is not None}
-    of_rows = {argument: _of_rows(rows, path, allowance) for argument, path in given.items()}
+    of_rows = {argument: _of_rows(argument, rows, path, allowance) for argument, path in given.items()}
     return rows._replace(of_rows=of_rows)
 
 
-def _of_rows(rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[str]]:
-    """Return the name of a file and the group of each row in it."""
+def _of_rows(argument: str, rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[str]]:
+    """Return the name of a file and the group or cluster of each row in it."""
     n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
-    held = read_group_lines(path, allowance)
+    held = read_group_lines(argument, path, allowance)
     found, n_unknown = held.in_order("row", rows.row_names, n_rows)
     if n_unknown:
         for notes in rows.notes:
@@ -114,5 +117,5 @@ def _of_rows(rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[
     missing = next((row for row in range(n_rows or len(found)) if row not in found), None)
     if missing is not None and held.keys is not None:
         name = missing if rows.row_names is None else rows.row_names[missing]
-        raise ValueError(f"{path}: no group for row {name}")
+        raise ValueError(f"{path}: no {held.noun} for row {name}")
     return str(path), [found[row] for row in range(len(found))]

@@ -29,8 +29,8 @@ def merge(
     state: Path | None,
     output_format: str,
     output: Path | None,
-    per_label: Path | None,
-    per_row: Path | None,
+    per_label_file: Path | None,
+    per_row_file: Path | None,
     memory: str,
 ) -> None:
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
@@ -39,15 +39,14 @@ def merge(
     --first-row, --clusters or ids of rows. Rows of --per-row are numbered by --first-row, else in the order
     of STATES.
     """
-    check_outputs([output, per_label, per_row], states, [state])
+    check_outputs([output, per_label_file, per_row_file], states, [state])
     with naming_files({"memory": "--memory"}):
         budget = Budget(memory_bytes("memory", memory))
     allowance = budget.allowance()
     whole = Evaluator.within(states[0], allowance, budget.memory)
-    for what, wanted in (("labels", per_label), ("rows", per_row)):
-        if wanted is not None and not whole.settings[f"keep_{what}"]:
-            option = f"--per-{what.rstrip('s')}"
-            raise ValueError(f"{states[0]}: {what} were not kept; --save it together with {option}")
+    for unit, wanted in (("label", per_label_file), ("row", per_row_file)):
+        if wanted is not None and not whole.settings[f"per_{unit}"]:
+            raise ValueError(f"{states[0]}: {unit}s were not kept; --save it together with --per-{unit}")
     for path in states[1:]:
         try:
             taken = allowance.taken
@@ -60,10 +59,10 @@ def merge(
             named = Message(f"{path}: ", str(first).removeprefix("merge: "), *rest)
             raise ValueError(told if told.startswith(str(path)) else named) from None
     report = whole.compute()
-    if per_label is not None:
-        write_labels({str(states[0]): report}, per_label)
-    if per_row is not None:
-        write_rows({str(states[0]): report}, per_row)
+    if per_label_file is not None:
+        write_labels({str(states[0]): report}, per_label_file)
+    if per_row_file is not None:
+        write_rows({str(states[0]): report}, per_row_file)
     if state is not None:
         whole.save(state)
     write_result(written({str(states[0]): report}, output_format, output), output)

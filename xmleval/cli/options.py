@@ -97,10 +97,11 @@ OUTPUT = click.option(
 )
 PER_LABEL = file_option(
     "--per-label",
+    "per_label_file",
     help="CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
 )
 PER_ROW = file_option(
-    "--per-row", help="CSV file for every row: the measures of rows asked for, worst first."
+    "--per-row", "per_row_file", help="CSV file for every row: the measures of rows asked for, worst first."
 )
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
 

@@ -17,7 +17,7 @@ from xmleval.figures.kinds import KINDS
 from xmleval.spec import expand_metrics
 
 SECTIONS = {
-    "Figure": "kind output confidence groups",
+    "Figure": "kind output confidence label_groups",
     **SHARED,
     "Resources": "memory threads help",
 }
@@ -33,7 +33,7 @@ EXAMPLES = """Examples:
     cls=Sectioned,
     sections=SECTIONS,
     epilog=EXAMPLES,
-    params=options_of_evaluate("confidence", "output_format", "output", also=["groups"]),
+    params=options_of_evaluate("confidence", "output_format", "output", also=["label_groups"]),
 )
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)

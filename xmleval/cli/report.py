@@ -31,7 +31,7 @@ OPTIONS_OF_NEEDS = {
 }
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
-    "Page": "output title confidence groups",
+    "Page": "output title confidence label_groups",
     **SHARED,
     "Resources": "memory threads help",
 }
@@ -47,7 +47,7 @@ EXAMPLES = """Examples:
     cls=Sectioned,
     sections=SECTIONS,
     epilog=EXAMPLES,
-    params=options_of_evaluate("confidence", "output_format", "output", also=["groups"]),
+    params=options_of_evaluate("confidence", "output_format", "output", also=["label_groups"]),
 )
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
@@ -86,13 +86,13 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
     more: dict[str, Any] = {
         "metrics": [*options["metrics"], *against_k, "statistics"],
-        "keep_rows": [spec.name for spec in asked] if len(scores) > 1 else False,
-        "keep_labels": _shown_by_label(asked, weighed) if len(scores) > 1 else False,
+        "per_row": [spec.name for spec in asked] if len(scores) > 1 else False,
+        "per_label": _shown_by_label(asked, weighed) if len(scores) > 1 else False,
         "curve_points": POINTS,
         "labels_shown": True,
     }
-    if options.get("groups") is None and options["train"] is not None:
-        more["groups"] = "deciles"
+    if options.get("label_groups") is None and options["train"] is not None:
+        more["label_groups"] = "deciles"
     with hinting(given):
         run = prepare(truth, scores, options | more)
         found = count(run)

@@ -85,13 +85,13 @@ class Difference(NamedTuple):
         return None if self.outcomes is None else sum(self.outcomes)
 
 
-def check_test(test: str, weighted: bool, groups: Any) -> None:
+def check_test(test: str, weighted: bool, clusters: Any) -> None:
     """Refuse a test that does not exist, or that takes rows for independent where they are not."""
     if test not in TESTS:
         near = did_you_mean(str(test), TESTS)
         raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}{near and f'; {near}'}")
-    if test in OF_ROWS and test != "randomisation" and (weighted or groups is not None):
-        given = Keyword("sample_weight" if weighted else "groups")
+    if test in OF_ROWS and test != "randomisation" and (weighted or clusters is not None):
+        given = Keyword("sample_weight" if weighted else "clusters")
         needs = f"{test!r} takes rows that count alike and are independent, which ", given
         raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
 
@@ -104,7 +104,7 @@ def find_differences(
     test: str = JACKKNIFE,
     comparable: Callable[[Spec, str, str], bool] = lambda spec, a, b: True,
     weight: Floats | None = None,
-    groups: Ints | None = None,
+    clusters: Ints | None = None,
 ) -> list[Difference]:
     """Compare pairs of models by each measure; p-values are not corrected yet.
 
@@ -124,14 +124,14 @@ def find_differences(
         Whether a measure says which of two models is better; it is not tested where it does not.
     weight : float64 (n_rows,), optional
         Weights of rows.
-    groups : int64 (n_rows,), optional
-        Number of the group of each row, from 0; the randomisation test flips the signs of whole groups.
+    clusters : int64 (n_rows,), optional
+        Number of the cluster of each row, from 0; the randomisation test flips the signs of whole clusters.
     """
     joint: Joint = {}
     differences = list[Difference]()
     for pair in pairs:
         of_pair = [
-            _difference(results, spec, pair, confidence, test, comparable, weight, groups, joint)
+            _difference(results, spec, pair, confidence, test, comparable, weight, clusters, joint)
             for spec in specs
         ]
         tested = [spec for spec, one in zip(specs, of_pair, strict=True) if not math.isnan(one.p_value)]
@@ -215,7 +215,7 @@ def _difference(
     test: str,
     comparable: Callable[[Spec, str, str], bool],
     weight: Floats | None,
-    groups: Ints | None,
+    clusters: Ints | None,
     joint: Joint,
 ) -> Difference:
     a, b = (results[model] for model in pair)
@@ -230,7 +230,7 @@ def _difference(
     if name in a.rows and name in b.rows:
         outcomes = _outcomes(a.rows[name], b.rows[name], spec.metric.direction, joint)
         if test in OF_ROWS and comparable(spec, *pair):
-            p = OF_ROWS[test](_terms(np.asarray(a.rows[name]), np.asarray(b.rows[name]), weight, groups))
+            p = OF_ROWS[test](_terms(np.asarray(a.rows[name]), np.asarray(b.rows[name]), weight, clusters))
     if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
         p = difference_p(value, replicates)
     return Difference(name, *pair, value, interval, p, p, outcomes, None)
@@ -255,11 +255,11 @@ def without_folds(a: Results, b: Results, name: str) -> Floats | None:
     return None if own is None or other is None or own.size != other.size else subtract(own, other)
 
 
-def _terms(a: Floats, b: Floats, weight: Floats | None, groups: Ints | None) -> Floats:
-    """Return the differences of the weighted sums of each group of rows, or of weighted values of rows."""
+def _terms(a: Floats, b: Floats, weight: Floats | None, clusters: Ints | None) -> Floats:
+    """Return the differences of the weighted sums of each cluster, or of weighted values of rows."""
     if weight is not None:
         a, b = a * weight, b * weight
-    if groups is not None:
+    if clusters is not None:
         known = ~np.isnan(a + b)
-        a, b = (np.bincount(groups[known], values[known]).astype(np.float64) for values in (a, b))
+        a, b = (np.bincount(clusters[known], values[known]).astype(np.float64) for values in (a, b))
     return subtract(a, b)

@@ -20,12 +20,12 @@ class OmnibusTest(NamedTuple):
     p_value: float
 
 
-def ranks_within_rows(values: Floats, larger: bool) -> Floats:
+def ranks_within_rows(values: Floats, higher_is_better: bool) -> Floats:
     """Return the ranks within each row, float64 (n, k): 1 for the best, averages for ties.
 
     Values are tied with the next best one where they differ from it by rounding alone.
     """
-    signed = -values if larger else values
+    signed = -values if higher_is_better else values
     ranks = np.empty(values.shape)
     for row, own in zip(ranks, signed, strict=True):
         order = np.argsort(own)

@@ -28,7 +28,7 @@ class Measure(NamedTuple):
 
     name: str | None
     spec: Spec | None
-    larger: bool
+    higher_is_better: bool
 
 
 class Table(NamedTuple):
@@ -112,7 +112,7 @@ def shared_measures(results: Mapping[str, Models]) -> list[str]:
     return [name for name in names if (spec := _parsed(name)) is None or spec.metric.direction != "none"]
 
 
-def measure_of(results: Mapping[str, Models], metric: str | None, larger: bool | None) -> Measure:
+def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_better: bool | None) -> Measure:
     """Return the measure that is asked for, or the only one there is, and its direction."""
     names = shared_measures(results)
     if metric is None:
@@ -123,26 +123,26 @@ def measure_of(results: Mapping[str, Models], metric: str | None, larger: bool |
                 raise InputError(
                     "metric", "not given, and there is none that every model has on every data set"
                 )
-            if larger is None:
-                ways = Keyword("metric"), " or ", Keyword("larger")
+            if higher_is_better is None:
+                ways = Keyword("metric"), " or ", Keyword("higher_is_better")
                 raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
-            return Measure(None, None, larger)
+            return Measure(None, None, higher_is_better)
         metric = names[0]
     if not isinstance(metric, str):
         raise InputError("metric", f"{metric!r} is not the name of a measure")
     try:
         spec = parse_spec(metric)
     except ValueError as error:
-        if larger is None:
-            own = Message("; a measure of your own needs ", Keyword("larger"))
+        if higher_is_better is None:
+            own = Message("; a measure of your own needs ", Keyword("higher_is_better"))
             raise InputError("metric", Message(str(error), own)) from None
-        return Measure(metric, None, larger)
+        return Measure(metric, None, higher_is_better)
     direction = spec.metric.direction
     if direction == "none":
         raise InputError("metric", f"{spec} describes the labels, and not a model")
-    if larger not in (None, direction == "up"):
-        better = "larger" if direction == "up" else "smaller"
-        raise InputError("larger", f"{larger!r}, and {better} is better for {spec}")
+    if higher_is_better not in (None, direction == "up"):
+        better = "higher" if direction == "up" else "lower"
+        raise InputError("higher_is_better", f"{higher_is_better!r}, and {better} is better for {spec}")
     return Measure(spec.name, spec, direction == "up")
 
 

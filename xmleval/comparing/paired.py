@@ -41,7 +41,7 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = 
     a, b : float64 arrays of shape (n,)
         Values by row.
     direction : {"up", "down"}
-        Whether larger or smaller values are better.
+        Whether higher or lower values are better.
     times : int64 array of shape (n,), optional
         Number of rows that have the values; default one each.
 

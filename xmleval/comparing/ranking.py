@@ -42,7 +42,7 @@ class Ranking(Printed):
     Parameters
     ----------
     measure : Measure
-        The measure; see `metric` and `larger`.
+        The measure; see `metric` and `higher_is_better`.
     alpha : float
         Level of significance.
     control : str or None
@@ -102,18 +102,18 @@ class Ranking(Printed):
         return self.measure.name
 
     @property
-    def larger(self) -> bool:
-        """Whether larger values are better.
+    def higher_is_better(self) -> bool:
+        """Whether higher values are better.
 
         Examples
         --------
         >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
-        >>> ranking.larger
+        >>> ranking.higher_is_better
         True
         """
-        return self.measure.larger
+        return self.measure.higher_is_better
 
     @property
     def n_data_sets(self) -> int:
@@ -135,7 +135,7 @@ class Ranking(Printed):
 
     def grid_of(self, names: Mapping[str, str]) -> list[list[Cell]]:
         """Return a header, a row for each data set, and the average ranks, under other names (@private)."""
-        spec, direction = self.measure.spec, "up" if self.larger else "down"
+        spec, direction = self.measure.spec, "up" if self.higher_is_better else "down"
         head = Cell(spec.symbol if spec else self.metric or "value", direction)
         rows = [[head, *(Cell(names[model]) for model in self.average_ranks)]]
         for data_set, ranks in self.ranks.items():
@@ -289,7 +289,7 @@ class Ranking(Printed):
         tests = {"friedman": self.friedman, "iman_davenport": self.iman_davenport}
         return {
             "metric": self.metric,
-            "larger": self.larger,
+            "higher_is_better": self.higher_is_better,
             "alpha": self.alpha,
             "control": self.control,
             "n_data_sets": self.n_data_sets,
@@ -340,7 +340,7 @@ def rank(
     results: Any,
     metric: str | None = None,
     *,
-    larger: bool | None = None,
+    higher_is_better: bool | None = None,
     control: str | None = None,
     alpha: float = ALPHA,
     leave_out: str | None = None,
@@ -354,8 +354,8 @@ def rank(
     metric : str, optional
         Measure, in any accepted spelling; default the only one that all models have. Of numbers alone, it
         tells the direction.
-    larger : bool, optional
-        Whether larger values are better, for a measure of your own.
+    higher_is_better : bool, optional
+        Whether higher values are better, for a measure of your own.
     control : str, optional
         Model with which the others are compared, by the test of Bonferroni and Dunn, which sees smaller
         differences. Default: all pairs are compared, by that of Nemenyi.
@@ -390,9 +390,9 @@ def rank(
     if not 0 < level < 1:
         raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
     by_name = by_data_set(results)
-    measure = measure_of(by_name, metric, larger)
+    measure = measure_of(by_name, metric, higher_is_better)
     table = table_of(by_name, measure, leave_out)
-    ranks = ranks_within_rows(table.values, measure.larger)
+    ranks = ranks_within_rows(table.values, measure.higher_is_better)
     means = ranks.sum(0) / len(ranks)
     order = np.argsort(means, kind="stable")
     models = [table.models[j] for j in order]

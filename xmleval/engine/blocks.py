@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.groups import check_row_groups
+from xmleval.input.clusters import folds_of_clusters
 from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
-from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
 from xmleval.input.pairs import list_width
 from xmleval.input.scores import ranking_rows
@@ -54,7 +54,7 @@ def join_arguments(
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
-    groups: Any = None,
+    clusters: Any = None,
     *,
     n_labels: int | None,
     n_before: int,
@@ -81,14 +81,23 @@ def join_arguments(
         raise InputError("y_score", Message("lists labels beside ", Keyword("labels"), ", and ", *fix))
     if y_score is not None:
         scores = ranking_rows(
-            "y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered, plan.larger
+            "y_score",
+            y_score,
+            n_labels,
+            plan.n_labels,
+            unlisted,
+            plan.depth,
+            plan.ordered,
+            plan.higher_is_better,
         )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
         most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
-        listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
+        listed = ranking_rows(
+            "y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.higher_is_better
+        )
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
             turned = rows.n_rows == truth.n_labels
@@ -98,7 +107,7 @@ def join_arguments(
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
-    fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
+    fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
 
@@ -131,16 +140,16 @@ def join_arguments(
             by_id=by_id,
             fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
-            groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
+            row_groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
             others=others,
             facts=facts,
         )
 
-    per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
-    size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
+    row_bytes = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
+    size = block_rows or _even_size(truth.n_rows, rows_at_a_time(row_bytes), threads)
     return Blocks(
-        truth.n_rows, size, truth.n_rows * per_row, make, frozenset(of_rows.names if of_rows else ())
+        truth.n_rows, size, truth.n_rows * row_bytes, make, frozenset(of_rows.names if of_rows else ())
     )
 
 

@@ -10,11 +10,17 @@ from xmleval.records import Ints
 
 
 def first_labels(
-    argument: str, y_score: Any, rows: Ints, n_labels: int, depth: int, unlisted: float | None, larger: bool
+    argument: str,
+    y_score: Any,
+    rows: Ints,
+    n_labels: int,
+    depth: int,
+    unlisted: float | None,
+    higher_is_better: bool,
 ) -> list[list[int]]:
     """Return the best ``depth`` listed labels of some rows; those below unlisted ones do not count."""
     given = n_labels if isinstance(y_score, list) else None
-    found = ranking_rows(argument, y_score, given, n_labels, unlisted, depth, True, larger)
+    found = ranking_rows(argument, y_score, given, n_labels, unlisted, depth, True, higher_is_better)
     blocks = [found.block(row, row + 1) for row in rows.tolist()]
     return [one.labels[: min(depth, int(one.n_above[0]))].tolist() for one in blocks]
 

@@ -12,8 +12,8 @@ from xmleval.engine.run import count, merged
 from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
+from xmleval.input.clusters import keys_of_folds
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.groups import keys_of_folds
 from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -85,7 +85,7 @@ class Counting:
         y_score: Any,
         y_pred: Any,
         sample_weight: Any,
-        groups: Any,
+        clusters: Any,
         first_row: int | None,
         exclude_from: str,
         row_groups: Any = None,
@@ -103,13 +103,13 @@ class Counting:
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
-        groups = of_rows("groups", groups, taken.row_names)
+        clusters = of_rows("clusters", clusters, taken.row_names)
         row_groups = of_rows("row_groups", row_groups, taken.row_names)
         looked_at = conventions.graded and not counted.place[0]
         swapped = swapped_notes("y_true", y_true, "y_score", y_score) if looked_at else []
         truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
         given = given_inputs(
-            y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
+            y_score, y_pred, sample_weight, n_labels, others, clusters, exclude_from, row_groups
         )
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
@@ -122,15 +122,15 @@ class Counting:
             changed = sorted(given ^ before)[0]  # y_score before its scores
             when = "now, but not earlier" if changed in given else "earlier, but not now"
             raise InputError(changed, f"given {when}")
-        if self.settings.confidence is not None and groups is None:
-            groups = keys_of_folds(taken.keys)
+        if self.settings.confidence is not None and clusters is None:
+            clusters = keys_of_folds(taken.keys)
             every = KEYED in counted.given if counted.n_rows else True  # of the rows before
-            if every and (groups is not None or (counted.n_rows and not truth.n_rows)):
+            if every and (clusters is not None or (counted.n_rows and not truth.n_rows)):
                 given |= {KEYED}
         start = counted.n_rows
         if first_row is not None:
             start = positive_integer("first_row", first_row, least=0)
-        if first_row is not None or (self.settings.keep_rows and not counted.place[0]):  # one order
+        if first_row is not None or (self.settings.per_row and not counted.place[0]):  # one order
             spans = self._refusing(with_rows, counted.spans, COMMON, start, start + truth.n_rows)
             place = counted.place
         elif not truth.n_rows:  # which name no source, or copies made now would share it
@@ -147,7 +147,7 @@ class Counting:
             )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,
+            plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
@@ -204,7 +204,7 @@ class Counting:
         refuse_many_groups("merge: row_groups", len(row_groups))
         spans = self._refusing(united, counted.spans, other.spans)
         mine, theirs = self.settled(counted).states if counted.n_rows else None, other.states
-        if self.settings.keep_rows and COMMON not in other.spans:  # rows of files, which follow one another
+        if self.settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
             if COMMON in counted.spans:
                 told = "merge: kept rows have indices here, and are those of files there"
                 raise ValueError(told)
@@ -223,12 +223,12 @@ class Counting:
 
     def _refuse_unnumbered(self, counted: Counted, other: Counted) -> None:
         """Refuse intervals of rows whose groups of the jackknife would be others in one pass."""
-        known = {"groups", KEYED} & counted.given & other.given
+        known = {"clusters", KEYED} & counted.given & other.given
         if self.settings.confidence is None or not counted.n_rows or known:
             return
         if {*counted.spans, *other.spans} != {COMMON}:
             told = "merge: intervals need the number of each row in all shards; give each shard its "
-            more = " (the number of its first row) or ", Keyword("groups"), ", or leave out "
+            more = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
             raise ValueError(Message(told, Keyword("first_row"), *more, Keyword("confidence")))
 
     def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:
@@ -238,7 +238,7 @@ class Counting:
         except CountedTwiceError as error:
             if error.source != COMMON:
                 raise ValueError(f"merge: {error}") from None
-            counted = "kept" if self.settings.keep_rows else "counted"
+            counted = "kept" if self.settings.per_row else "counted"
             shared = f"rows {error.start}..{error.stop - 1} are {counted} already"
             text = f"{shared}; give each shard the index of its first row"
             raise InputError("first_row", text) from None

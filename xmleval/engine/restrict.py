@@ -118,7 +118,7 @@ def _rankings(
         sizes = (row_sizes(block.ptr) for block in exclude.blocks()) if exclude else ()
         most = max((int(size.max(initial=0)) for size in sizes), default=0)
         depth = None if candidates else plan.cut(max(depth, LEAST_DEPTH) + most)
-    found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.larger)
+    found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.higher_is_better)
     if exclude is not None:
         found = _restricted(found, exclude, False)
     if candidates is not None:
@@ -162,7 +162,7 @@ def _as_entries(plan: Plan, value: Any, given: int | None) -> Stored | Source[Ra
         ptr = np.arange(len(labels) + 1) * (labels.size // max(len(labels), 1))
         return Stored(ptr, labels.reshape(-1), None, plan.n_labels)
     if given is not None and isinstance(value, list):
-        return ranking_rows("y_score", value, given, plan.n_labels, None, None, True, plan.larger)
+        return ranking_rows("y_score", value, given, plan.n_labels, None, None, True, plan.higher_is_better)
     value = value if is_sparse(value) or isinstance(value, NamedColumns) else as_plain("y_score", value)
     return stored_csr("y_score", value, None) if is_sparse(value) else None
 

@@ -27,13 +27,13 @@ from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
-INPUTS = ("y_score", "y_pred", "sample_weight", "groups", "row_groups")  # beside y_true
+INPUTS = ("y_score", "y_pred", "sample_weight", "clusters", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
 FROM_PREDICTIONS = "exclude_from='predictions'"
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS, KEYED])
-FLAGS = {"bounds": False, "larger": True}  # and their defaults
-KEPT = ("keep_rows", "keep_labels", *FLAGS, "curve_points", "confidence")  # settings copied to the plan
+FLAGS = {"bounds": False, "higher_is_better": True}  # and their defaults
+KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # settings copied to the plan
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
@@ -61,9 +61,9 @@ class Options(TypedDict, total=False):
     gains: str | None
     link: str | None
     bounds: bool
-    keep_rows: bool | Iterable[str]
-    keep_labels: bool | Iterable[str]
-    larger: bool
+    per_row: bool | Iterable[str]
+    per_label: bool | Iterable[str]
+    higher_is_better: bool
     curve_points: int | None
     label_groups: Any
     hierarchy: Any
@@ -93,7 +93,7 @@ def _details(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> b
     other = next((spec.name for spec in specs if spec.name not in known), None)
     if other is not None:
         raise InputError(name, f"{other!r} is none of the measures {', '.join(known)}")
-    if name == "keep_labels" and specs and not any(spec.by_label for spec in specs):
+    if name == "per_label" and specs and not any(spec.by_label for spec in specs):
         raise InputError(name, f"none of {', '.join(map(str, specs))} has values by label")
     return [spec.name for spec in specs] or False
 
@@ -112,19 +112,19 @@ def given_inputs(
     sample_weight: Any,
     n_labels: int | None,
     beside: Iterable[str] = (),
-    groups: Any = None,
+    clusters: Any = None,
     exclude_from: str = "both",
     row_groups: Any = None,
 ) -> frozenset[str]:
     """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
-    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, groups, row_groups), strict=True)
+    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, clusters, row_groups), strict=True)
     given = frozenset(name for name, value in kinds if value is not None).union(beside)
     given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
 
-def taken_out(given: Collection[str]) -> dict[str, Any]:
+def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
     found: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
     if "exclude" in found:
@@ -163,10 +163,10 @@ class Settings:
     propensity: Propensity | None
     constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None
-    keep_rows: bool | list[str]
-    keep_labels: bool | list[str]
+    per_row: bool | list[str]
+    per_label: bool | list[str]
     bounds: bool
-    larger: bool
+    higher_is_better: bool
     curve_points: int
     label_groups: Groups | None
     hierarchy: Hierarchy | None
@@ -209,7 +209,7 @@ class Settings:
         for name, value in flags.items():
             if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
-        check_decision(rule, resolved, n_labels, bool(flags["larger"]), fitted)
+        check_decision(rule, resolved, n_labels, bool(flags["higher_is_better"]), fitted)
         curve_points = options.get("curve_points")
         if flags["bounds"] and resolved.unlisted_score is not None:
             level, fix = Keyword("unlisted", f"{resolved.unlisted_score:g}"), Keyword("unlisted", "'below'")
@@ -228,8 +228,8 @@ class Settings:
             label_groups=label_groups,
             hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
-            keep_rows=_details("keep_rows", options, asked),
-            keep_labels=_details("keep_labels", options, asked),
+            per_row=_details("per_row", options, asked),
+            per_label=_details("per_label", options, asked),
             others=labels is not None,
             on_arguments=(*notes, *unnamed),
         )
@@ -323,17 +323,17 @@ class Settings:
         return met
 
     def _decided(self, given: frozenset[str]) -> Decision | None:
-        """Return how sets are given or made, as it applies to scores of which larger ones are better."""
+        """Return how sets are given or made, as it applies to scores of which higher ones are better."""
         if "y_pred" in given:
             return Decision("pred")
-        if self.decision is None or self.larger or self.decision.kind != "threshold":
+        if self.decision is None or self.higher_is_better or self.decision.kind != "threshold":
             return self.decision
         return Decision("threshold", 0 - self.decision.value)
 
     def _keeps_curves(self, specs: Sequence[Spec]) -> bool:
         """Tell whether curves of labels are kept: with all that labels have, or for one of some measures."""
-        kept = kept_of(self.keep_labels, specs)
-        return self.keep_labels is True or any("entry scores" in spec.needs for spec in kept)
+        kept = kept_of(self.per_label, specs)
+        return self.per_label is True or any("entry scores" in spec.needs for spec in kept)
 
     def _fewer_labels(self, given: frozenset[str]) -> Message | None:
         """Return what measures of all labels lack where some are taken out of rows, None where none are."""
@@ -354,8 +354,8 @@ class Settings:
         spec = next((spec for spec in specs if "probabilities" in spec.needs), None)
         if spec is None:
             return
-        if not self.larger:
-            distances = Keyword("larger", "False")
+        if not self.higher_is_better:
+            distances = Keyword("higher_is_better", "False")
             raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
         level = self.conventions.unlisted_score
         if self.conventions.link == "none" and level is not None and not 0 <= level <= 1:
@@ -367,22 +367,23 @@ class Settings:
         if "y_pred" in given and self.decision is not None:
             other = Keyword("decision", str(self.decision))
             raise InputError("y_pred", Message("given together with ", other, "; choose one"))
-        if "groups" in given and self.confidence is None:
-            needs = " are for intervals; give ", Keyword("confidence"), ", such as 0.95"
-            raise InputError("groups", Message("groups", *needs))
+        if "clusters" in given and self.confidence is None:
+            needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
+            raise InputError("clusters", Message(*needs))
         inputs = self._inputs(given)
         fewer = self._fewer_labels(given)
-        left_out: dict[str, Message] = {}
+        not_computed: dict[str, Message] = {}
         for spec, explicit in self.asked:
             needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
             if explicit and needed:
                 at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and "scores" in inputs else ""
                 raise ValueError(Message(spec, " needs ", needed, at_k))
             if needed:
-                left_out[spec.name] = needed
-        specs = tuple([spec.under(self.conventions) for spec, _ in self.asked if spec.name not in left_out])
+                not_computed[spec.name] = needed
+        computed = [spec for spec, _ in self.asked if spec.name not in not_computed]
+        specs = tuple([spec.under(self.conventions) for spec in computed])
         if not specs:
-            several = dict.fromkeys(left_out.values())
+            several = dict.fromkeys(not_computed.values())
             needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
             hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in given else ()
             raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
@@ -395,9 +396,9 @@ class Settings:
             raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
         curves = "entry scores" in inputs
         by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
-        if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
+        if self.per_label and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
-            raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
+            raise ValueError(Message(Keyword("per_label"), " needs ", *either))
         if self.curve_points and not curves:
             raise ValueError(Message(Keyword("curve_points"), " needs scores in ", Keyword("y_score")))
         return Plan(
@@ -414,6 +415,6 @@ class Settings:
             hierarchy=self.hierarchy,
             keep_curves=curves and self._keeps_curves(specs),
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
-            left_out=left_out,
+            not_computed=not_computed,
             **{name: getattr(self, name) for name in KEPT},
         )

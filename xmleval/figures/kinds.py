@@ -162,7 +162,7 @@ def scores(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
                 Series(told, thresholds[listed], share[listed] / (share[listed].max(initial=0) or 1))
                 for told, share in (("relevant", tpr), ("irrelevant", fpr))
             ]
-            told = f"share of listed at or {'above' if one.larger else 'below'}"
+            told = f"share of listed at or {'above' if one.higher_is_better else 'below'}"
             panels.append(Panel(abridged(name), "score", told, series, "curves"))
     return panels
 
@@ -178,7 +178,7 @@ def calibration(models: Models, specs: Sequence[Spec], compared: Any) -> list[Pa
     series = []
     for name, one in models.items():
         points = one.results.points.get("micro")
-        if points is None or not one.larger:  # distances are no probabilities
+        if points is None or not one.higher_is_better:  # distances are no probabilities
             continue
         points = points[np.isfinite(points[:, 0])]
         if len(points) > 1 and points[:, 0].min() >= 0 and points[:, 0].max() <= 1:
@@ -296,7 +296,7 @@ KINDS = {
     ),
     "labels": Kind(
         "values by label of two models",
-        "two models and keep_labels=True, with a label that both have a value for",
+        "two models and per_label=True, with a label that both have a value for",
         labels,
     ),
 }

@@ -37,8 +37,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 9, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 9, "checkpoint")
+STATE = Form("xmleval state", 10, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 10, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

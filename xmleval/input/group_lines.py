@@ -1,4 +1,4 @@
-"""Names of groups, one a line, or two columns: a label or row, and the name of its group."""
+"""Names of groups or clusters, one a line, or two columns: a label or row, and the name of its group."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from xmleval.input.lines import cells_of, numbered_lines, shown
 from xmleval.message import counted
 from xmleval.numerals import whole_number
 
-EXPECTED = "the name of a group on each line, or behind a label or row and a tab or comma"
+EXPECTED = "the name of a {} on each line, or behind a label or row and a tab or comma"
 HEADS = ("label", "row", "id", "name")  # of a first column
 NAME_BYTES = 200  # of memory for a line
 LINES_BETWEEN = 1 << 12  # checks of the memory
 
 
 class GroupLines(NamedTuple):
-    """The groups of a file in its order: ``keys`` are the labels or rows in front of them, None without."""
+    """The groups of a file in its order: ``keys`` are the labels or rows in front of them, None without.
+
+    ``noun`` is what messages call them: "group" or "cluster".
+    """
 
     path: Path
+    noun: str
     names: list[str]
     keys: list[str] | None
     lines: list[int]
@@ -35,9 +39,8 @@ class GroupLines(NamedTuple):
         """
         if self.keys is None:
             if known is not None:
-                raise ValueError(
-                    f"{self.path}: {of}s have names; expected {of}, tab or comma, group on a line"
-                )
+                expected = f"expected {of}, tab or comma, {self.noun} on a line"
+                raise ValueError(f"{self.path}: {of}s have names; {expected}")
             return dict(enumerate(self.names)), 0
         numbers: Mapping[str, int] = {} if known is None else {name: i for i, name in enumerate(known)}
         found: dict[int, str] = {}
@@ -53,7 +56,7 @@ class GroupLines(NamedTuple):
                 outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
             if number in found:
-                raise ValueError(f"{self.path}: line {line}: a second group for {of} {shown(key)}")
+                raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
             found[number] = name
         if not found:
             example = "" if not known else f", such as {shown(known[0])}"
@@ -61,11 +64,16 @@ class GroupLines(NamedTuple):
         return found, n_unknown
 
 
-def read_group_lines(path: Path, allowance: Allowance) -> GroupLines:
+def noun_of(argument: str) -> str:
+    """Return what messages call an entry of ``label_groups``, ``row_groups`` or ``clusters``."""
+    return "cluster" if argument == "clusters" else "group"
+
+
+def read_group_lines(argument: str, path: Path, allowance: Allowance) -> GroupLines:
     """Read names of groups within an allowance of memory."""
     rows: list[list[str]] = []
     lines: list[int] = []
-    with naming(path, EXPECTED):
+    with naming(path, EXPECTED.format(noun_of(argument))):
         separator = None
         for number, line in numbered_lines(InputFile(path), "strict", allowance):
             if not rows:
@@ -88,4 +96,4 @@ def read_group_lines(path: Path, allowance: Allowance) -> GroupLines:
         if not rows:
             raise ValueError("the file is empty")
     keys: Any = [cells[0] for cells in rows] if separator is not None else None
-    return GroupLines(path, [cells[-1] for cells in rows], keys, lines)
+    return GroupLines(path, noun_of(argument), [cells[-1] for cells in rows], keys, lines)

@@ -59,7 +59,7 @@ def ranking_rows(
     unlisted: float | None = None,
     depth: int | None = None,
     ordered: bool = True,
-    larger: bool = True,
+    higher_is_better: bool = True,
 ) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
@@ -67,9 +67,9 @@ def ranking_rows(
     pair whose scores may be None, or, where ``n_labels`` is given, ragged lists. The truth has ``known``
     labels; ``n_labels`` is what the caller gave. Labels that are not listed score ``unlisted``, None ranks
     them below everything. The leading ``depth`` labels of a row are needed, all if None, and best first if
-    ``ordered``: if not, matrices are left in the order of their labels. Where smaller scores are better, not
-    ``larger`` ones, rankings hold them negated, and ``unlisted`` is negated, too. NaN, ids that are out of
-    range or twice in a row, and other shapes are refused.
+    ``ordered``: if not, matrices are left in the order of their labels. Without ``higher_is_better``,
+    scores of rankings are negated, and ``unlisted``, too. NaN, ids that are out of range or twice in a row,
+    and other shapes are refused.
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
@@ -78,28 +78,32 @@ def ranking_rows(
     if isinstance(value, Source):
         return value
     if isinstance(value, WithOthers):
-        return ranking_rows(argument, value.rows, None, value.width, unlisted, depth, ordered, larger)
+        return ranking_rows(
+            argument, value.rows, None, value.width, unlisted, depth, ordered, higher_is_better
+        )
     if isinstance(value, NamedColumns):
-        return _dense_rows(argument, value.matrix, known, unlisted, depth, ordered, larger, value)
+        return _dense_rows(argument, value.matrix, known, unlisted, depth, ordered, higher_is_better, value)
     if isinstance(value, Stored):
-        return _stored_list(argument, value, unlisted, depth, larger)
+        return _stored_list(argument, value, unlisted, depth, higher_is_better)
     if is_pair(value):
-        return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth, larger)
+        return _list_rows(
+            argument, *pair_members(argument, value, known), known, unlisted, depth, higher_is_better
+        )
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, value, known, unlisted, depth, ordered, larger)
+        return _sparse_rows(argument, value, known, unlisted, depth, ordered, higher_is_better)
     if n_labels is not None and isinstance(value, list):
-        return _ragged_rows(argument, value, known, unlisted, depth, larger)
+        return _ragged_rows(argument, value, known, unlisted, depth, higher_is_better)
     array = as_array(argument, value)
     if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
         raise InputError(
             argument, f"shape {array.shape} has {counted(array.shape[1], 'labels')}, not {known}{ids}"
         )
-    return _dense_rows(argument, array, known, unlisted, depth, ordered, larger)
+    return _dense_rows(argument, array, known, unlisted, depth, ordered, higher_is_better)
 
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
@@ -118,14 +122,18 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     return None if first is None else isinstance(first, tuple | list)
 
 
-def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool = True) -> Scores:
+def ordered_scores(
+    argument: str, values: NDArray[Any], ptr: Ints, start: int, higher_is_better: bool = True
+) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
-    scores = _exact_scores(argument, values, ptr, start, larger)
+    scores = _exact_scores(argument, values, ptr, start, higher_is_better)
     _refuse_nan(argument, scores, ptr, start)
     return scores
 
 
-def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool) -> Scores:
+def _exact_scores(
+    argument: str, values: NDArray[Any], ptr: Ints, start: int, higher_is_better: bool
+) -> Scores:
     scores: Scores
     if values.dtype.char in EXACT_FLOAT32:
         scores = values.astype(np.float32, copy=False)
@@ -142,7 +150,7 @@ def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, la
             row = start + int(rows_of(ptr, np.array(lost))[0])
             value = values[lost[0]]
             raise InputError(argument, f"score {value} is not exact in float64", row=row, value=value)
-    return np.ascontiguousarray(scores if larger else 0 - scores)
+    return np.ascontiguousarray(scores if higher_is_better else 0 - scores)
 
 
 def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
@@ -174,7 +182,7 @@ def _dense_rows(
     unlisted: float | None,
     depth: int | None,
     ordered: bool,
-    larger: bool,
+    higher_is_better: bool,
     named: NamedColumns | None = None,
 ) -> Source[Ranking]:
     """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
@@ -194,7 +202,7 @@ def _dense_rows(
 
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
-        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, higher_is_better)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
         ranking = rank_entries(given, ptr, labels, scores, unlisted, depth, ordered)
         if named is None:
@@ -213,10 +221,10 @@ def _sparse_rows(
     unlisted: float | None,
     depth: int | None,
     ordered: bool,
-    larger: bool,
+    higher_is_better: bool,
 ) -> Source[Ranking]:
     stored = stored_csr(argument, matrix, known)
-    is_written = larger and getattr(matrix, "is_written", False)
+    is_written = higher_is_better and getattr(matrix, "is_written", False)
     ties_in_order = getattr(matrix, "ties_in_order", False)
     n_rows, order = stored.ptr.size - 1, tie_order(getattr(matrix, "label_names", None), unlisted, known)
 
@@ -224,7 +232,7 @@ def _sparse_rows(
         entries = cut_entries(argument, stored, start, stop)
         assert entries.data is not None
         data = entries.data
-        scores = ordered_scores(argument, data, entries.ptr, start, larger)
+        scores = ordered_scores(argument, data, entries.ptr, start, higher_is_better)
         rises, drops = _as_written(entries, scores) if is_written else (False, False)
         seen_ids = look_at_rows(entries.ptr, entries.labels)
         if ties_in_order and entries.places is not None:
@@ -272,7 +280,7 @@ def _list_rows(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
-    larger: bool,
+    higher_is_better: bool,
 ) -> Source[Ranking]:
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         raise InputError(
@@ -283,21 +291,23 @@ def _list_rows(
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     if scores is None:
-        _refuse_unlisted(argument, unlisted, larger)
+        _refuse_unlisted(argument, unlisted, higher_is_better)
     n_rows, width = labels.shape
 
     def block(start: int, stop: int) -> Ranking:
         ids = labels[start:stop]
         ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
         values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
+        return _ranked_list(
+            argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, higher_is_better
+        )
 
     return Source(n_rows, n_labels, 24.0 * width, block)
 
 
-def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
+def _refuse_unlisted(argument: str, unlisted: float | None, higher_is_better: bool) -> None:
     if unlisted is not None:
-        given = unlisted if larger else 0 - unlisted
+        given = unlisted if higher_is_better else 0 - unlisted
         compares = Keyword("unlisted", f"{given:g}"), " compares with scores; this list has none"
         raise InputError(argument, Message(*compares))
 
@@ -311,7 +321,7 @@ def _ranked_list(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
-    larger: bool,
+    higher_is_better: bool,
 ) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
     given = ids
@@ -334,11 +344,11 @@ def _ranked_list(
     if values is None:
         given_ids = Given(labels.size, False, False, False, lists_several(ptr), *seen_ids.tolist())
         return with_level(given_ids, ptr, labels, None, unlisted, depth)
-    scores = _exact_scores(argument, values, ptr, start, larger)
+    scores = _exact_scores(argument, values, ptr, start, higher_is_better)
     in_order = falls(ptr, scores)
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
-    rises = larger and not in_order  # distances rise
+    rises = higher_is_better and not in_order  # distances rise
     drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
     seen = Given(scores.size, is_binary(scores), rises, drops, several, *seen_ids.tolist())
     if not in_order:
@@ -348,7 +358,12 @@ def _ranked_list(
 
 
 def _ragged_rows(
-    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None, larger: bool
+    argument: str,
+    lists: list[Any],
+    n_labels: int,
+    unlisted: float | None,
+    depth: int | None,
+    higher_is_better: bool,
 ) -> Source[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
@@ -359,11 +374,11 @@ def _ragged_rows(
         rows = [[pair[0] for pair in pairs] for pairs in rows]
     stored = stored_lists(argument, rows, n_labels)
     data = np.array(scores, np.float64) if with_scores else None
-    return _stored_list(argument, stored._replace(data=data), unlisted, depth, larger)
+    return _stored_list(argument, stored._replace(data=data), unlisted, depth, higher_is_better)
 
 
 def _stored_list(
-    argument: str, stored: Stored, unlisted: float | None, depth: int | None, larger: bool
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, higher_is_better: bool
 ) -> Source[Ranking]:
     """Accept labels of each row, best first, and their scores, if there are any."""
     data, n_rows = stored.data, stored.ptr.size - 1
@@ -371,14 +386,14 @@ def _stored_list(
     if data is None and not stored.labels.size:
         data = np.empty(0, np.float64)  # rows that list nothing lack no score
     if data is None:
-        _refuse_unlisted(argument, unlisted, larger)
+        _refuse_unlisted(argument, unlisted, higher_is_better)
 
     def block(start: int, stop: int) -> Ranking:
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
         labels = stored.labels[lo:hi]
-        rows = argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger
+        rows = argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, higher_is_better
         return _ranked_list(*rows)._replace(tie_order=order)
 
     return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)

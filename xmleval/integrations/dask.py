@@ -96,7 +96,7 @@ def evaluate(
     metrics: str | Iterable[str] | None = None,
     n_labels: int | None = None,
     sample_weight: Any = None,
-    groups: Any = None,
+    clusters: Any = None,
     row_groups: Any = None,
     client: Any = None,
     exchange: str | os.PathLike[str] | None = None,
@@ -121,7 +121,7 @@ def evaluate(
         See `xmleval.evaluate`.
     n_labels : int, optional
         Number of labels, by default that of the first file that tells it.
-    sample_weight, groups, row_groups : array of shape (m,), optional
+    sample_weight, clusters, row_groups : array of shape (m,), optional
         See `xmleval.evaluate`.
     client : distributed.Client, optional
         By default the one that was made last.
@@ -171,7 +171,7 @@ def evaluate(
     0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
-    vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
+    vectors = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
     job, tasks = evaluation.cut_files(
         files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
     )

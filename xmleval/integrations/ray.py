@@ -72,7 +72,7 @@ def evaluate(
     metrics: str | Iterable[str] | None = None,
     n_labels: int | None = None,
     sample_weight: Any = None,
-    groups: Any = None,
+    clusters: Any = None,
     row_groups: Any = None,
     exchange: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -103,7 +103,7 @@ def evaluate(
     0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
-    vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
+    vectors = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
     job, tasks = evaluation.cut_files(
         files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
     )

@@ -24,11 +24,11 @@ class Cut:
     def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: dict[str, Any]) -> None:
         plan = Settings.checked(metrics, n_labels, **options).plan(frozenset({"y_score", SCORED}))
         self._depth = None if plan.unlisted is not None else plan.depth
-        self._larger = plan.larger
+        self._higher_is_better = plan.higher_is_better
 
     def __call__(self, scores: Any) -> Any:
         """Return labels and scores of the first labels of a tensor (m, l), or the whole tensor."""
         if self._depth is None:
             return scores
-        values, labels = scores.topk(self._depth, dim=1, largest=self._larger)
+        values, labels = scores.topk(self._depth, dim=1, largest=self._higher_is_better)
         return labels, values

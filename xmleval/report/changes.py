@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Changes(Printed):
+class Diff(Printed):
     """Rows and labels that changed most from one model to another.
 
     Parameters
@@ -299,7 +299,7 @@ def find_changes(
     lists_of: Callable[[Spec, Ints], list[Lists]] | None = None,
     row_names: Sequence[Any] | None = None,
     label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
-) -> Changes:
+) -> Diff:
     """Find the rows and labels whose values changed most between two reports.
 
     Equal changes come in the order of losses before gains, and then of their numbers.
@@ -340,7 +340,7 @@ def find_changes(
         labels = changed_labels(column, first.results.labels, second.results.labels, worst, known)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     values = first[spec.name], second[spec.name]
-    return Changes(spec, a, b, values, rows, labels, column, counts, label_names, notes)
+    return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
 
 
 def changed_labels(

@@ -52,8 +52,8 @@ class Compared(Comparison):
         A key of `TESTS`.
     weight : float64 (n_rows,), optional
         Weights of rows.
-    groups : int64 (n_rows,), optional
-        Number of the group of each row.
+    clusters : int64 (n_rows,), optional
+        Number of the cluster of each row.
     row_groups : RowGroups, optional
         The groups of rows within which models are compared, too.
     worst : int
@@ -105,7 +105,7 @@ class Compared(Comparison):
         baseline: str | None = None,
         test: str = JACKKNIFE,
         weight: Floats | None = None,
-        groups: Ints | None = None,
+        clusters: Ints | None = None,
         row_groups: RowGroups | None = None,
         worst: int = 0,
         label_names: Sequence[Any] | None = None,
@@ -131,7 +131,7 @@ class Compared(Comparison):
             test,
             lambda spec, a, b: self._is_fair(spec, (a, b)),
             weight,
-            groups,
+            clusters,
         )
         self.groups, self.row_groups = ByGroup(), ByGroup()
         for name, own in self._reports_of("groups") if within else ():
@@ -143,7 +143,7 @@ class Compared(Comparison):
                 baseline=baseline,
                 test=test,
                 weight=None if weight is None else weight[of],
-                groups=None if groups is None else groups[of],
+                clusters=None if clusters is None else clusters[of],
             )
         for name, part in self.groups.items():
             self._own_notes += [f"group {name}: {note}" for note in part._own_notes]

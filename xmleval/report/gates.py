@@ -207,7 +207,7 @@ def _settings(report: SavedReport, names: Iterable[str]) -> list[str]:
     of_training = any({"propensity", "training"} & {*spec.needs} for spec in specs)
     found += ["propensity"] if of_training else []
     found += ["hierarchy"] if any("hierarchy" in spec.needs for spec in specs) else []
-    return [*dict.fromkeys(found), "larger", "sample_weight", "exclude", "candidates"]
+    return [*dict.fromkeys(found), "higher_is_better", "sample_weight", "exclude", "candidates"]
 
 
 def _without_file(setting: Any, other: Any) -> Any:

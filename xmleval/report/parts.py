@@ -112,7 +112,7 @@ class WithParts:
             "keeps_rows": False,
             "group_ranges": [],
         }
-        own |= {"left_out": part.results.left_open, "notes": []}
+        own |= {"not_computed": part.results.not_computed, "notes": []}
         own |= {"n_rows": part.n_rows, "n_labels": part.n_labels}
         specs = tuple([spec for spec in self.specs if spec.name in values])
         return replace(self, results=part.results, specs=specs, **own)  # type: ignore[type-var]

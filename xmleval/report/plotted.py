@@ -10,14 +10,14 @@ from xmleval.spellings import not_there
 
 if TYPE_CHECKING:
     from xmleval.figures.panels import Panel
-    from xmleval.report.changes import Changes
+    from xmleval.report.changes import Diff
 
 
 class Plotted:
     """Reports of models that have figures."""
 
     specs: Any
-    changes: Changes | None = None  # rows, with their lists, and labels that changed most
+    changes: Diff | None = None  # rows, with their lists, and labels that changed most
 
     def _models(self) -> Mapping[str, Any]:
         """Return the reports by name."""
@@ -91,7 +91,7 @@ class Plotted:
         """Return a page with tables and figures, as one HTML file that needs no network.
 
         Figures are those of `plot` for which there are results: evaluate with ``confidence``, several
-        cutoffs, ``label_groups``, ``curve_points`` and ``keep_labels`` to have all of them.
+        cutoffs, ``label_groups``, ``curve_points`` and ``per_label`` to have all of them.
 
         Parameters
         ----------

@@ -51,11 +51,11 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         How scores were turned into sets ("pred" if sets were given).
     constants : dict
         Constants of the propensity model, if known.
-    left_out : dict of str to str
+    not_computed : dict of str to str
         Measures of a requested group that were not computed, and the input they need.
     weighted : bool
         Whether sample weights were given.
-    taken_out : dict
+    excluded : dict
         What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
     propensity : str or None
         Description of propensities without known constants.
@@ -65,8 +65,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Probability that the intervals of `confidence` cover.
     keeps_rows : bool
         Whether row values were kept.
-    larger : bool
-        Whether larger scores are better.
+    higher_is_better : bool
+        Whether higher scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
     other_labels : sequence
@@ -92,14 +92,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     n_labels: int
     decision: str | None = None
     constants: dict[str, float | str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    not_computed: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
-    taken_out: dict[str, Any] = field(default_factory=dict)
+    excluded: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
     hierarchy: str | None = None
     confidence_level: float | None = None
     keeps_rows: bool = False
-    larger: bool = True
+    higher_is_better: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
     other_labels: Sequence[Any] = field(default=(), repr=False)
@@ -152,12 +152,12 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         --------
         >>> import numpy as np
         >>> from xmleval import evaluate
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], keep_rows=True)
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], per_row=True)
         >>> report.per_row()["p@1"].tolist()
         [1.0, 0.0, 0.0]
         """
         if not self.keeps_rows:
-            raise ValueError("rows were not kept: evaluate with keep_rows=True")
+            raise ValueError("rows were not kept: evaluate with per_row=True")
         return name_column(self.row_names) | {
             name: np.array(values) for name, values in self.results.rows.items()
         }
@@ -242,30 +242,30 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         return self.results.thresholds
 
     @property
-    def rows_left_out(self) -> dict[str, int]:
+    def undefined_rows(self) -> dict[str, int]:
         """Number of rows left out of the mean because the measure is undefined there, by name.
 
         Examples
         --------
         >>> import numpy as np
         >>> from xmleval import evaluate
-        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).rows_left_out
+        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).undefined_rows
         {'lrap': 1}
         """
-        return self.results.rows_left_out
+        return self.results.undefined_rows
 
     @property
-    def labels_left_out(self) -> dict[str, int]:
+    def undefined_labels(self) -> dict[str, int]:
         """Number of labels left out of the mean because they lack one of the classes, by name.
 
         Examples
         --------
         >>> import numpy as np
         >>> from xmleval import evaluate
-        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["auc.macro"]).labels_left_out
+        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["auc.macro"]).undefined_labels
         {'auc.macro': 1}
         """
-        return self.results.labels_left_out
+        return self.results.undefined_labels
 
     def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
@@ -289,12 +289,12 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         --------
         >>> import numpy as np
         >>> from xmleval import evaluate
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], keep_labels=True)
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], per_label=True)
         >>> report.per_label()["tp@1"].tolist()
         [1.0, 0.0, 0.0]
         """
         if not self.results.labels:
-            raise ValueError("labels were not kept: evaluate with keep_labels=True")
+            raise ValueError("labels were not kept: evaluate with per_label=True")
         columns = {name: column.copy() for name, column in self.results.labels.items()}
         return name_column(self.label_names) | columns
 
@@ -385,23 +385,23 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             of_rows = {str(spec) for spec in self.specs if not spec.average}
-            sign, best = (">=", "largest") if self.larger else ("<=", "smallest")
+            sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
             for told, own in (
                 (f"best threshold (predict scores {sign} it)", known.keys() - of_rows),
                 (f"threshold (accept rows whose {best} score is {sign} it)", known.keys() & of_rows),
             ):
                 shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
                 lines += [f"{told}: {shown}"] if shown else []
-        if self.rows_left_out:
-            shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
+        if self.undefined_rows:
+            shown = ", ".join(f"{name} {n}" for name, n in self.undefined_rows.items())
             lines.append(f"rows left out as undefined: {shown}")
-        if self.labels_left_out:
-            shown = ", ".join(f"{name} {n}" for name, n in self.labels_left_out.items())
+        if self.undefined_labels:
+            shown = ", ".join(f"{name} {n}" for name, n in self.undefined_labels.items())
             lines.append(f"labels left out as undefined: {shown}")
-        if self.left_out:
-            inputs = dict.fromkeys(self.left_out.values())
+        if self.not_computed:
+            inputs = dict.fromkeys(self.not_computed.values())
             for needed in inputs:
-                names = [name for name, other in self.left_out.items() if other == needed]
+                names = [name for name, other in self.not_computed.items() if other == needed]
                 lines.append(f"not computed without {needed}: {', '.join(names)}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
@@ -460,14 +460,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
-            "larger": self.larger,
+            "higher_is_better": self.higher_is_better,
             "propensity": self.constants or self.propensity,
             "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
-            **{name: self.taken_out.get(name) for name in ("exclude", "candidates")},
-            "rows_left_out": self.rows_left_out,
-            "labels_left_out": self.labels_left_out,
-            "not_computed": self.left_out,
+            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
+            "undefined_rows": self.undefined_rows,
+            "undefined_labels": self.undefined_labels,
+            "not_computed": self.not_computed,
             **self.parts_as_dict(),
             **self.reliability_as_dict(),
             "notes": [*self.notes],

@@ -1,4 +1,4 @@
-"""Results that were written as JSON, by this version or an earlier one."""
+"""Results that were written as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
 OF_DATA = ("n_rows", "n_labels")
-BESIDE = ("decision", "larger", "propensity", "hierarchy", "sample_weight", "exclude", "candidates")
+BESIDE = ("decision", "higher_is_better", "propensity", "hierarchy", "sample_weight", "exclude", "candidates")
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
 KINDS = ("groups", "row_groups")  # of parts that have values of their own
 SHARES = "shares"
@@ -42,7 +42,7 @@ class SavedReport:
     n_rows, n_labels : int
         Size of the truth.
     settings : dict
-        What affects values: the fields of `Conventions`, ``decision``, ``larger``, ``propensity``,
+        What affects values: the fields of `Conventions`, ``decision``, ``higher_is_better``, ``propensity``,
         ``hierarchy``, ``sample_weight``, ``exclude`` and ``candidates``, as in the file; those that it lacks
         have the value that they had before.
     parts : dict of str to SavedPart
@@ -102,7 +102,7 @@ def load_results(path: Path) -> dict[str, SavedReport]:
     Raises
     ------
     ValueError
-        If the file holds anything else, a name twice, or results of a later version of the schema; the
+        If the file holds anything else, a name twice, or results of another version of the schema; the
         message names the file.
     """
     with naming_file(path):
@@ -113,13 +113,12 @@ def reports_of(found: dict[str, Any]) -> dict[str, SavedReport]:
     """Return the reports that JSON values hold; see `load_results`."""
     if not {"values", "reports"} & {*found}:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    version = found.get("schema", 0)  # there is none before 1
+    version = found.get("schema")
     if type(version) is not int or version < 0:
         raise ValueError(f"'schema' is {_shown(version)}; expected a whole number")
-    if version > SCHEMA:
-        raise ValueError(
-            f"results of schema {version}, written by a later version; this one reads {SCHEMA} and below"
-        )
+    if version != SCHEMA:
+        writer = "a later version" if version > SCHEMA else "an earlier version"
+        raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
     if "reports" not in found:
         return {"": _report(found, "")}
     reports = _object(found, "reports", "")
@@ -177,7 +176,6 @@ def _report(found: dict[str, Any], where: str) -> SavedReport:
         if type(found.get(name)) is not int or found[name] < 0:
             raise ValueError(f"{where}{name!r} is {_shown(found.get(name))}; expected a whole number")
     settings = Conventions().as_dict() | _object({"conventions": {}} | found, "conventions", where)
-    beside = {"larger": True} | found
     parts = {}
     for kind in KINDS:
         groups = _object({kind: found.get(kind) or {}}, kind, where)
@@ -192,7 +190,7 @@ def _report(found: dict[str, Any], where: str) -> SavedReport:
         _values(found, "values", where),
         found["n_rows"],
         found["n_labels"],
-        settings | {name: beside.get(name) for name in BESIDE},
+        settings | {name: found.get(name) for name in BESIDE},
         parts,
     )
 

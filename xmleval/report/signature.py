@@ -22,8 +22,8 @@ def signature_of(report: Report) -> str:
         parts.append(f"y_train=({report.constants['n']:.0f} rows)")
     if any("hierarchy" in spec.needs for spec in report.specs):
         parts.append(f"hierarchy=({report.hierarchy})")
-    if not report.larger:
-        parts.append("larger=False")
+    if not report.higher_is_better:
+        parts.append("higher_is_better=False")
     if report.weighted:
         parts.append("sample_weight=given")
     return " ".join(part for part in parts if part)

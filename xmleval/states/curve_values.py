@@ -84,7 +84,7 @@ def curve_values(
         results.values[name] = _averaged(spec, values, own, plan)
         n_left_out = int(np.count_nonzero(np.isnan(values)))
         if spec.average != "micro" and n_left_out:
-            results.labels_left_out[name] = n_left_out
+            results.undefined_labels[name] = n_left_out
         if spec.average == "micro" and spec.metric.threshold:
             results.thresholds[name] = float(own.threshold[0])
         if plan.bounded(spec) and curves.worst and curves.best:

@@ -35,8 +35,8 @@ class Gaps(State):
 
     def finish(self) -> Results:
         """Return the measures that are undefined."""
-        left_open = [average for average, n in zip(AVERAGES, self.n_short, strict=True) if n]
-        return Results(left_open={spec.name: NO_GAPS for spec in self.specs if spec.average in left_open})
+        short = [average for average, n in zip(AVERAGES, self.n_short, strict=True) if n]
+        return Results(not_computed={spec.name: NO_GAPS for spec in self.specs if spec.average in short})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

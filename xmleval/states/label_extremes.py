@@ -66,13 +66,13 @@ class LabelExtremes(State):
         """Return the means over labels."""
         results, extremes = Results(), self.extremes()
         closed = self.plan.unlisted is not None or bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
-        kept = kept_of(self.plan.keep_labels, self.specs)
+        kept = kept_of(self.plan.per_label, self.specs)
         for spec in self.specs:
             values = spec.metric.value(extremes, self.plan.setting(spec))
             results.values[spec.name] = exact_mean(values)
             n_left_out = int(np.count_nonzero(np.isnan(values)))
             if n_left_out:
-                results.labels_left_out[spec.name] = n_left_out
+                results.undefined_labels[spec.name] = n_left_out
             if closed and spec in kept:
                 if SETS_OF_LABELS not in self.plan.states:  # whose support is weighted
                     results.labels["support"] = self.counts[2].astype(np.float64)

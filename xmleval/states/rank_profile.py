@@ -63,7 +63,7 @@ class RankProfile(State):
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None
         self.weighted = plan.weighted  # hits and rows are then fixed-point sums too
-        kept = [spec for spec in kept_of(plan.keep_rows, specs) if spec.metric.table != RATIO]
+        kept = [spec for spec in kept_of(plan.per_row, specs) if spec.metric.table != RATIO]
         self.of_rows = kept  # the measures whose row values are kept
         self.keep = bool(kept)
         self.keep_gains = any(spec.metric.table != "hits" for spec in kept)
@@ -212,7 +212,7 @@ class RankProfile(State):
                 results.replicates[name] = np.array(others)
         for spec in self.specs:
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
-                results.rows_left_out[spec.name] = self.n_empty
+                results.undefined_rows[spec.name] = self.n_empty
         if self.keep:
             results.rows = self._rows()
         return results

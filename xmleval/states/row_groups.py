@@ -59,7 +59,7 @@ class RowGroups(Parts):
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        groups = view.block.groups
+        groups = view.block.row_groups
         assert groups is not None
         n_rows = dict(self.n_rows)
         for number in np.unique(groups.of).tolist():

@@ -40,7 +40,7 @@ class RowSums(State):
         super().__init__(plan, specs, work)
         of = self.names()
         self.keys = list(of)
-        self.keep = bool(plan.keep_rows) and self.keeps
+        self.keep = bool(plan.per_row) and self.keeps
         self.n_folds = N_FOLDS if self.by_fold and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
         shape = self.n_folds, len(self.keys)
@@ -104,9 +104,9 @@ class RowSums(State):
         results, n_rows = Results(values=self._means(*sums)), int(self.n_rows.sum())
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
-                results.rows_left_out[key] = n_rows - n_defined
+                results.undefined_rows[key] = n_rows - n_defined
         if self.keep:
-            chunks, kept = in_row_order(self.kept), self.plan.keep_rows
+            chunks, kept = in_row_order(self.kept), self.plan.per_row
             for i, key in enumerate(self.keys):
                 if kept is not True and not (kept and key in kept):
                     continue

@@ -240,7 +240,7 @@ class States:
                     )
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
-        results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
+        results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.not_computed])
         return results
 
     def arrays(self, loose: bool = False) -> Arrays:

@@ -67,7 +67,7 @@ class TopScores(SummedKeys):
                 if spec.metric.threshold:
                     results.thresholds[spec.name] = accepted.threshold
                 if self.n_empty:
-                    results.rows_left_out[spec.name] = self.n_empty
+                    results.undefined_rows[spec.name] = self.n_empty
         return results
 
     def _accepted(self, name: str, k: int, coverages: Floats) -> list[Accepted] | None:

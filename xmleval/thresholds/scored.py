@@ -43,7 +43,7 @@ class ScoredEntries(ScoredRows):
             propensity=None,
             decision=None,
             weighted=False,
-            keep_rows=False,
+            per_row=False,
         )
         super().__init__(plan, work)
         self.unlisted = unlisted

@@ -244,7 +244,7 @@ def check_decision(
     decision: Decision | None,
     conventions: Conventions,
     n_labels: int,
-    larger: bool = True,
+    higher_is_better: bool = True,
     fitted: bool = False,
 ) -> None:
     """Refuse a threshold that every unlisted label passes, and rules fitted to other data."""
@@ -254,15 +254,15 @@ def check_decision(
     given = Keyword("decision", str(decision))
     if decision.kind == "features":
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
-    if not larger and (fitted or decision.fitted) and decision.kind != "listed":
-        raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
+    if not higher_is_better and (fitted or decision.fitted) and decision.kind != "listed":
+        raise ValueError(Message(given, " was fitted to scores of which higher ones are better"))
     if decision.of_each:
         check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))
         raise ValueError(Message(given, " was not fitted with ", own))
     lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
-    passed = score is not None and (lowest < score if larger else lowest > score)
+    passed = score is not None and (lowest < score if higher_is_better else lowest > score)
     if decision.kind in ("threshold", "labels") and passed:
         own = Keyword("unlisted", f"{conventions.unlisted_score:g}")
         raise ValueError(Message(given, " with ", own, " would predict every unlisted label"))

@@ -156,7 +156,7 @@ class LabelParts:
             within = None
             if ranking is not None and listed is not None:
                 within = self._ranking(ranking, view.unlisted, own, *listed.entries(group))
-            one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, groups=None)
+            one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, row_groups=None)
             if judged is not None and split is not None:
                 ptr, at = split.entries(group)
                 own_judged = Judged(*self._renumbered(judged.labels, ptr, at), judged.gains[at])

@@ -135,5 +135,5 @@ def _slices(batch: Any, n_bytes: int) -> Iterator[Any]:
 
 def _rows_of(batch: Any, n_bytes: int) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
-    per_row = BYTES_PER_ROW + batch.nbytes // max(batch.num_rows, 1)
-    return int(min(max(n_bytes // per_row, 1), MOST_ROWS))
+    row_bytes = BYTES_PER_ROW + batch.nbytes // max(batch.num_rows, 1)
+    return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
