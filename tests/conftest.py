@@ -10,6 +10,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,17 @@ def _closed_figures() -> Iterator[None]:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+# modules whose examples need a package that the tests do not install
+EXAMPLES_OF = {
+    "ray": ["xmleval/ray.py", "xmleval/integrations/ray.py"],
+    "torch": ["xmleval/integrations/torchmetrics.py"],
+}
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    absent = [path for module, paths in EXAMPLES_OF.items() if find_spec(module) is None for path in paths]
+    ignored = [str(config.rootpath / path) for path in absent]
+    config.option.ignore = [*(config.option.ignore or ()), *ignored]
     evaluation.LEAST_MEMORY = 1  # so that small files are cut, too
     # processes that tests start would go on ignoring the signals that this one ignores, as under nohup
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
