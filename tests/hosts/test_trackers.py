@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import mlflow
 import numpy as np
 import pytest
+import wandb
 
 from tests.examples import H, S, T
 from xmleval import Report, evaluate
@@ -20,7 +22,6 @@ def made_report() -> Report:
 
 
 def test_mlflow_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mlflow = pytest.importorskip("mlflow", reason="it is not installed: pip install mlflow-skinny")
     report = made_report()
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())  # it makes the first experiment with the folder
@@ -30,7 +31,6 @@ def test_mlflow_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_wandb_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wandb = pytest.importorskip("wandb", reason="it is not installed: pip install wandb")
     report = made_report()
     monkeypatch.setenv("WANDB_SILENT", "true")
     with wandb.init(mode="offline", dir=tmp_path, project="xmleval") as run:

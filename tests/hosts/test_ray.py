@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
 
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
 from xmleval import evaluate as on_one_machine
 from xmleval.cluster import counting, cutting
-
-ray = pytest.importorskip("ray")
-
-from xmleval.integrations.ray import RayEngine  # noqa: E402
-from xmleval.ray import evaluate, evaluate_blocks  # noqa: E402
+from xmleval.integrations.ray import RayEngine
+from xmleval.ray import evaluate, evaluate_blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 EVERYTHING: dict[str, Any] = {

@@ -6,13 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("torch", reason="torch is not installed: pip install 'xmleval[torchmetrics]'")
-pytest.importorskip("torchmetrics", reason="it is not installed: pip install 'xmleval[torchmetrics]'")
-pytest.importorskip("lightning", reason="it is not installed: pip install lightning")
-
 import lightning
+import pytest
 import torch
 
 from xmleval import evaluate

@@ -6,13 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+import transformers
 
 from xmleval import evaluate, inverse_propensity
 from xmleval.integrations.transformers import TrainerMetrics
-
-pytest.importorskip("torch", reason="torch is not installed: pip install 'xmleval[transformers]'")
-
-import torch
 
 GENERATOR = torch.Generator().manual_seed(0)
 M, L = 23, 12
@@ -125,8 +123,6 @@ def test_what_does_not_fit_is_named(do: Any, message: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("by_batch", [False, True])
 def test_a_trainer_logs_the_values(by_batch: bool, tmp_path: Any) -> None:
-    transformers = pytest.importorskip("transformers")
-    pytest.importorskip("accelerate")
 
     class Tiny(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
