@@ -1,18 +1,12 @@
 """Damaged files of every format through the command line: a result, or exit 2 after one line.
 
-XMLEVAL_FUZZ_SECONDS tells how long all formats together are tried; by default, each is tried one round.
-`python -m benchmarks.fuzz` tries them for hours.
+The same examples each time; `tests/hunt` looks for others.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
 import resource
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -20,8 +14,7 @@ from hypothesis import strategies as st
 
 from tests.damage import CASES, KINDS, TOKENS, Edit, answer, complaint, contents, make_case, restore
 
-SECONDS = float(os.environ.get("XMLEVAL_FUZZ_SECONDS", "0"))
-EXAMPLES = 25  # of a round
+EXAMPLES = 25  # of each format
 MOST_MIB = 700  # that memory may grow by; pyarrow, kernels and all
 edits = st.lists(
     st.tuples(
@@ -38,9 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(("role", "name"), CASES, ids=["-".join(case) for case in CASES])
-def test_damage_is_read_or_refused_in_one_line(
-    tmp_path: Path, role: str, name: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_damage_is_read_or_refused_in_one_line(tmp_path: Path, role: str, name: str) -> None:
     case = make_case(tmp_path, role, name)
     whole = contents(tmp_path)
     for command in case.commands:
@@ -49,6 +40,15 @@ def test_damage_is_read_or_refused_in_one_line(
     assert contents(tmp_path) == whole
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
+    @seed(0)
+    @settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        which=st.integers(0, 1),
+        changes=edits,
+        inside=st.booleans(),
+        inner=st.floats(0, 1),
+        number=st.integers(0, 3),
+    )
     def check(which: int, changes: list[Edit], inside: bool, inner: float, number: int) -> None:
         number %= len(case.commands)
         try:
@@ -63,26 +63,6 @@ def test_damage_is_read_or_refused_in_one_line(
         finally:
             restore(tmp_path, whole)
 
-    record_property("examples", EXAMPLES * run_for(SECONDS / len(CASES), check))
+    check()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < MOST_MIB
-
-
-def run_for(seconds: float, check: Callable[..., Any]) -> int:
-    """Try examples, other ones each round, for so long; return how many rounds there were."""
-    ends = time.monotonic() + seconds
-    for number in itertools.count():
-        examples = given(
-            which=st.integers(0, 1),
-            changes=edits,
-            inside=st.booleans(),
-            inner=st.floats(0, 1),
-            number=st.integers(0, 3),
-        )(check)
-        kept = settings(
-            max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-        )
-        seed(number)(kept(examples))()
-        if time.monotonic() > ends:
-            return number + 1
-    raise AssertionError

@@ -8,17 +8,16 @@ extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 
-/* Allocations so far, first and last of them that fail, failures, and the least bytes of one that counts. */
-int64_t failing[5] = {0, INT64_MAX, INT64_MAX, 0, 0};
+/* Allocations so far, first and last of them that fail, and the least bytes of one that counts. */
+int64_t failing[4] = {0, INT64_MAX, INT64_MAX, 0};
 
 static int fails(size_t size)
 {
-    if ((int64_t)size < failing[4])
+    if ((int64_t)size < failing[3])
         return 0;
     int64_t number = __atomic_add_fetch(&failing[0], 1, __ATOMIC_RELAXED);
     if (number < failing[1] || number > failing[2])
         return 0;
-    __atomic_add_fetch(&failing[3], 1, __ATOMIC_RELAXED);
     errno = ENOMEM;
     return 1;
 }
