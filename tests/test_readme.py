@@ -26,6 +26,7 @@ from xmleval.conventions import CHOICES
 from xmleval.input.formats.registry import FORMATS
 
 PAGES = [*DOCUMENTS, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
+TRANSCRIPTS = (ROOT / "tests" / "transcripts").glob("*.md")
 REPOSITORY = "https://github.com/xmleval/xmleval"
 LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.M)
 
@@ -71,7 +72,7 @@ def test_every_table_has_a_place() -> None:
 def test_documents_are_all_there_are() -> None:
     folders = [ROOT / name for name in ("xmleval", "tests", "benchmarks", "scripts")]
     made = {RESULTS / name for name in ("tables.md", "real_models.md")}
-    found = {path for folder in folders for path in folder.rglob("*.md")} - made
+    found = {path for folder in folders for path in folder.rglob("*.md")} - made - {*TRANSCRIPTS}
     assert found == {*DOCUMENTS} - {README}
 
 
