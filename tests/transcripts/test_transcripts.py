@@ -1,7 +1,7 @@
 """Pages of what people type, mistakes included, and what is answered.
 
 Each section runs in an empty folder, after the blocks above the first section. In `console` blocks, lines
-that begin with `$ ` are run; `cat > FILE` writes the lines below it. In `python` blocks, lines that begin with
+that start with `$ ` are run; `cat > FILE` writes the lines below. In `python` blocks, lines that start with
 `>>> ` are typed; others prepare. In an answer, `...` is any lines, or any text within a line. A section with
 `<!-- needs NAME -->` is skipped where a module is missing. `python -m tests.transcripts` updates the answers.
 """
@@ -30,15 +30,13 @@ SECTION = re.compile(r"^(?=## )", re.M)
 BLOCK = re.compile(r"^```(?P<language>console|python)\n(?P<lines>.*?)^```$", re.M | re.S)
 ENTRY = re.compile(r"(?P<typed>(?:\$|>>>) .*\n(?:\.\.\. .+\n)*)(?P<expected>(?:(?!\$ |>>> ).*\n)*)")
 NEEDS = re.compile("<!-- needs (.+) -->")
-PROMPT = re.compile(r"^(?:\$|>>>|\.\.\.) ", re.M)
 
 
 def answered(head: str, section: str, folder: Path) -> str:
     """Run the blocks of a section in a folder, and return it with today's answers."""
     names: dict[str, object] = {"np": np, "sp": sp, "Path": Path, "xmleval": xmleval}
     with contextlib.chdir(folder):
-        BLOCK.sub(lambda block: answered_block(block, names), head)
-        return BLOCK.sub(lambda block: answered_block(block, names), section)
+        return [BLOCK.sub(lambda block: answered_block(block, names), text) for text in (head, section)][1]
 
 
 def answered_block(block: re.Match[str], names: dict[str, object]) -> str:
@@ -46,8 +44,9 @@ def answered_block(block: re.Match[str], names: dict[str, object]) -> str:
     answer = answer_to_command if block["language"] == "console" else answer_to_python
 
     def answered_entry(entry: re.Match[str]) -> str:
-        found = answer(PROMPT.sub("", entry["typed"]), entry["expected"], names)
-        return entry["typed"] + updated(entry["expected"], re.sub(r"[ \t]+$", "", found, flags=re.M))
+        typed, expected = entry["typed"], entry["expected"]
+        found = answer(re.sub(r"^(?:\$|>>>|\.\.\.) ", "", typed, flags=re.M), expected, names)
+        return typed + updated(expected, re.sub(r"[ \t]+$", "", found, flags=re.M))
 
     if not ENTRY.search(block["lines"]):
         exec(compile(block["lines"], "setup", "exec"), names)
@@ -57,10 +56,12 @@ def answered_block(block: re.Match[str], names: dict[str, object]) -> str:
 def answer_to_command(command: str, expected: str, names: dict[str, object]) -> str:
     """Run a command line, and return what it prints, and its exit code if that is not 0."""
     program, *words = shlex.split(command)
+    if ">" in words:
+        text = expected if program == "cat" else words[0].encode().decode("unicode_escape")
+        Path(words[-1]).write_text(text, encoding="utf-8")
+        return expected
     if program == "cat":
-        if words[0] == ">":
-            Path(words[1]).write_text(expected, encoding="utf-8")
-        return Path(words[-1]).read_text(encoding="utf-8")
+        return Path(words[0]).read_text(encoding="utf-8")
     if program == "python":
         done = process(*words[1:])
         code, printed = done.returncode, done.stdout + done.stderr
@@ -114,7 +115,6 @@ SECTIONS = [
 def test_answers_are_as_shown(head: str, section: str, tmp_path: Path) -> None:
     for module in NEEDS.findall(section):
         pytest.importorskip(module)
-    today = answered(head, section, tmp_path)
-    changes = difflib.unified_diff(section.splitlines(), today.splitlines(), "page", "today", lineterm="")
-    if today != section:
+    today = answered(head, section, tmp_path).splitlines()
+    if changes := [*difflib.unified_diff(section.splitlines(), today, "page", "today", lineterm="")]:
         pytest.fail("\n".join(changes), pytrace=False)
