@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.made_files import SCORES, TRUTHS, as_list, csv_documents, make_scores, make_truth, npy, npz
+from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
 from xmleval import evaluate, inverse_propensity
 from xmleval.cli import main
 
@@ -139,39 +139,6 @@ def test_a_killed_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert unnamed(out) == wanted(make_scores(), AMONG)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("truth.npz --candidates among.npz", "--candidates needs SCORES"),
-        ("truth.npz m --candidates fewer.npz", "fewer.npz: 59 rows do not match the 60 of truth.npz"),
-        ("truth.npz m --candidates narrow.npz", "narrow.npz: 29 labels do not match the 30 of truth.npz"),
-        ("truth.npz m --candidates m.npz", "m.npz: row 0: value "),
-        ("truth.npz m --candidates b_indices.npy", "b_indices.npy: row 7: label id 30 is not in 0..29"),
-        ("truth.npz m --candidates none.npz", "none.npz: No such file"),
-        ("truth.npz m --candidates among.npz --metrics lrap", "lrap needs all labels of a row (no --candid"),
-        ("truth.npz m --candidates among.npz --unlisted 0", "among.npz: --unlisted 0 gives all labels a"),
-        ("named.csv scores.csv --candidates among.npz", "named.csv: has names, and among.npz has none; "),
-        ("truth.npz m --candidates named.csv", "named.csv: has names, and truth.npz has none; "),
-        (
-            "named.csv scores.csv --candidates other.run",
-            "other.run: no row is one of named.csv, as 'x' is not",
-        ),
-    ],
-)
-def test_what_is_refused(folder: Path, refused: Any, words: str, said: str) -> None:
-    npz(folder / "fewer", AMONG[:59])
-    npz(folder / "narrow", AMONG[:, :29])
-    npz(folder / "m", make_scores())
-    ids = np.full((60, 3), -1)
-    ids[7, 0] = 30
-    np.save("b_indices.npy", ids)
-    (folder / "other.run").write_text("x Q0 1 1 0.5 m\n")
-    csv_documents(folder / "named", make_truth(), "truth")
-    csv_documents(folder / "scores", make_scores(), "scores")
-    Path("m_scores.npy").unlink()
-    assert refused(f"evaluate {words.replace(' m ', ' m.npz ')}").startswith(said)
-
-
 Named = dict[str, dict[str, float]]
 TAGS: Named = {
     "0": {"cat": 1, "dog": 1},
@@ -238,11 +205,6 @@ def test_candidates_of_rows_in_order(folder: Path, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["values"] == dict(
         evaluate(TAGS, MODELS["b"], metrics=["p@1"], candidates=POOL)
     )
-
-
-def test_measures_of_all_labels_are_left_out(folder: Path, run: Any) -> None:
-    printed = run("evaluate truth.npz m --candidates among.npz --metrics ranking")
-    assert "not computed without all labels of a row (no --candidates): coverage" in printed
 
 
 def test_a_checkpoint_of_other_candidates(folder: Path, refused: Any) -> None:

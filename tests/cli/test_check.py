@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -274,37 +273,6 @@ def rows(*lines: Sequence[Any], header: str = "row,p@1") -> str:
 
 
 WHOLE = [(row, row % 2) for row in range(4)]
-DAMAGE: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", "the file is empty"),
-    "packed": (b"PK\x03\x04\xff\xfe\xff\xfe", "not text in UTF-8"),
-    "results": ("{}          ", "its first line does not name the columns"),
-    "column twice": (rows(*WHOLE, header="row,row"), "does not name the columns"),
-    "of several": (rows(*WHOLE, header="scores,row"), "it is of several reports in a column 'scores'"),
-    "few": (rows(*WHOLE[:3]), "3 rows instead of the 4 of the results"),
-    "too few": ("row", "fewer rows than the 4 of the results"),
-    "twice": (rows(*WHOLE, (2, 1)), "line 6: row 2 is there twice"),
-    "beyond": (rows(*WHOLE, (4, 1)), "line 6: row '4'; expected a number below 4"),
-    "negative": (rows(*WHOLE, (-1, 1)), "line 6: row '-1'"),
-    "no row": (rows(("x", 1)), "line 2: row 'x'; expected a number below 4"),
-    "fields": (rows((0, 1, 2)), "line 2: 3 fields; expected 2"),
-    "number": (rows((0, "x")), "line 2: p@1 is 'x'; expected a number"),
-    "quote": ('row,p@1\n0,"1\n1,1\n2,1\n3,1\n', "unexpected end of data"),
-    "others": (rows(*WHOLE[:3], (3, 0)), "the mean of p@1 is 0.25, 0.5 in the results; expected their rows"),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGE)
-def test_other_row_values_are_refused(check: Checks, name: str) -> None:
-    text, told = DAMAGE[name]
-    for file in ("new", "last"):
-        write(f"{file}.json", {"p@1": 0.5}, n_rows=4)
-        Path(f"{file}.csv").write_text(rows(*WHOLE))
-    assert check(BY_ROW)[0] == 0
-    Path("last.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    code, lines = check(BY_ROW)
-    assert (code, len(lines)) == (2, 1)
-    assert lines[0].startswith("last.csv: ")
-    assert told in lines[0]
 
 
 def test_rows_of_other_names_are_not_paired(check: Checks) -> None:
@@ -322,40 +290,3 @@ def test_rows_of_weighted_results_are_refused(check: Checks) -> None:
         Path(f"{file}.csv").write_text(rows(*WHOLE))
     told = "new.csv: the results have sample weights, which row values do not hold"
     assert check(BY_ROW) == (2, [told])
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("", "nothing to check: give --min, --max or --no-worse-than"),
-        ("--margin 0.1 --min p@1=0", "--margin, --rows and --last-rows need --no-worse-than"),
-        ("--rows a --last-rows b --min p@1=0", "--margin, --rows and --last-rows need --no-worse-than"),
-        ("--no-worse-than last.json --rows a", "--rows and --last-rows need each other"),
-        ("--min 0.5", "Invalid value for '--min': '0.5' is not NAME=VALUE"),
-        ("--min p@1=", "'p@1=' is not NAME=VALUE"),
-        ("--min p@1=50%", "'p@1=50%' is not NAME=VALUE"),
-        ("--min p@1=nan", "'p@1=nan' is not NAME=VALUE"),
-        ("--min p@1=50", "'p@1=50': p@1 is between 0 and 1"),
-        ("--max coverage=-1", "'coverage=-1': coverage is between 0 and inf"),
-        ("--min p=0.5", "'p': p needs a cutoff, as in @5"),
-        ("--min ndgc@5=0.5", "did you mean ndcg"),
-        ("--min p@1=0.5 --min P@1=0.6", "p@1 is given twice"),
-        ("--no-worse-than last.json --margin=-1", "'-1' is negative"),
-        ("--no-worse-than last.json --margin x", "'x' is not VALUE or NAME=VALUE"),
-        ("--no-worse-than last.json --margin 1,2", "a value for all is given twice"),
-        ("--no-worse-than last.json --margin p@3=1", "last.json: --margin: 'p@3' is not in this report"),
-        ("--no-worse-than gone.json", "gone.json: No such file or directory"),
-        ("--no-worse-than later.json", "later.json: 'later@1' is not a measure of this version of xmleval"),
-        ("--no-worse-than empty.json", "empty.json: no measure to compare with"),
-        ("--no-worse-than fifo", "fifo: not a regular file"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_checked_is_refused(check: Checks, words: str, told: str) -> None:
-    os.mkfifo("fifo")
-    write("new.json", {"p@1": 0.5, "later@1": 0.5})
-    write("last.json", {"p@1": 0.5})
-    write("later.json", {"p@1": 0.5, "later@1": 0.5})
-    write("empty.json", {})
-    code, lines = check(f"new.json {words}")
-    assert (code, len(lines)) == (2, 1)
-    assert told in lines[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from tests.commands import process
 from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import Evaluator
-from xmleval.cli import evaluation, main
+from xmleval.cli import main
 from xmleval.cli.forms import WRITERS
-from xmleval.input.formats.registry import FORMATS, read_scores, read_truth, titles_of
+from xmleval.input.formats.registry import read_scores, read_truth
 
 # -------------------------------------------------------------------------------------------- evaluate
 
@@ -99,51 +98,6 @@ def test_the_suffix_of_the_output_gives_its_form(folder: Path, run: Any, name: s
     )
 
 
-def test_too_little_memory_is_refused(folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "LEAST_MEMORY", 16_000_000)
-    said = "--memory: '512' is below 16 MB, the least that can be given"
-    assert refused("evaluate Y_test.npz m --memory 512") == said
-
-
-@pytest.mark.parametrize("k", ["0", "1-", "-3", "3-1", "1-2-3", "1,,2", "a"])
-def test_cutoffs_that_are_none(folder: Path, refused: Any, k: str) -> None:
-    assert f"{k!r} is not a list of positive integers, as in 1,3,5 or 1-20" in refused(
-        f"evaluate Y_test.npz m --k={k}"
-    )
-
-
-def test_a_range_of_too_many_cutoffs_is_told_as_such(folder: Path, refused: Any) -> None:
-    assert "'1-1001' is more than 1000 cutoffs" in refused("evaluate Y_test.npz m --k=1,1-1001")
-
-
-def test_a_file_that_only_its_whole_name_stands_for_is_hinted_at(folder: Path, refused: Any) -> None:
-    Path("gold.csv").write_text("tags\na\n")
-    said = refused("evaluate gold m")
-    assert said.startswith("gold: No such file or directory, nor with one of the endings .npz, ")
-    assert ".csv" not in said.split(";")[0]
-    assert said.endswith("; did you mean gold.csv?")
-
-
-def test_pairs_are_left_out_of_something(folder: Path, refused: Any) -> None:
-    assert refused("evaluate Y_test.npz m --exclude-from predictions").startswith(
-        "--exclude-from needs --exclude"
-    )
-
-
-@pytest.mark.parametrize("option", ["--true-field x", "--id-field x", "--separator x"])
-@pytest.mark.parametrize(
-    "line",
-    [
-        "evaluate Y_test.npz m",
-        "stats Y_test.npz",
-        "convert Y_test.npz o.txt --kind truth",
-        "threshold fit Y_test.npz m --measure f1.micro --output r.npz",
-    ],
-)
-def test_fields_that_no_file_has_are_refused(folder: Path, refused: Any, line: str, option: str) -> None:
-    assert refused(f"{line} {option}") == f"Y_test.npz: {option.split()[0]} is for CSV and JSON Lines"
-
-
 def test_the_table_says_what_was_left_out_and_which_option_gives_it(folder: Path, run: Any) -> None:
     printed = run("evaluate Y_test.npz m")
     assert "PSP" not in printed
@@ -177,118 +131,6 @@ def test_an_old_output_is_replaced_and_a_link_followed(folder: Path, run: Any) -
 
 
 # ----------------------------------------------------------------------------------------------- errors
-
-
-def spoil(folder: Path) -> None:
-    """Add files with one fault each."""
-    held = (folder / "Y_test.npz").read_bytes()
-    Path("cut.npz").write_bytes(held[:200])
-    Path("empty.npz").touch()
-    np.savez("objects.npz", data=np.array([{}], dtype=object))
-    sp.save_npz("few.npz", sp.csr_array(Y_TEST[:3]))
-    sp.save_npz("narrow.npz", sp.csr_array(Y_TEST[:, :4]))
-    sp.save_npz("twos.npz", sp.csr_array(Y_TEST * 2))
-    np.save("range_indices.npy", np.where(LABELS == 4, 9, LABELS))
-    np.save("twice_indices.npy", np.where(LABELS == 3, 0, LABELS))
-    np.save("nan_indices.npy", np.maximum(LABELS, 0) * 0 + np.arange(3))
-    np.save("nan_scores.npy", SCORES)
-    np.save("zero.npy", np.zeros(5))
-    sp.save_npz("tiny.npz", sp.csr_array(Y_TEST[:2]))
-    Path("dir.npz").mkdir()
-
-
-# Each line: what follows `xmleval evaluate`, and below it what is said; T stands for Y_test.npz.
-REFUSED = """
-missing.npz m
-    missing.npz: No such file or directory; {ZIP}
-dir.npz m
-    dir.npz: is a directory; expected a file, or a folder of files in known formats
-empty.npz m
-    empty.npz: the file is empty; {ZIP}
-cut.npz m
-    cut.npz: the zip archive is cut short; {ZIP}
-objects.npz m
-    objects.npz: data.npy: Python objects are not supported; {ZIP}
-m_indices.npy m
-    m_indices.npy: a top-k list holds no truth; it holds predictions: TRUTH comes first, then SCORES
-twos.npz m
-    twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set; grades need --gains 'linear' or 'exp'
-T twos.npz --pred twos.npz --metrics sets
-    twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set
-T few.npz
-    few.npz: 3 rows do not match the 4 of Y_test.npz
-T narrow.npz
-    narrow.npz: 4 labels do not match the 5 of Y_test.npz
-T range_indices.npy
-    range_indices.npy: row 2: label id 9 is not in 0..4 (or -1, an empty slot); Y_test.npz has 5 labels
-T twice
-    twice: row 0: label id 0 occurs twice; ids of a row must be distinct
-T nan
-    nan: row 1: score nan is not a number; scores must be ordered
-T nothing
-    nothing: No such file or directory, nor with one of the endings {ENDINGS}
-T m --train narrow.npz
-    narrow.npz: shape (4, 4) has 4 labels; 5 were expected
-T m --train tiny.npz
-    tiny.npz: 2 training instances; the model needs 3 or more
-T m --train Y_train.npz --b -3
-    --b: a=0.55, b=-3: the model needs a >= 0, N_j + b > 0
-T m --inverse-propensity zero.npy
-    zero.npy: label 0: inverse propensity 0.0 is not a number above 0 and at most 2^30
-T m --metrics psp@5
-    psp@5 needs --train or --inverse-propensity
-T m --metrics f1.micro
-    f1.micro needs --pred or --decision; f1.micro@5 takes the first 5 labels
-T --metrics lrap
-    lrap needs SCORES
-T
-    metrics: nothing can be computed without SCORES
-T m --metrics nope
-    'nope': unknown measure 'nope'; `xmleval metrics` lists all
-T m --unlisted x
-    --unlisted 'x' is neither 'below' nor a number
-T m --decision best
-    --decision 'best' is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule
-T m --decision top2 --pred sets.npz
-    --pred and --decision exclude each other; {SEE}
-T m --train Y_train.npz --inverse-propensity q.npy
-    --train and --inverse-propensity exclude each other; {SEE}
-T m --a 0.5
-    --a, --b and --dataset need --train; {SEE}
-T m --metrics p@1,,r@1
-    Invalid value for '--metrics': 'p@1,,r@1' has an empty name; {SEE}
-T m --k 1,0
-    Invalid value for '--k': '1,0' is not a list of positive integers, as in 1,3,5 or 1-20; {SEE}
-T m --output none/out
-    none/out: its folder does not exist
-T m --output dir.npz
-    dir.npz: Is a directory
-T m --output Y_test.npz
-    Y_test.npz: is an input; expected another file for the output
-T m --output m_scores.npy
-    m_scores.npy: is an input; expected another file for the output
-"""
-WORDS = {
-    "TRUTHS": titles_of("truth"),
-    "ENDINGS": ", ".join(
-        dict.fromkeys(
-            ending
-            for known in FORMATS
-            if not known.by_whole_name
-            for ending in known.completions or known.extensions
-        )
-    ),
-    "ZIP": "expected a SciPy sparse matrix as scipy.sparse.save_npz writes it",
-    "SEE": "see `xmleval evaluate --help`",
-}
-
-
-@pytest.mark.parametrize(("line", "said"), re.findall(r"^(\S.*)\n    (.*)$", REFUSED, re.MULTILINE))
-def test_bad_input_is_one_line_that_names_the_file(folder: Path, refused: Any, line: str, said: str) -> None:
-    spoil(folder)
-    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert refused("evaluate " + re.sub("^T", "Y_test.npz", line)) == said.format(**WORDS)
-    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
 @pytest.mark.parametrize(

@@ -59,24 +59,6 @@ def test_the_command_line_writes_a_row_for_each_label(run: Any, more: dict[str, 
     np.testing.assert_array_equal(worst, np.sort(found["auc"]))  # NaN at the end
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--per-label Y.npz", "Y.npz: is an input; expected another file for the output"),
-        ("--per-label none/out.csv", "none/out.csv: its folder does not exist"),
-        ("--memory many", "--memory: 'many' is not an amount of memory, such as 512MB or 2GiB"),
-        ("--memory 0", "--memory: '0' is not an amount of memory, such as 512MB or 2GiB"),
-        ("--metrics curves --bounds --unlisted 0.0", "--bounds: --unlisted 0 gives every label a score"),
-        ("--metrics 'auc.micro(bits=30)'", "'auc.micro(bits=30)': bits=30 is not an integer in 1..24"),
-    ],
-)
-def test_refused_in_one_line(run: Any, line: str, said: str) -> None:
-    code, out, err = run(line)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert err.count("\n") == 1
-
-
 def test_two_results_are_not_written_to_one_file(run: Any) -> None:
     assert run("--metrics curves --per-label same.csv --output same.csv")[0] == 2
     assert not Path("same.csv").exists()
@@ -152,12 +134,6 @@ def test_names_of_rows_and_labels_are_written(run: Any) -> None:
     assert main(shlex.split(words)) == 0
     assert [row[:2] for row in table("labels.csv")[1]] == [["1", "pear"], ["0", "apple"]]
     assert [row[:2] for row in table("rows.csv")[1]] == [["1", "d2"], ["0", "d1"]]
-
-
-def test_measures_without_row_values_are_refused_at_once(run: Any) -> None:
-    code, out, err = run("--metrics f1.micro@2 --per-row out.csv")
-    assert (code, out) == (2, "")
-    assert "--per-row: none of f1.micro@2 is a mean over rows, as p@5 is" in err
 
 
 def test_a_list_without_scores_has_no_curves_of_labels(run: Any) -> None:

@@ -104,35 +104,6 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run:
     assert run(f"{evaluation} --decision one.npz")  # one threshold is for any labels
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("evaluate Y_test.npz m --metrics sets --decision named.npz", "named.npz: knows labels by name; exp"),
-        ("evaluate fit.qrels fit.run --metrics sets --decision plain.npz", "plain.npz: rule label(f1.macro)"),
-        ("threshold apply m --rule named.npz", "named.npz: knows labels by name; expected inputs with names"),
-        ("threshold apply fit.run --rule plain.npz", "fit.run: has names, which plain.npz has not; expe"),
-        ("threshold apply fit.run --rule plain.npz --labels names.txt", "was fitted without label names"),
-        ("threshold apply more.run --rule named.npz", "more.run: label 'sky' is not one of the 5"),
-        ("threshold apply m --rule one.npz --labels names.txt", "--labels is for files with names"),
-        ("threshold fit Y_test.npz m --measure f1.micro --labels names.txt", "--labels is for files with"),
-        (
-            "threshold fit fit.qrels fit.run --rule row --measure f1.samples --features x.npy",
-            "fit.qrels: has names; --features is by number",
-        ),
-    ],
-)  # fmt: skip
-def test_names_on_one_side_are_refused(folder: Path, run: Any, refused: Any, line: str, message: str) -> None:
-    write_named("fit", *named_data(1, 30), [0, 1, 2, 3, 4], "trec")
-    run(FIT.replace("rule.npz", "named.npz"))
-    run("threshold fit Y_test.npz m --rule label --measure f1.macro --output plain.npz")
-    run("threshold fit Y_test.npz m --measure f1.macro --output one.npz")
-    Path("more.run").write_text(Path("fit.run").read_text() + "q0 Q0 sky 9 0.5 me\n")
-    Path("names.txt").write_text("\n".join(NAMES) + "\n")
-    np.save("x.npy", np.eye(30))
-    assert message in refused(line if line.startswith("evaluate") else f"{line} --output r.npz")
-    assert not Path("r.npz").exists()
-
-
 @pytest.mark.parametrize("name", ["threshold.npz", "top5.npz", "top-rule.npz", "threshold5", "topmost"])
 def test_rules_may_be_called_anything(folder: Path, run: Any, name: str) -> None:
     run(f"threshold fit Y_test.npz m --measure f1.micro --output {name}")
@@ -184,64 +155,20 @@ def test_thresholds_may_depend_on_features(folder: Path, run: Any, file: str, mo
     assert run("evaluate t.npz --pred sets.npz --metrics f1.samples")
 
 
-APPLY = "threshold apply m --rule row.npz --output r.npz"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (APPLY, "--features: required by the rule: a threshold for each row, linear in 2 features"),
-        (f"{APPLY} --features less.npy", "less.npy: 3 rows do not match the 4 of m"),
-        (f"{APPLY} --features more.npz", "more.npz: 5 rows do not match the 4 of m"),
-        (f"{APPLY} --features wide.npy", "wide.npy: 3 columns; the rule has 2"),
-        (f"{APPLY} --features nan.npy", "nan.npy: row 2: nan in column 1 is not a finite number"),
-        (f"{APPLY} --features vector.npy", "vector.npy: shape (4,); expected features, an .npy array"),
-        (f"{APPLY} --features Y_test.txt", "Y_test.txt: "),
-        (f"{APPLY} --features none.npy", "none.npy: No such file"),
-        (
-            f"{APPLY.replace('row', 'one')} --features x.npy",
-            "x.npy: the rule does not use features: one",
-        ),
-        (
-            "evaluate Y_test.npz m --metrics sets --decision row.npz",
-            "reads features; apply the rule and pass --pred",
-        ),
-        (
-            "threshold fit Y_test.npz m --measure f1.micro --features x.npy --output r.npz",
-            "--features: not for rule='constant' and f1.micro",
-        ),
-        (
-            "threshold fit Y_test.npz m --rule row --measure f1.samples --features less.npy --output r.npz",
-            "less.npy: shape (3, 2) does not match 4 rows",
-        ),
-        (
-            "threshold fit Y_test.npz m --rule row --measure f1.samples --features nan.npy --output r.npz",
-            "nan.npy: row 2: nan in column 1 is not a finite number",
-        ),
-        (
-            "threshold fit Y_test.npz m --rule row --measure f1.samples --features many.npz --output r.npz",
-            "many.npz: fitting 100000000 features needs 9.313 GiB of memory or more; expected at most",
-        ),
-    ],
-)
-def test_features_refused_in_one_line(
-    folder: Path, run: Any, refused: Any, line: str, message: str, monkeypatch: Any
+@pytest.mark.parametrize("memory", ["1GiB", "8"])  # the second reads a row at a time
+def test_features_that_do_not_fit_are_refused_in_pieces(
+    folder: Path, run: Any, refused: Any, memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     features = np.random.default_rng(0).random((4, 2))
     np.save("x.npy", features)
-    np.save("less.npy", features[:3])
-    sp.save_npz("more.npz", sp.csr_array(np.ones((5, 2))))
-    sp.save_npz("many.npz", sp.csr_array(([1.0], ([0], [7])), shape=(4, 10**8)))
-    np.save("wide.npy", np.ones((4, 3)))
-    np.save("vector.npy", np.ones(4))
-    features[2, 1] = np.nan
-    np.save("nan.npy", features)
     run("threshold fit Y_test.npz m --rule row --measure f1.samples --features x.npy --output row.npz")
-    run("threshold fit Y_test.npz m --measure f1.micro --output one.npz")
-    for memory in ("1GiB", "8"):
-        monkeypatch.setattr(sys.modules["xmleval.cli.threshold"], "MEMORY", memory)
-        assert message in refused(line)
-        assert not Path("r.npz").exists()
+    monkeypatch.setattr(sys.modules["xmleval.cli.threshold"], "MEMORY", memory)
+    sp.save_npz("more.npz", sp.csr_array(np.ones((5, 2))))
+    np.save("nan.npy", np.where(np.arange(8).reshape(4, 2) == 5, np.nan, features))
+    line = "threshold apply m --rule row.npz --output r.npz --features"
+    assert refused(f"{line} more.npz") == "more.npz: 5 rows do not match the 4 of m"
+    assert refused(f"{line} nan.npy") == "nan.npy: row 2: nan in column 1 is not a finite number"
+    assert not Path("r.npz").exists()
 
 
 def test_labels_of_states_are_those_of_the_rule(folder: Path, run: Any) -> None:

@@ -71,44 +71,6 @@ def test_shards_and_states_keep_the_rule(folder: Path, run: Any) -> None:
     assert run("merge state0.npz state1.npz --format json") == whole
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "threshold fit Y_test.npz m --output r.npz",
-            "--measure: not given: rule='constant' is tuned to hamming",
-        ),
-        ("threshold fit Y_test.npz m --rule top --output r.npz", "--k: rule='top' needs it"),
-        (
-            "threshold fit Y_test.npz m --measure p@1 --output r.npz",
-            "--measure: 'p@1': rules are tuned to hamming_loss",
-        ),
-        ("threshold fit Y_test.npz m --measure f1.micro", "Missing option '--output'"),
-        ("threshold fit Y_test.npz m --measure f1.micro --output m_scores.npy", "m_scores.npy: is an input"),
-        ("threshold fit Y_test.npz m --rule worst --output r.npz", "Invalid value for '--rule'"),
-        ("threshold fit Y_test.npz nan_scores.npy --measure f1.micro --output r.npz", "row 1: score nan"),
-        ("threshold apply wide.npz --rule rule.npz --output r.npz", "wide.npz: shape (2, 9) has 9 labels; 5"),
-        ("threshold apply m --rule Y_test.npz --output r.npz", "Y_test.npz: not a saved rule, or damaged"),
-        ("threshold apply m --rule rule.npz --output rule.npz", "rule.npz: is an input"),
-        ("evaluate Y_test.npz m --metrics sets --decision best", "--decision 'best' is neither topK"),
-        ("evaluate Y_test.npz m --metrics sets --decision none.npz", "none.npz: No such file"),
-        ("evaluate Y_test.npz m --metrics sets --decision Y_test.npz", "Y_test.npz: not a saved rule"),
-        ("evaluate wide.npz wide.npz --metrics sets --decision rule.npz", "has 5 labels; 9 were expected"),
-        (
-            "evaluate Y_test.npz m --metrics margin.samples",
-            "m: row 0: scores of 3 of 5 labels; margin.samples needs --unlisted or a score for every label",
-        ),
-    ],
-)
-def test_refused_in_one_line(folder: Path, run: Any, refused: Any, line: str, message: str) -> None:
-    run("threshold fit Y_test.npz m --rule label --measure f1.macro --output rule.npz")
-    sp.save_npz("wide.npz", sp.csr_array((2, 9), dtype=np.float32))
-    np.save("nan_scores.npy", np.where(LABELS == 1, np.nan, SCORES))
-    np.save("nan_indices.npy", LABELS)
-    assert message in refused(line)
-    assert not Path("r.npz").exists()
-
-
 @pytest.mark.skipif(not (DATA / "debian_depends").is_dir(), reason=NO_DATA)
 @pytest.mark.parametrize("scores", ["scores_pecos.npz", "topk_omikuji_indices.npy"])
 def test_real_predictions(run: Any, tmp_path: Path, scores: str) -> None:

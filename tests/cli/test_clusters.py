@@ -34,16 +34,7 @@ def test_clusters_are_those_of_python(
     lines = [f"{row}\t{name}" if keyed else name for row, name in enumerate(clusters)]
     (folder / "c.txt").write_text("\n".join(lines) + "\n")
     told = run("evaluate Y.npz s.npz --metrics p,auc.micro --confidence 0.9 --clusters c.txt --format json")
-    expected = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9, clusters=clusters)
+    expected = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9, groups=clusters)
     assert json.loads(told)["confidence"] == {name: [*ends] for name, ends in expected.confidence.items()}
     alone = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9)
     assert expected.confidence != alone.confidence
-
-
-@pytest.mark.usefixtures("made")
-def test_wrong_clusters_are_refused(folder: Path, refused: Callable[..., str]) -> None:
-    (folder / "c.txt").write_text("a\nb\n")
-    line = refused("evaluate Y.npz s.npz --confidence 0.9 --clusters c.txt")
-    assert "c.txt: 2 clusters do not match the 60 rows of Y.npz" in line
-    (folder / "c.txt").write_text("a\n" * N_ROWS)
-    assert "give --confidence" in refused("evaluate Y.npz s.npz --clusters c.txt")

@@ -273,38 +273,3 @@ def test_numbered_labels_are_those_of_evaluating_alone(
     assert out.startswith("3 rows x 6 (a_indices.npy), 9 (b_indices.npy), 10 (c.npz) labels")
     assert f"note: b_indices.npy: evaluated with 9 labels; its ids go beyond the 6 of {truth}\n" in out
     assert err == ""
-
-
-def test_what_all_share_tells_the_labels_of_each(folder: Path, refused: Any) -> None:
-    _numbered()
-    scipy.sparse.save_npz("pred.npz", scipy.sparse.csr_array((3, 12)))
-    scipy.sparse.save_npz("Y.npz", scipy.sparse.csr_array((3, 6)))
-    said = refused("evaluate ids.txt a_indices.npy c.npz --pred pred.npz --metrics p@1,f1.macro")
-    assert said == "c.npz: 10 labels do not match the 12 of pred.npz"
-    said = refused("evaluate Y.npz b_indices.npy c.npz --metrics p@1")
-    assert said == "c.npz: 10 labels do not match the 6 of Y.npz"
-    said = refused("evaluate Y.npz b_indices.npy --metrics p@1")
-    assert (
-        said == "b_indices.npy: row 0: label id 8 is not in 0..5 (or -1, an empty slot); Y.npz has 6 labels"
-    )
-
-
-def test_numbers_beside_names_are_refused(folder: Path, refused: Any) -> None:
-    _text("n.qrels", "0 0 0 1\n1 0 5 1\n")
-    _text("n.csv", "instance,label,score\n0,0,0.5\n1,5,0.4\n")
-    _run("n", {"0": {"0": 0.5}, "1": {"9": 0.4}})
-    np.savez("list.npz", indices=np.array([[0], [5]]), scores=np.ones((2, 1)))
-    said = refused("evaluate n.qrels n.run list.npz --metrics f1.macro@1")
-    assert (
-        said
-        == "n.run: its labels have names, those of list.npz are numbers; expected all by name or by number"
-    )
-
-
-def test_numbers_of_labels_that_cannot_be_are_refused_by_file(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("Y.txt").write_text("1 4 900000000000000\n3 2:1\n")
-    np.save("m_indices.npy", [[2, 3]])
-    assert main(["evaluate", "Y.txt", "m_indices.npy"]) == 2
-    assert "Y.txt: 900000000000000 labels; expected at most 1099511627776" in capsys.readouterr().err

@@ -69,38 +69,3 @@ def test_names_are_matched_and_written(folder: Path, run: Any, capsys: Any) -> N
         "b.json: 1 predicted label never occurs in the truth; it counts as wrong" in capsys.readouterr().err
     )
     assert sp.load_npz("out.npz").indices.tolist() == [0, 1, 1, 2]  # q2 first, and z
-
-
-REFUSED = {
-    "fuse a.npz --output o.npz": "SCORES: 1 given; expected those of two models or more",
-    "fuse a.npz a.npz --output o.npz": "a.npz: given twice; expected different SCORES",
-    "fuse a.npz b.txt --output b.txt": "b.txt: is an input; expected another file for the output",
-    "fuse a.npz b.txt --output o.qrels": "o.qrels: a TREC qrels with numbers for names holds no scores",
-    "fuse a.npz b.txt --output o.bin": "o.bin: its name does not tell a format that is written",
-    "fuse a.npz b.txt --weights 1,x --output o.npz": "Invalid value for '--weights': '1,x' is not a list",
-    "fuse a.npz b.txt --weights 1 --output o.npz": "--weights: 1 given, for 2 models",
-    "fuse a.npz b.txt --rule sum --lower-is-better --output o.npz": "--lower-is-better: the rule sum",
-    "fuse a.npz list_indices.npy --rule mean --output o.npz": "list_indices.npy: lists without scores",
-    "fuse a.npz short.npz --output o.npz": "short.npz: 59 rows do not match the 60 of a.npz",
-    "fuse a.npz wide.npz --output o.npz": "wide.npz: 31 labels do not match the 30 of a.npz",
-    "fuse a.npz bad.npz --rule mean --output o.npz": "bad.npz: row 59: score inf cannot be added",
-    "fuse x.run y.run --output o.npz": "x.run: has names; expected a TREC run (.run) as --output, or --like",
-    "fuse x.run y.run --output o.run": "y.run: no row is one of x.run, as 'r' is not; expected names",
-    "fuse x.run a.npz --output o.run": "a.npz: has no names, which others of SCORES have",
-    "fuse x.run t.csv --output o.run": "t.csv: its rows have no ids, which those of x.run have",
-}
-
-
-@pytest.mark.parametrize("line", REFUSED)
-def test_what_is_refused(two: list[Any], refused: Any, line: str) -> None:
-    npz(Path("short"), two[0][:59])
-    npz(Path("wide"), sp.csr_array(sp.hstack([two[0], two[0][:, :1]])))
-    bad = two[0].copy()
-    bad.data[-1] = np.inf
-    npz(Path("bad"), bad)
-    np.save("list_indices.npy", as_list(two[0])[0])
-    Path("x.run").write_text("q Q0 x 1 0.9 t\n")
-    Path("y.run").write_text("r Q0 x 1 0.9 t\n")
-    Path("t.csv").write_text("predicted\nx;y\n")
-    assert refused(line).startswith(REFUSED[line])
-    assert not Path("o.npz").exists()

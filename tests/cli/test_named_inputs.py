@@ -114,33 +114,6 @@ def test_labels_that_other_predictions_bring_are_told(folder: Path, says: Any) -
     assert err == ""
 
 
-def test_a_truth_without_a_label_is_named(folder: Path, refused: Any) -> None:
-    Path("none.svm").write_text(" 1:0.5\n 1:0.5\n")
-    said = "none.svm: no row has a label, and nothing tells how many labels there are"
-    assert refused("evaluate none.svm --metrics label_cardinality") == said
-    np.savez("list.npz", indices=np.array([[1], [2]]), scores=np.ones((2, 1)))
-    assert refused("evaluate none.svm list.npz --metrics p@1") == said
-
-
-@pytest.mark.parametrize(
-    ("files", "line"),
-    [
-        ({"t.csv": "id,tags,predicted\n1,,\n2,,\n"}, "t.csv --ranked"),
-        ({"t.csv": "id,tags\n1,\n", "p.csv": "id,predicted\n1,\n"}, "t.csv p.csv"),
-        ({"t.csv": "id,tags\n1,\n", "p.csv": "id,predicted\n1,\n"}, "t.csv --pred p.csv"),
-        ({"t.jsonl": '{"tags": [], "predicted": []}\n'}, "t.jsonl --ranked"),
-        ({"t.json": '{"a": {}, "b": {}}', "r.json": '{"a": {}}'}, "t.json r.json"),
-    ],
-)
-def test_files_without_any_label_are_named(
-    folder: Path, refused: Any, files: dict[str, str], line: str
-) -> None:
-    for name, text in files.items():
-        Path(name).write_text(text)
-    said = refused(f"evaluate {line} --metrics f1.micro@1")
-    assert said == f"{line.split()[0]}: no row has a label, neither a relevant nor a predicted one"
-
-
 @pytest.mark.parametrize("form", ["qrels", "parquet"])
 def test_a_truth_with_names_by_number(folder: Path, says: Any, form: str) -> None:
     if form == "parquet":
@@ -180,34 +153,6 @@ def test_training_labels_by_name(folder: Path, says: Any) -> None:
     out, _ = says("stats t.qrels --train train.qrels --format json")
     found = json.loads(out)
     assert (found["labels_unseen_in_training"], found["stored_unseen_in_training"]) == (1, 1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("evaluate t.qrels m.run --train Y.npz", "Y.npz: has no names, which TRUTH has; expected one file"),
-        ("evaluate Y.npz m_indices.npy --train t.qrels", "t.qrels: has names, which Y.npz has not"),
-        ("stats Y.npz --train t.qrels", "t.qrels: has names, which Y.npz has not"),
-        ("evaluate t.qrels m_indices.npy", "m_indices.npy: expected one file of predictions with names"),
-        ("evaluate t.qrels m.run --pred Y.npz", "Y.npz: expected one file of predictions with names"),
-        (
-            "evaluate Y.npz m_indices.npy --pred t.qrels",
-            "Y.npz: predictions have names (t.qrels); expected one file of relevant labels with names",
-        ),
-        (
-            "evaluate t.qrels other.run",
-            "other.run: no row is one of t.qrels, as 'x1' is not; expected names like 'q1'",
-        ),
-        ("convert other.run out.npz --like t.qrels", "other.run: no row is one of t.qrels"),
-    ],
-)
-def test_names_on_one_side(folder: Path, refused: Any, line: str, said: str) -> None:
-    npz(folder / "Y", make_truth())
-    npy(folder / "m", make_scores())
-    Path("other.run").write_text(RUN.replace("q", "x"))
-    found = refused(line)
-    assert found.startswith(said)
-    assert "read_" not in found
 
 
 def test_results_of_labels_have_their_names(folder: Path, says: Any) -> None:
@@ -259,33 +204,6 @@ def test_a_list_names_the_columns_of_a_numbered_truth(
     )
     given: Any = {"metrics": metrics, "inverse_propensity": weights, "decision": "top1"}
     assert json.loads(out)["values"] == dict(evaluate(NUMBERED, SCORED, **given))
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (
-            "Y.npz m.jsonl",
-            "expected one file of relevant labels with names, or --labels with the names of its",
-        ),
-        ("Y.npz m.jsonl --labels two.txt", "Y.npz: 3 labels; --labels names 2"),
-        ("ids.txt m.jsonl --labels two.txt", "ids.txt: shape (4, 3) has 3 labels; 2 were expected"),
-        ("Y.npz from_1.jsonl --labels names.txt", "from_1.jsonl: ids in it that are not the numbers 0 to 3"),
-        ("Y.npz from_1.run --labels names.txt", "rows of other names than 0 to 3, as the rows of Y.npz are"),
-        ("Y.npz full.jsonl --labels names.txt --train t.npz", "t.npz: 2 labels; --labels names 3"),
-    ],
-)
-def test_names_and_rows_that_do_not_fit_a_numbered_truth(
-    numbered: Path, refused: Any, line: str, said: str
-) -> None:
-    Path("two.txt").write_text("cat\ndog\n")
-    npz(numbered / "t", sp.csr_array(NUMBERED[:, :2]))
-    Path("full.jsonl").write_text('{"pred": {"cow": 1}}\n' * 4)
-    Path("from_1.jsonl").write_text(
-        "".join(f'{{"id": {row}, "pred": {{"cow": 1}}}}\n' for row in range(1, 5))
-    )
-    Path("from_1.run").write_text("".join(f"{row} Q0 cow 1 0.9 m\n" for row in range(1, 5)))
-    assert said in refused(f"evaluate {line} --metrics p@1")
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], [7, 5, 9]])

@@ -102,52 +102,6 @@ def test_missing_models_are_named_and_left_out_on_request(results: Path, run: An
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("rank", "Missing argument 'RESULTS...'; see `xmleval rank --help`"),
-        ("rank results/bibtex.json", "RESULTS: 1 data set; average ranks need 2 or more"),
-        (
-            "rank results results/../results/eurlex.json",
-            "results/../results/eurlex.json: given twice; expected",
-        ),
-        (
-            "rank 'r*/*.txt'",
-            "r*/*.txt: no .json file is there; expected `xmleval evaluate TRUTH A B --output",
-        ),
-        ("rank lr.npz results", "lr.npz: not text in UTF-8; expected results as `xmleval evaluate"),
-        ("rank gone.json", "gone.json: No such file or directory"),
-        ("rank results --metric pp@1", "'pp@1': unknown measure 'pp'; did you mean psp or p?"),
-        (
-            "rank results --metric p@5",
-            "--metric: knn.npz on bibtex: 'p@5' is not in this report; it has p@1, p@3",
-        ),
-        ("rank results --metric p@1,", "Invalid value for '--metric': 'p@1,' has an empty name"),
-        ("rank results --metric label_cardinality", "--metric: label_cardinality describes the labels"),
-        ("rank results --control tre", "--control: 'tre' is none of the models; did you mean tree?"),
-        ("rank results --alpha 5", "--alpha: 5.0 is not between 0 and 1"),
-        (
-            "rank results --alpha 5%",
-            "Invalid value for '--alpha': '5%' is not a number; see `xmleval rank --help`",
-        ),
-        ("rank results --leave-out model", "did you mean 'models'?; see `xmleval rank --help`"),
-        (
-            "rank results --output results/eurlex.json",
-            "results/eurlex.json: is an input; expected another file",
-        ),
-    ],
-)
-def test_what_is_refused_in_one_line(results: Path, refused: Any, line: str, says: str) -> None:
-    assert says in refused(line)
-
-
-def test_one_model_a_file_is_told(results: Path, run: Any, refused: Any) -> None:
-    run("evaluate Y_test.npz lr.npz --metrics p@1 --output results/one.json")
-    assert refused("rank results").startswith(
-        "results/one.json: has one model; expected `xmleval evaluate TRUTH A B --output NAME.json`"
-    )
-
-
 def test_results_of_other_rows_are_not_compared(results: Path, refused: Any) -> None:
     held = json.loads((results / "eurlex.json").read_text())
     held["reports"]["lr.npz"]["n_rows"] = 5

@@ -93,29 +93,6 @@ def test_statistics_of_no_rows(folder: Path, run: Any) -> None:
     assert "label_cardinality          undefined" in run("stats none.txt --train Y.npz")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("evaluate Y.npz m --train none.txt", "none.txt: 0 training instances; the model needs 3 or more"),
-        ("stats wide.txt", "wide.txt: counting 1000000000000 labels needs 14.55 TiB of memory or more; "),
-        ("stats empty.svm", "empty.svm: 0 labels; expected 1 or more"),
-        ("convert nope.npz Z.txt", "nope.npz: No such file or directory"),
-        ("evaluate Y.npz 'n[1]'", "n[1]: no file matches"),
-    ],
-)
-def test_the_file_is_named(folder: Path, refused: Any, line: str, said: str) -> None:
-    Path("none.txt").write_text("0 30\n")
-    Path("wide.txt").write_text("1 1000000000000\n3:1\n")
-    Path("empty.svm").write_text(" 0:1.5\n")
-    assert refused(line).startswith(said)
-
-
-def test_only_endings_that_are_written_are_expected(folder: Path, refused: Any) -> None:
-    said = refused("convert Y.npz Y.xyz --kind truth")
-    assert said.endswith(".run.gz, .parquet")
-    assert ".svm" not in said
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 @pytest.mark.parametrize("line", ["stats Y.npz", "metrics p", "evaluate Y.npz m"])
