@@ -3,7 +3,8 @@
 Each section runs in an empty folder, after the blocks above the first section. In `console` blocks, lines
 that start with `$ ` are run; `cat > FILE` writes the lines below. In `python` blocks, lines that start with
 `>>> ` are typed; others prepare. In an answer, `...` is any lines, or any text within a line. A section with
-`<!-- needs NAME -->` is skipped where a module is missing. `python -m tests.transcripts` updates the answers.
+`<!-- needs NAME -->` is skipped where a module is missing. The exit code is 2 where the last line begins with
+`xmleval: `, else 0, if no line tells it. `python -m tests.transcripts` updates the answers.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def answered_block(block: re.Match[str], names: dict[str, object]) -> str:
 
 
 def answer_to_command(command: str, expected: str, names: dict[str, object]) -> str:
-    """Run a command line, and return what it prints, and its exit code if that is not 0."""
+    """Run a command line, and return what it prints, and its exit code if its last line does not tell it."""
     program, *words = shlex.split(command)
     if ">" in words:
         text = expected if program == "cat" else words[0].encode().decode("unicode_escape")
@@ -69,7 +70,8 @@ def answer_to_command(command: str, expected: str, names: dict[str, object]) -> 
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
             code = main(words)
         printed = out.getvalue()
-    return f"{printed}exit code {code}\n" if code else printed
+    usual = 2 if printed.rpartition("\n")[0].rpartition("\n")[2].startswith("xmleval: ") else 0
+    return printed if code == usual else f"{printed}exit code {code}\n"
 
 
 def answer_to_python(source: str, expected: str, names: dict[str, object]) -> str:
