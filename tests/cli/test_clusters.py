@@ -34,7 +34,7 @@ def test_clusters_are_those_of_python(
     lines = [f"{row}\t{name}" if keyed else name for row, name in enumerate(clusters)]
     (folder / "c.txt").write_text("\n".join(lines) + "\n")
     told = run("evaluate Y.npz s.npz --metrics p,auc.micro --confidence 0.9 --clusters c.txt --format json")
-    expected = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9, groups=clusters)
+    expected = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9, clusters=clusters)
     assert json.loads(told)["confidence"] == {name: [*ends] for name, ends in expected.confidence.items()}
     alone = evaluate(*made, metrics=["p", "auc.micro"], confidence=0.9)
     assert expected.confidence != alone.confidence

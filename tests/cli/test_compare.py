@@ -38,7 +38,7 @@ def files(folder: Path) -> Path:
     "more",
     [
         "", "--baseline n.npz", "--test randomisation", "--confidence 0.9",
-        "--groups labels.csv --row-groups rows.txt", "--clusters rows.txt --test randomisation",
+        "--label-groups labels.csv --row-groups rows.txt", "--clusters rows.txt --test randomisation",
     ],
 )  # fmt: skip
 def test_it_gives_what_the_function_gives(files: Path, run: Callable[..., str], more: str) -> None:
@@ -48,9 +48,8 @@ def test_it_gives_what_the_function_gives(files: Path, run: Callable[..., str], 
     if "confidence" in given:
         given["confidence"] = float(given["confidence"])
     of_rows = [*"aabb"]
-    names = {"groups": "label_groups", "row-groups": "row_groups", "clusters": "groups"}
-    values = {"label_groups": [*"xxyyy"], "row_groups": of_rows, "groups": of_rows}
-    given = {names.get(name, name): values.get(names.get(name, ""), given[name]) for name in given}
+    values = {"label_groups": [*"xxyyy"], "row_groups": of_rows, "clusters": of_rows}
+    given = {(key := name.replace("-", "_")): values.get(key, given[name]) for name in given}
     wanted = compare(MODELS, Y_TEST, metrics=METRICS, y_train=Y_TRAIN, **given).to_dict()
     renamed = json.loads(json.dumps(found["comparison"]).replace("m_indices.npy", "m"))
     assert renamed == json.loads(json.dumps(wanted["comparison"]))

@@ -126,7 +126,13 @@ def test_every_form_tells_how_many_pairs_matched(
     line = f"evaluate truth.npz m --metrics p@1,ndcg@3 --exclude pairs.txt {workers}"
     assert main([*line.split(), "--exclude-from", exclude_from, "--format", form]) == 0
     out, err = capsys.readouterr()
-    told = f"{n} of {len(pairs)} pairs are excluded"
+    told = (
+        f"{n} of {len(pairs)} pairs are excluded"
+        + {
+            "both": "; the others match no relevant and no predicted label",
+            "predictions": " from the predictions; the others match no predicted label",
+        }[exclude_from]
+    )
     assert (told in out, told in err) == (form != "csv", form == "csv")
     if form == "json":
         saved = json.loads(out)
