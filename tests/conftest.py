@@ -36,6 +36,9 @@ settings.register_profile(
     max_examples=24,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+settings.register_profile(
+    "hunt", settings.get_profile("xmleval"), max_examples=int(os.environ.get("EXAMPLES", "2000"))
+)
 settings.load_profile("xmleval")
 
 # row lengths on both sides of every length at which a kernel changes its way

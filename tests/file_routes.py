@@ -1,0 +1,248 @@
+"""Routes from a problem to its report through files and the command line."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+from tests.damage import answer
+from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem
+from tests.strategies import indicator
+from xmleval import Evaluator
+
+OPTIONS = {  # that take the values of Python
+    "decision": "--decision", "gains": "--gains", "unlisted": "--unlisted", "link": "--link",
+    "confidence": "--confidence", "exclude_from": "--exclude-from",
+}  # fmt: skip
+FLAGS = {HIGHER: "--smaller-is-better", "bounds": "--bounds"}
+LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--groups"}
+ROLES = {"y_pred": "--pred", "candidates": "--candidates", "y_train": "--train"}
+OUTPUTS = {PER_ROW: ("--per-row", "row", "per_row"), PER_LABEL: ("--per-label", "label", "per_label")}
+
+
+class Record(NamedTuple):
+    """A row of a file with names: its key, and labels with their grades or scores."""
+
+    key: str
+    labels: list[str]
+    values: list[float]
+
+    def lists(self, role: str) -> dict[str, Any]:
+        """Return labels and values as columns of lists; sets have no values."""
+        column = {"truth": "relevance", "scores": "scores"}.get(role)
+        return {"labels": self.labels} | ({column: self.values} if column else {})
+
+
+def names_of(problem: Problem) -> list[str]:
+    """Return names of labels that descend where ids ascend, as ties go to the later name."""
+    return [f"label-{problem.n_labels - label}" for label in range(problem.n_labels)]
+
+
+def keys_of(problem: Problem) -> list[str]:
+    return [f"row-{row}" for row in range(problem.n_rows)]
+
+
+def write_json(path: Path, role: str, records: list[Record]) -> Path:
+    rows = {record.key: dict(zip(record.labels, record.values, strict=True)) for record in records}
+    path.with_suffix(".json").write_text(json.dumps(rows))
+    return path.with_suffix(".json")
+
+
+def write_jsonl(path: Path, role: str, records: list[Record]) -> Path:
+    lines = [json.dumps({"id": record.key, **record.lists(role)}) for record in records]
+    path.with_suffix(".jsonl").write_text("\n".join([*lines, ""]))
+    return path.with_suffix(".jsonl")
+
+
+def write_csv(path: Path, role: str, records: list[Record]) -> Path:
+    columns = ["id", *records[0].lists(role)]
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(columns)
+        for record in records:
+            lines.writerow([record.key, *(";".join(map(str, each)) for each in record.lists(role).values())])
+    return path.with_suffix(".csv")
+
+
+def write_parquet(path: Path, role: str, records: list[Record]) -> Path:
+    rows = [{"instance": record.key, **record.lists(role)} for record in records]
+    types = {"labels": pa.list_(pa.string())}
+    schema = [(name, types.get(name, pa.list_(pa.float64()))) for name in records[0].lists(role)]
+    table = pa.Table.from_pylist(rows, pa.schema([("instance", pa.string()), *schema]))
+    pyarrow.parquet.write_table(table, path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def write_trec(path: Path, role: str, records: list[Record]) -> Path:
+    path = path.with_suffix(".run" if role == "scores" else ".qrels")
+    entries = [(r.key, *entry) for r in records for entry in zip(r.labels, r.values, strict=True)]
+    shape = "{0} Q0 {1} 1 {2} model\n" if role == "scores" else "{0} 0 {1} {2}\n"
+    path.write_text("".join(shape.format(*entry) for entry in entries))
+    return path
+
+
+NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {
+    "json": write_json, "jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet, "trec": write_trec,
+}  # fmt: skip
+
+
+class Files:
+    """Files of a problem in a folder, with numbers (npz) or with names of rows and labels."""
+
+    def __init__(self, kind: str, problem: Problem, folder: Path) -> None:
+        self.kind, self.problem, self.folder = kind, problem, folder
+        self.named = kind != "npz"
+        self.labels = names_of(problem) if self.named else [*map(str, range(problem.n_labels))]
+        self.keys = keys_of(problem)
+
+    def lines(self, name: str, lines: Sequence[object]) -> str:
+        path = self.folder / f"{name}.txt"
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return str(path)
+
+    def array(self, name: str, rows: Any) -> str:
+        path = self.folder / name
+        if isinstance(rows, tuple):
+            pair = zip(("indices", "scores"), rows, strict=True)
+            np.savez(path.with_suffix(".npz"), **{each: array for each, array in pair if array is not None})
+        elif not sp.issparse(rows):
+            np.save(path.with_suffix(".npy"), rows)
+            return str(path.with_suffix(".npy"))
+        else:
+            sp.save_npz(path.with_suffix(".npz"), rows)
+        return str(path.with_suffix(".npz"))
+
+    def rows(self, name: str, part: Problem, role: str, first: int = 0) -> str:
+        """Write rows of the truth or of the scores."""
+        if not self.named:
+            return self.array(name, part.y_true() if role == "truth" else part.y_score())
+        judged = [[(label, int(grade)) for label, grade in row.items()] for row in part.truth]
+        rows = judged if role == "truth" else part.listed
+        return self.records(name, role, self.keys[first:], rows)
+
+    def sets(self, name: str, sets: list[set[int]]) -> str:
+        if not self.named:
+            return self.array(name, indicator(sets, self.problem.n_labels))
+        keys = self.keys if name in SETS else [f"train-{row}" for row in range(len(sets))]
+        return self.records(name, "sets", keys, [[(label, 1) for label in sorted(row)] for row in sets])
+
+    def records(self, name: str, role: str, keys: list[str], rows: Sequence[list[Any]]) -> str:
+        records = [
+            Record(key, [self.labels[label] for label, _ in row], [value for _, value in row])
+            for key, row in zip(keys, rows, strict=False)
+        ]
+        write = write_jsonl if role == "sets" else NAMED[self.kind]  # which all formats go with
+        return str(write(self.folder / name, role, records))
+
+    def shards(self, role: str, draw: Draw) -> str:
+        """Write one file, or a folder of files that follow one another."""
+        n_rows = self.problem.n_rows
+        cuts = draw(st.sets(st.integers(1, n_rows - 1), max_size=2)) if n_rows > 1 else ()
+        if self.named or not cuts:
+            return self.rows(role, self.problem, role)
+        (self.folder / role).mkdir()
+        for number, (lo, hi) in enumerate(itertools.pairwise([0, *sorted(cuts), n_rows])):
+            self.rows(f"{role}/part_{number}", self.problem.take(range(lo, hi)), role, lo)
+        return str(self.folder / role)
+
+    def words(self, draw: Draw) -> list[str]:
+        """Write everything, and return the words of the command."""
+        problem, given = self.problem, self.problem.given
+        words = ["evaluate", self.shards("truth", draw)]
+        words += [] if problem.form == "none" else [self.shards("scores", draw)]
+        words += ["--metrics", ",".join(problem.metrics), "--format", "json"]
+        words += ["--labels", self.lines("names", self.labels)] if self.named else []
+        if "k" in given:
+            words += ["--k", ",".join(map(str, np.atleast_1d(given["k"])))]
+        if "conventions" in given:
+            fields = problem.without("unlisted", "gains", "link").conventions.as_dict().items()
+            words += ["--conventions", ",".join(f"{name}={value}" for name, value in fields)]
+        for name, option in OPTIONS.items():
+            words += [option, str(given[name])] if name in given else []
+        words += [option for name, option in FLAGS.items() if name in given]
+        for name, option in LINES.items():
+            keys = self.labels if name == "label_groups" else self.keys
+            of = [f"{key}\t" if self.named else "" for key in keys]
+            texts = map("".join, zip(of, given.get(name, of), strict=True))
+            words += [option, self.lines(name, [*texts])] if name in given else []
+        for name, option in ROLES.items():
+            words += [option, self.sets(name, given[name])] if name in given else []
+        if "exclude" in given:
+            sets = enumerate(given["exclude"])
+            words += ["--exclude", self.lines("pairs", [f"{i} {j}" for i, row in sets for j in sorted(row)])]
+        if "hierarchy" in given:
+            edges = [f"{self.labels[child]}\t{self.labels[parent]}" for child, parent in given["hierarchy"]]
+            words += ["--hierarchy", self.lines("edges", edges)]
+        if "inverse_propensity" in given:
+            words += ["--inverse-propensity", self.array("q", np.array(given["inverse_propensity"]))]
+        for name, (option, _, kind) in OUTPUTS.items():  # rows have values of means over rows alone
+            written = name in given and (name != PER_ROW or problem.evaluate().per_row())
+            words += [option, str(self.folder / f"{kind}.csv")] if written else []
+        return words
+
+    def contents(self, out: str) -> dict[str, Any]:
+        """Return what a command has written, as `contents` does of a report."""
+        found: dict[str, Any] = json.loads(out)
+        for _, column, kind in OUTPUTS.values():
+            if (path := self.folder / f"{kind}.csv").exists():
+                with path.open() as file:
+                    rows = sorted(csv.DictReader(file), key=lambda row: int(row[column]))
+                columns = [name for name in (rows[0] if rows else ()) if name not in ("name", column)]
+                found[kind] = {name: [float(row[name] or "nan") for row in rows] for name in columns}
+        return found
+
+
+def printed(words: list[str]) -> str:
+    code, out, err = answer(words)
+    assert code == 0, err
+    return out
+
+
+def from_files(problem: Problem, draw: Draw, *, kind: str) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        files = Files(kind, problem, Path(folder))
+        return files.contents(printed(files.words(draw)))
+
+
+def resumed(problem: Problem, draw: Draw) -> dict[str, Any]:
+    """Interrupt a run after some of its batches, and go on from its checkpoint."""
+    with TemporaryDirectory() as folder:
+        files = Files("npz", problem, Path(folder))
+        words = [*files.words(draw), "--checkpoint", f"{folder}/kept", "--resume"]
+        for _ in range(draw(st.integers(1, 2))):
+            with interrupted(draw(st.integers(1, 3))), a_fast_clock():
+                code, out, err = answer(words)
+            if code == 0:  # fewer batches
+                return files.contents(out)
+            assert code == 130, err
+        return files.contents(printed(words))
+
+
+def interrupted(n: int) -> Any:
+    """Let the n-th update be interrupted."""
+    update, calls = Evaluator.update, itertools.count(1)
+
+    def counting(evaluator: Evaluator, *rows: Any, **given: Any) -> None:
+        if next(calls) == n:
+            raise KeyboardInterrupt
+        update(evaluator, *rows, **given)
+
+    return mock.patch.object(Evaluator, "update", counting)
+
+
+def a_fast_clock() -> Any:
+    """Let so much time pass that each batch is followed by a checkpoint."""
+    return mock.patch("time.monotonic", partial(next, itertools.count(0, 10**6)))

@@ -1,0 +1,390 @@
+"""Evaluation problems for Hypothesis: truth, predictions and all options of `evaluate`, drawn together.
+
+`problems` draws freely and then mends what `REFUSALS` names, so that every problem is valid. Names of options
+stand here once; routes and relations take them from here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+from tests.strategies import LEVELS, PROBABILITIES, conventions, indicator, judgements, label_sets
+from xmleval import Evaluator, Report, evaluate
+from xmleval.conventions import PRESETS, Conventions, resolve_conventions
+from xmleval.spec import Spec, expand_metrics
+
+CLUSTERS, HIGHER, PER_ROW, PER_LABEL = "groups", "larger", "keep_rows", "keep_labels"
+SETS = ("y_pred", "exclude", "candidates")  # label sets of rows
+VECTORS = ("sample_weight", CLUSTERS, "row_groups")  # a value for each row
+BY_ROW = (*SETS, *VECTORS)
+OF_UPDATE = (*BY_ROW, "exclude_from")
+KEPT = (PER_ROW, PER_LABEL, "curve_points")
+EXTRAS = ("confidence", "bounds", "label_groups", "row_groups", *KEPT)  # which no value depends on
+FORMS = ("csr", "dense", "list", "ragged", "none")
+GROUPS = ("all", "xmc", "sets", "ranking", "curves", "ps", "predicted", "statistics")
+MOST_WITH_INTERVALS = 40  # measures: each is computed 33 times
+
+KS = (1, 3, 9)
+AVERAGES = ("samples", "micro", "macro", "weighted")
+WITH_PARAMETERS = [
+    *(f"fbeta.{average}(beta=2){k}" for average in AVERAGES for k in ("", "@3")),
+    *("fbeta.of_means(beta=0.5)", "auc.micro(bits=12)", "tail_share(count=2)", "tail_share(count=2)@3"),
+    *(name.format(average) for average in AVERAGES[1:] for name in (
+        "recall_at_precision.{}(p=0.5)", "precision_at_recall.{}(r=0.5)", "fpr_at_tpr.{}(tpr=0.75)",
+        "auc.{}(max_fpr=0.3)",
+    )),
+    *("risk(coverage=0.6)@1", "risk(coverage=0.6)@3"),
+    *(f"{name}{k}" for k in ("", "@3") for name in (
+        "ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss",
+    )),
+    *("log_loss.samples", "limited_log_loss(limit=5)"),
+]  # fmt: skip
+SPECS = {spec.name: spec for spec, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)}
+
+
+@dataclass(frozen=True, repr=False)
+class Problem:
+    """One evaluation in plain Python; ``given`` has all other arguments that are given, by name.
+
+    ``truth`` has the judged labels of each row with their grades, ``listed`` the predicted labels with their
+    scores: best first in lists, by id in matrices.
+    """
+
+    n_labels: int
+    truth: list[dict[int, float]]
+    listed: list[list[tuple[int, float | None]]]
+    form: str
+    dtype: str
+    bare: bool  # lists without scores
+    given: dict[str, Any]
+    metrics: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the fields, and the first measures."""
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "metrics")
+        more = f" and {len(self.metrics) - 9} more" if len(self.metrics) > 9 else ""
+        return f"Problem({fields}, metrics={self.metrics[:9]}{more})"
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.truth)
+
+    @property
+    def scored(self) -> bool:
+        """Whether measures can read scores."""
+        return self.form != "none" and not self.bare
+
+    @property
+    def conventions(self) -> Conventions:
+        direct = (self.given.get(name) for name in ("unlisted", "gains", "link"))
+        return resolve_conventions(self.given.get("conventions"), *direct)
+
+    @property
+    def unlisted(self) -> float | None:
+        return self.conventions.unlisted_score
+
+    @property
+    def specs(self) -> list[Spec]:
+        """The measures that are asked for and whose input is there."""
+        asked = expand_metrics([*self.metrics], self.given.get("k", (1, 3, 5)))
+        return [spec for spec, explicit in asked if explicit or is_allowed(spec, self)]
+
+    def has(self, *names: str) -> bool:
+        return all(name in self.given for name in names)
+
+    def without(self, *names: str) -> Problem:
+        return replace(self, given={name: value for name, value in self.given.items() if name not in names})
+
+    def with_given(self, **given: Any) -> Problem:
+        return replace(self, given=self.given | given)
+
+    def with_conventions(self, **fields: Any) -> Problem:
+        """Return the problem with other conventions, all given as one record."""
+        changed = replace(self.conventions, **fields)
+        return self.without("unlisted", "gains", "link").with_given(conventions=changed)
+
+    def take(self, rows: Iterable[int]) -> Problem:
+        """Return the problem of some rows, in the given order."""
+        rows = [*rows]
+        by_row = {name: [value[i] for i in rows] for name, value in self.given.items() if name in BY_ROW}
+        truth, listed = [self.truth[i] for i in rows], [self.listed[i] for i in rows]
+        return replace(self, truth=truth, listed=listed, given=self.given | by_row)
+
+    def relevant(self) -> list[set[int]]:
+        return [{label for label, grade in row.items() if grade > 0} for row in self.truth]
+
+    def y_true(self) -> Any:
+        matrix = indicator([set(row) for row in self.truth], self.n_labels)
+        matrix.data = np.array([row[label] for row in self.truth for label in sorted(row)], np.float64)
+        return matrix
+
+    def y_score(self) -> Any:
+        ptr = np.concatenate(([0], np.cumsum([len(row) for row in self.listed], dtype=int)))
+        labels = np.array([label for row in self.listed for label, _ in row], np.int32)
+        if self.form == "ragged":
+            return [[label if self.bare else (label, s) for label, s in row] for row in self.listed]
+        scores = np.array([s for row in self.listed for _, s in row], self.dtype)
+        if self.form == "list":
+            width = max((len(row) for row in self.listed), default=0)
+            places = (
+                np.repeat(np.arange(self.n_rows), np.diff(ptr)),
+                np.arange(labels.size) - np.repeat(ptr[:-1], np.diff(ptr)),
+            )
+            ids = np.full((self.n_rows, width), -1, np.int32)
+            values = np.full((self.n_rows, width), np.nan, self.dtype)
+            ids[places], values[places] = labels, scores
+            return ids, None if self.bare else values
+        matrix = sp.csr_array((scores, labels, ptr), shape=(self.n_rows, self.n_labels))
+        return matrix.toarray() if self.form == "dense" else matrix
+
+    def rows(self) -> dict[str, Any]:
+        """Return the rows as arguments of `Evaluator.update`."""
+        sets = {name: indicator(self.given[name], self.n_labels) for name in SETS if name in self.given}
+        others = {name: self.given[name] for name in OF_UPDATE if name in self.given and name not in SETS}
+        scores = {} if self.form == "none" else {"y_score": self.y_score()}
+        return {"y_true": self.y_true(), **scores, **sets, **others}
+
+    def options(self) -> dict[str, Any]:
+        """Return everything else as arguments of `Evaluator`."""
+        options = {name: value for name, value in self.given.items() if name not in OF_UPDATE}
+        if "y_train" in options:
+            options["y_train"] = indicator(options["y_train"], self.n_labels)
+        return {**options, "metrics": [*self.metrics], "n_labels": self.n_labels}
+
+    def evaluator(self, **resources: Any) -> Evaluator:
+        return Evaluator(**self.options(), **resources)
+
+    def evaluate(self, **resources: Any) -> Report:
+        return evaluate(**self.rows(), **self.options(), **resources)
+
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+class Refusal(NamedTuple):
+    """A combination that is refused: the message, when it applies, and the change that mends it."""
+
+    message: str
+    applies: Callable[[Problem], Any]
+    mend: Callable[[Problem], Problem]
+
+
+def dropping(*names: str) -> Callable[[Problem], Problem]:
+    return lambda problem: problem.without(*names)
+
+
+def listing_below(problem: Problem) -> Problem:
+    return problem.with_conventions(unlisted="below")
+
+
+def passes_unlisted(problem: Problem) -> bool:
+    """Whether a threshold predicts every unlisted label."""
+    rule, level = problem.given.get("decision", ""), problem.unlisted
+    if level is None or not rule.startswith("threshold"):
+        return False
+    threshold = float(rule.removeprefix("threshold"))
+    return threshold < level if problem.given.get(HIGHER, True) else threshold > level
+
+
+def lacks(problem: Problem, quality: Callable[[Spec], Any]) -> bool:
+    return not any(map(quality, problem.specs))
+
+
+# in this order: what mends one may bring about the next
+REFUSALS = [
+    Refusal("are for intervals", lambda p: p.has(CLUSTERS) and not p.has("confidence"), dropping(CLUSTERS)),
+    Refusal("ranked by y_score=", lambda p: p.has("candidates") and p.form == "none", dropping("candidates")),
+    Refusal(
+        "needs the pairs to exclude", lambda p: p.has("exclude_from") and not p.has("exclude"),
+        dropping("exclude_from"),
+    ),
+    Refusal(
+        "gives all labels a score",
+        lambda p: (p.has("exclude") or p.has("candidates")) and p.unlisted is not None, listing_below,
+    ),
+    Refusal("bounds need unlisted", lambda p: p.has("bounds") and p.unlisted is not None, listing_below),
+    Refusal("compares", lambda p: p.bare and p.unlisted is not None, listing_below),
+    Refusal("given together with decision", lambda p: p.has("y_pred", "decision"), dropping("decision")),
+    Refusal("would predict every unlisted label", passes_unlisted, dropping("decision")),
+    Refusal(
+        "needs scores; this list has none",
+        lambda p: p.bare and p.given.get("decision", "").startswith("threshold"), dropping("decision"),
+    ),
+    Refusal(
+        "curve_points= needs scores",
+        lambda p: p.has("curve_points") and not p.scored, dropping("curve_points"),
+    ),
+]  # fmt: skip
+# of options without the measures that they are for
+IDLE = [
+    Refusal(
+        "has no effect: none of .* has bounds",
+        lambda p: p.has("bounds") and lacks(p, lambda spec: spec.metric.bounded), dropping("bounds"),
+    ),
+    Refusal(
+        "hierarchy= has no effect",
+        lambda p: p.has("hierarchy") and lacks(p, lambda spec: "hierarchy" in spec.needs),
+        dropping("hierarchy"),
+    ),
+    Refusal(
+        f"{PER_LABEL}= needs",
+        lambda p: p.has(PER_LABEL) and not p.scored and not has_sets(p)
+        and lacks(p, lambda spec: spec.k or spec.state == "label_extremes"),
+        dropping(PER_LABEL),
+    ),
+]  # fmt: skip
+
+
+def has_sets(problem: Problem) -> bool:
+    return problem.has("y_pred") or (problem.has("decision") and problem.form != "none")
+
+
+def is_allowed(spec: Spec, problem: Problem) -> bool:
+    """Whether a measure can be asked for by its name."""
+    given = {
+        "scores": problem.form != "none",
+        "entry scores": problem.scored,
+        "probabilities": problem.scored and _are_probabilities(problem),
+        "sets": has_sets(problem),
+        "propensity": problem.has("inverse_propensity") or problem.has("y_train"),
+        "training": problem.has("y_train"),
+        "hierarchy": problem.has("hierarchy"),
+        "grades": problem.conventions.graded,
+    }
+    if spec.metric.every_label and (problem.has("exclude") or problem.has("candidates")):
+        return False
+    full = all(len(row) == problem.n_labels for row in problem.listed) or problem.unlisted is not None
+    return all(given[need] for need in spec.needs) and (full or not spec.metric.gapless)
+
+
+def _are_probabilities(problem: Problem) -> bool:
+    if not problem.given.get(HIGHER, True):
+        return False
+    scores = [s for row in problem.listed for _, s in row if s is not None]
+    scores += [] if problem.unlisted is None else [problem.unlisted]
+    return problem.conventions.link == "sigmoid" or all(0 <= s <= 1 for s in scores)
+
+
+def mend(problem: Problem, refusals: Iterable[Refusal] = REFUSALS) -> Problem:
+    """Return the problem without what is refused."""
+    for refusal in refusals:
+        if refusal.applies(problem):
+            problem = refusal.mend(problem)
+    return problem
+
+
+def refusals_of(problem: Problem) -> list[str]:
+    """Return the messages of which one is raised."""
+    return [refusal.message for refusal in (*REFUSALS, *IDLE) if refusal.applies(problem)]
+
+
+def is_refused(problem: Problem, error: ValueError) -> bool:
+    return any(re.search(message, str(error)) for message in refusals_of(problem))
+
+
+def maybe(draw: st.DrawFn, strategy: st.SearchStrategy[Any], odds: int = 3) -> Any:
+    """Draw a value, or None most times."""
+    return draw(strategy) if draw(st.integers(1, odds)) == odds else None
+
+
+@st.composite
+def free_problems(
+    draw: st.DrawFn, forms: tuple[str, ...] = FORMS, least_rows: int = 0, most_rows: int = 9
+) -> Problem:
+    """Draw a problem whose options may not go together."""
+    n_rows, n_labels = draw(st.integers(least_rows, most_rows)), draw(st.integers(1, 7))
+    form = draw(st.sampled_from(forms))
+    labels = st.integers(0, n_labels - 1)
+    some_sets = st.lists(st.sets(labels), min_size=n_rows, max_size=n_rows)
+
+    def of_rows(*values: Any) -> st.SearchStrategy[list[Any]]:
+        return st.lists(st.sampled_from(values), min_size=n_rows, max_size=n_rows)
+
+    def of_labels(*values: Any) -> st.SearchStrategy[list[Any]]:
+        return st.lists(st.sampled_from(values), min_size=n_labels, max_size=n_labels)
+
+    fields: Any = draw(st.sampled_from([None, {}, *PRESETS]))
+    fields = draw(conventions(form)) if fields == {} else fields
+    gains = maybe(draw, st.sampled_from(["linear", "exp"]))
+    order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
+    pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
+    q = draw(st.sampled_from([None, "inverse_propensity", "y_train"]))
+    given = {
+        "conventions": fields,
+        "gains": gains,
+        "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
+        "link": maybe(draw, st.just("sigmoid")),
+        "sample_weight": maybe(draw, of_rows(0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 1e-6)),
+        CLUSTERS: maybe(draw, of_rows("a", "b", "c", "d"), 2),
+        "row_groups": maybe(draw, of_rows("r", "s", "t")),
+        "label_groups": maybe(draw, of_labels("head", "tail", "torso")),
+        "y_pred": maybe(draw, label_sets(n_rows, n_labels), 2),
+        "decision": maybe(draw, st.sampled_from(["top1", "top2", "threshold0.25", "threshold-0.5"]), 2),
+        "exclude": maybe(draw, some_sets, 4),
+        "exclude_from": maybe(draw, st.just("predictions"), 2),
+        "candidates": maybe(draw, some_sets, 5),
+        "hierarchy": maybe(draw, st.just([(order[min(p)], order[max(p)]) for p in pairs if p[0] != p[1]]), 2),
+        "inverse_propensity": draw(of_labels(1.0, 1.1, 2.5, 9.649)) if q == "inverse_propensity" else None,
+        "y_train": draw(st.lists(st.sets(labels), min_size=3, max_size=5)) if q == "y_train" else None,
+        "confidence": maybe(draw, st.sampled_from([0.5, 0.95])),
+        "bounds": maybe(draw, st.just(True)),
+        HIGHER: maybe(draw, st.just(False)),
+        "curve_points": maybe(draw, st.sampled_from([1, 2, 50])),
+        "k": maybe(draw, st.sampled_from([1, [2], [1, 8]])),
+        PER_ROW: maybe(draw, st.just(True), 2),
+        PER_LABEL: maybe(draw, st.just(True), 2),
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    graded = resolve_conventions(fields, gains=gains).graded
+    relevant = draw(label_sets(n_rows, n_labels))
+    truth = draw(judgements(relevant, n_labels)) if graded else [dict.fromkeys(y, 1.0) for y in relevant]
+    levels = st.sampled_from(draw(st.sampled_from([LEVELS, PROBABILITIES])))
+    bare = form in ("list", "ragged") and draw(st.booleans())
+    full = form == "dense" or draw(st.booleans())
+    listed: list[list[tuple[int, float | None]]] = [[] for _ in range(n_rows)]
+    for row in listed if form != "none" else ():
+        ids = draw(st.permutations(range(n_labels)))
+        ids = ids if full else ids[: draw(st.integers(0, n_labels))]
+        ids = ids if form in ("list", "ragged") else sorted(ids)
+        row.extend((label, None if bare else draw(levels)) for label in ids)
+    dtype = "float64" if form == "ragged" else draw(st.sampled_from(["float32", "float64"]))
+    return Problem(n_labels, truth, listed, form, dtype, bare, given)
+
+
+@st.composite
+def problems(
+    draw: st.DrawFn,
+    /,
+    *,
+    without: Iterable[str] = (),
+    change: Callable[[Problem], Problem] = lambda problem: problem,
+    **limits: Any,
+) -> Problem:
+    """Draw a valid problem without some options; ``change`` comes before it is mended."""
+    problem = mend(change(draw(free_problems(**limits)).without(*without)))
+    allowed = [name for name, spec in SPECS.items() if is_allowed(spec, problem)]
+    groups = [group for group in GROUPS if group != "all" or not problem.has("confidence")]
+    groups = [
+        group for group in groups if any(is_allowed(spec, problem) for spec, _ in expand_metrics(group))
+    ]
+    kind = draw(st.sampled_from(["some", "some", "group", "every"]))
+    if kind == "group" and groups:
+        metrics: tuple[str, ...] = (draw(st.sampled_from(groups)),)
+    elif kind == "every" and not problem.has("confidence"):
+        metrics = (*allowed,)
+    else:
+        some = st.lists(st.sampled_from(allowed), min_size=1, max_size=MOST_WITH_INTERVALS, unique=True)
+        metrics = (*draw(some),)
+    problem = mend(replace(problem, metrics=metrics), IDLE)
+    for name in (PER_ROW, PER_LABEL):
+        specs = [spec.name for spec in problem.specs if name == PER_ROW or spec.by_label]
+        if problem.has(name) and specs and draw(st.booleans()):
+            problem = problem.with_given(**{name: draw(st.lists(st.sampled_from(specs), min_size=1))})
+    return problem

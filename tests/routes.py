@@ -1,0 +1,315 @@
+"""Ways from a problem to its report, which all give the same bytes.
+
+A route is a function of a problem and of a source of choices, such as where to cut. `ROUTES` tells which
+options it does not take.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from tests.cluster.engines import ShuffledEngine
+from tests.file_routes import NAMED, from_files, keys_of, names_of, resumed
+from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem
+from xmleval import Evaluator, Report, evaluate
+from xmleval.cluster.counting import count_block
+from xmleval.cluster.job import make_job
+from xmleval.cluster.run import Leaf
+from xmleval.cluster.run import run as run_tasks
+from xmleval.spec import parse_spec
+
+Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
+TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
+ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
+
+
+def contents(report: Report) -> dict[str, Any]:
+    """Return everything that a report says, as plain values by name."""
+    found = report.to_dict()
+    kept = {"per_row": report.per_row} if report.keeps_rows else {}
+    kept |= {"per_label": report.per_label} if report.results.labels else {}
+    for kind, columns in kept.items():
+        found[kind] = {name: values.tolist() for name, values in columns().items() if name != "name"}
+    if report.results.points:
+        found["curves"] = [curve.tolist() for curve in (*report.roc_curve(), *report.pr_curve())]
+    return found
+
+
+def comparable(found: dict[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
+    """Return contents without what tells of files and programs, and notes in one order."""
+    found = {name: value for name, value in found.items() if name not in (*ENVIRONMENT, *ignored)}
+    if "notes" in found:
+        found["notes"] = sorted(found["notes"])
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
+
+
+def flat(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the numbers and texts in nested dicts and lists, with their places."""
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for name, member in members:
+        yield from flat(member, (*place, str(name)))
+    if not isinstance(value, dict | list) or not value:
+        yield place, value
+
+
+def differences(expected: dict[str, Any], actual: dict[str, Any], tolerance: Tolerance) -> list[str]:
+    """Return the places at which two contents differ, and both values."""
+    one, other = dict(flat(expected)), dict(flat(actual))
+    places = [*{**one, **other}]
+    values = [(place, one.get(place, "absent"), other.get(place, "absent")) for place in places]
+    differ = [each for each in values if not agree(*each[1:], tolerance(each[0]))]
+    return [f"{'/'.join(place)}: {first!r} != {second!r}" for place, first, second in differ]
+
+
+def agree(one: Any, other: Any, tolerance: float | None) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        if math.isnan(one) or math.isnan(other):
+            return math.isnan(one) and math.isnan(other)
+        same = one.hex() == other.hex()
+        return same or (tolerance is not None and math.isclose(one, other, rel_tol=tolerance))
+    return type(one) is type(other) and bool(one == other)
+
+
+def usual_tolerance(problem: Problem) -> Tolerance:
+    """Return the documented exceptions: standard errors, and curves of weighted scores."""
+    weighted = {
+        spec.name for spec in problem.specs
+        for part in (spec, *map(parse_spec, spec.metric.parts)) if part.metric.weighted_state
+    } if problem.has("sample_weight") else set()  # fmt: skip
+
+    def tolerance(place: tuple[str, ...]) -> float | None:
+        if {"confidence", "standard_errors"} & {*place}:
+            return 1e-9
+        return 1e-14 if weighted & {*place} or (weighted and place[0] in ("per_label", "curves")) else None
+
+    return tolerance
+
+
+def cut(problem: Problem, draw: Draw, most: int = 4) -> list[tuple[int, Problem]]:
+    """Cut the rows at drawn places, also into pieces of no rows; return first rows and pieces."""
+    cuts = draw(st.lists(st.integers(0, problem.n_rows), max_size=most - 1))
+    ends = itertools.pairwise([0, *sorted(cuts), problem.n_rows])
+    return [(lo, problem.take(range(lo, hi))) for lo, hi in ends]
+
+
+def resources(problem: Problem, draw: Draw) -> dict[str, Any]:
+    memory = [ENOUGH] if problem.has("confidence") else [ENOUGH, TINY, 3000]
+    return {
+        "memory": draw(st.sampled_from(memory)),
+        "threads": draw(st.integers(1, 2)),
+        "block_rows": draw(st.sampled_from([None, 1, 2, 3])),
+    }
+
+
+def in_batches(problem: Problem, draw: Draw) -> Report:
+    evaluator = problem.evaluator()
+    for _, batch in cut(problem, draw):
+        evaluator.update(**batch.rows())
+    return evaluator.compute()
+
+
+def in_blocks(problem: Problem, draw: Draw) -> Report:
+    return problem.evaluate(threads=2, block_rows=draw(st.integers(1, 4)))
+
+
+def in_tiny_memory(problem: Problem, draw: Draw) -> Report:
+    memory = ENOUGH if problem.has("confidence") else draw(st.sampled_from([TINY, 300, 3000]))
+    return problem.evaluate(memory=memory, block_rows=draw(st.integers(1, 4)))
+
+
+def saved(problem: Problem, draw: Draw) -> Report:
+    """Save before, between and after batches, and go on with what is loaded."""
+    evaluator, memory = problem.evaluator(**resources(problem, draw)), ENOUGH
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (_, batch) in enumerate(cut(problem, draw)):
+            evaluator.update(**batch.rows())
+            if draw(st.booleans()):
+                evaluator.save(Path(folder) / f"{number}")
+                evaluator = Evaluator.load(Path(folder) / f"{number}", memory=memory)
+    return evaluator.compute()
+
+
+def copied(problem: Problem, draw: Draw) -> Report:
+    """Go on with a copy, while the original counts other rows."""
+    evaluator = problem.evaluator(**resources(problem, draw))
+    for _, batch in cut(problem, draw):
+        how = draw(st.sampled_from([copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]))
+        before, evaluator = evaluator, how(evaluator)
+        evaluator.update(**batch.rows())
+        before.update(**problem.rows())
+    return evaluator.compute()
+
+
+def disturbed(problem: Problem, draw: Draw) -> Report:
+    """Compute, forget and be refused in between."""
+    evaluator = problem.evaluator(**resources(problem, draw))
+    evaluator.update(**problem.rows())
+    evaluator.reset()
+    wrong = problem.rows()
+    wrong["y_true"].data[:] = math.nan
+    for _, batch in cut(problem, draw):
+        evaluator.update(**batch.rows())
+        if wrong["y_true"].nnz:
+            with pytest.raises(ValueError, match="y_true"):
+                evaluator.update(**wrong)
+        if draw(st.booleans()):
+            evaluator.compute()
+    return evaluator.compute()
+
+
+def merged(problem: Problem, draw: Draw) -> Report:
+    """Merge shards of drawn resources in a drawn tree, some of them saved and loaded."""
+    numbered = needs_numbers(problem) or draw(st.booleans())
+    shards = []
+    with tempfile.TemporaryDirectory() as folder:
+        for first, rows in cut(problem, draw, 5):
+            shard = problem.evaluator(**resources(problem, draw))
+            at = first
+            for piece_first, piece in cut(rows, draw, 2):
+                at = first + piece_first
+                shard.update(**piece.rows(), first_row=at if numbered else None)
+            if draw(st.booleans()):
+                shard.save(Path(folder) / "shard")
+                shard = Evaluator.load(Path(folder) / "shard", memory=ENOUGH)
+            shards.append(shard)
+    shards = draw(st.permutations(shards))
+    while len(shards) > 1:
+        place = draw(st.integers(0, len(shards) - 2))
+        shards[place : place + 2] = [shards[place].merge(shards[place + 1])]
+    whole: Evaluator = shards[0]
+    return whole.compute()
+
+
+def needs_numbers(problem: Problem) -> bool:
+    """Whether shards are merged only with the numbers of their rows."""
+    return problem.has(PER_ROW) or (problem.has("confidence") and not problem.has(CLUSTERS))
+
+
+def by_workers(problem: Problem, draw: Draw) -> Report:
+    """Count tasks in any order, some of them twice."""
+    leaves = [
+        Leaf(count_block, (first, task.rows()), f"{number}", task.n_rows, problem.has("sample_weight"))
+        for number, (first, task) in enumerate(cut(problem, draw, 14))
+    ]
+    job = make_job(problem.evaluator(), ENOUGH, 1)
+    return run_tasks(ShuffledEngine(draw(st.integers(0, 99))), job, leaves).compute()
+
+
+def by_name(problem: Problem, draw: Draw) -> Report:
+    """Name labels and rows; names descend where ids ascend, as ties go to the later name."""
+    names, keyed = names_of(problem), draw(st.booleans()) or not problem.n_rows
+    keys = [10 * row for row in range(problem.n_rows)] if problem.has(CLUSTERS) else [*range(problem.n_rows)]
+
+    def rows(values: list[Any], shuffled: bool = False) -> Any:
+        order = draw(st.permutations(range(len(values)))) if shuffled and keyed else range(len(values))
+        return {keys[i]: values[i] for i in order} if keyed else values
+
+    def judged(sets: list[Any]) -> list[Any]:
+        return [
+            {names[label]: float(row[label] if isinstance(row, dict) else 1) for label in row} for row in sets
+        ]
+
+    given: dict[str, Any] = {"y_true": rows(judged(problem.truth)), "labels": names}
+    if problem.form != "none":
+        listed = [[(names[label], score) for label, score in row] for row in problem.listed]
+        as_dicts = problem.form in ("csr", "dense")
+        ranked: list[Any] = [[name for name, _ in row] if problem.bare else row for row in listed]
+        given["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True)
+    given |= {name: rows(judged(problem.given[name]), True) for name in SETS if problem.has(name)}
+    given |= {name: rows(problem.given[name], True) for name in VECTORS if problem.has(name)}
+    for name in ("label_groups", "inverse_propensity"):
+        if problem.has(name):
+            given[name] = dict(zip(names, problem.given[name], strict=True))
+    if problem.has("hierarchy"):
+        given["hierarchy"] = [(names[child], names[parent]) for child, parent in problem.given["hierarchy"]]
+    if problem.has("y_train"):
+        given["y_train"] = [[names[label] for label in row] for row in problem.given["y_train"]]
+    return evaluate(**{**problem.given, **given}, metrics=[*problem.metrics])
+
+
+def in_float64(problem: Problem) -> Problem:
+    return replace(problem, dtype="float64")
+
+
+def as_lines(problem: Problem) -> Problem:
+    """Return the problem without options whose file would be empty."""
+    empty = [
+        name for name in ("exclude", "hierarchy") if name in problem.given and not any(problem.given[name])
+    ]
+    return problem.without(*empty)
+
+
+def as_records(problem: Problem) -> Problem:
+    """Return the problem as files with names have it: with a label in each row, whose keys are clusters."""
+    truth = [row or {0: 1.0} for row in problem.truth]
+    clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
+    return as_lines(in_float64(replace(problem, truth=truth).with_given(**clusters)))
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way to a report, the options that it does not take, and what else it asks of a problem."""
+
+    run: Callable[[Problem, Draw], Any]
+    without: tuple[str, ...] = ()
+    change: Callable[[Problem], Problem] = lambda problem: problem
+    limits: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()  # of the contents
+    prints: bool = False  # numbers, of which some columns are left out
+
+
+def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
+    """Return how the report of a route differs from that of one call."""
+    route, tolerance = ROUTES[name], usual_tolerance(problem)
+    expected = comparable(contents(problem.evaluate()), route.ignored)
+    found = route.run(problem, draw)
+    actual = comparable(found if isinstance(found, dict) else contents(found), route.ignored)
+    if not route.prints:
+        return differences(expected, actual, tolerance)
+    for kind in ("per_row", "per_label"):
+        kept = expected.get(kind, {}).keys() & actual.get(kind, {}).keys()
+        for each in (expected, actual):
+            each[kind] = {column: each[kind][column] for column in kept}
+    return differences(expected, actual, lambda place: tolerance(place) or 0.0)  # -0.0 is printed as 0
+
+
+OF_FILES: dict[str, Any] = {
+    "without": ("sample_weight", "curve_points"), "change": as_lines,
+    "limits": {"least_rows": 1, "forms": ("csr", "dense", "list", "none")},
+    "ignored": ("notes",), "prints": True,
+}  # fmt: skip
+OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
+    "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
+}  # fmt: skip
+OF_RUNS: dict[str, Any] = OF_NAMED_FILES | {"limits": {"least_rows": 1, "forms": ("dense",)}}
+ROUTES = {
+    "in batches": Route(in_batches),
+    "in blocks and threads": Route(in_blocks),
+    "in tiny memory": Route(in_tiny_memory),
+    "saved and loaded": Route(saved),
+    "copied": Route(copied),
+    "disturbed": Route(disturbed),
+    "merged": Route(merged),
+    "by workers": Route(by_workers),
+    "by name": Route(by_name, change=in_float64, ignored=("notes",)),
+    "files npz": Route(partial(from_files, kind="npz"), **OF_FILES),
+    "resumed": Route(resumed, **OF_FILES),
+    **{f"files {kind}": Route(partial(from_files, kind=kind), **OF_NAMED_FILES) for kind in NAMED},
+    "files trec": Route(partial(from_files, kind="trec"), **OF_RUNS),
+}
