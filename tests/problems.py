@@ -322,7 +322,7 @@ def free_problems(
         "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
         "link": maybe(draw, st.just("sigmoid")),
         "sample_weight": maybe(draw, of_rows(0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 1e-6)),
-        CLUSTERS: maybe(draw, of_rows("a", "b", "c", "d"), 2),
+        CLUSTERS: maybe(draw, of_rows("a", "b", "1", 1, -7), 2),
         "row_groups": maybe(draw, of_rows("r", "s", "t")),
         "label_groups": maybe(draw, of_labels("head", "tail", "torso")),
         "y_pred": maybe(draw, label_sets(n_rows, n_labels), 2),
@@ -346,7 +346,8 @@ def free_problems(
     relevant = draw(label_sets(n_rows, n_labels))
     truth = draw(judgements(relevant, n_labels)) if graded else [dict.fromkeys(y, 1.0) for y in relevant]
     levels = st.sampled_from(draw(st.sampled_from([LEVELS, PROBABILITIES])))
-    bare = form in ("list", "ragged") and draw(st.booleans())
+    # nested lists tell that they have no scores only where they list something, which batches may not
+    bare = form == "list" and draw(st.booleans())
     full = form == "dense" or draw(st.booleans())
     listed: list[list[tuple[int, float | None]]] = [[] for _ in range(n_rows)]
     for row in listed if form != "none" else ():
@@ -355,7 +356,7 @@ def free_problems(
         ids = ids if form in ("list", "ragged") else sorted(ids)
         row.extend((label, None if bare else draw(levels)) for label in ids)
     dtype = "float64" if form == "ragged" else draw(st.sampled_from(["float32", "float64"]))
-    return Problem(n_labels, truth, listed, form, dtype, bare, given)
+    return Problem(n_labels, truth, listed, form, dtype, bare and any(listed), given)
 
 
 @st.composite

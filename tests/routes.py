@@ -243,12 +243,15 @@ def by_name(problem: Problem, draw: Draw) -> Report:
     return evaluate(**{**problem.given, **given}, metrics=[*problem.metrics])
 
 
-def in_float64(problem: Problem) -> Problem:
-    return replace(problem, dtype="float64")
+def as_objects(problem: Problem) -> Problem:
+    """Return the problem as objects have it, with scores of Python."""
+    # arrays keep entries that have the score of unlisted labels, which changes points and bits of curves
+    form = "csr" if problem.form == "dense" and problem.unlisted is not None else problem.form
+    return replace(problem, form=form, dtype="float64")
 
 
 def as_lines(problem: Problem) -> Problem:
-    """Return the problem without options whose file would be empty."""
+    """Return the problem without options whose file would be empty, and with texts."""
     empty = [
         name for name in ("exclude", "hierarchy") if name in problem.given and not any(problem.given[name])
     ]
@@ -259,7 +262,7 @@ def as_records(problem: Problem) -> Problem:
     """Return the problem as files with names have it: with a label in each row, whose keys are clusters."""
     truth = [row or {0: 1.0} for row in problem.truth]
     clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
-    return as_lines(in_float64(replace(problem, truth=truth).with_given(**clusters)))
+    return as_lines(as_objects(replace(problem, truth=truth).with_given(**clusters)))
 
 
 @dataclass(frozen=True)
@@ -307,7 +310,7 @@ ROUTES = {
     "disturbed": Route(disturbed),
     "merged": Route(merged),
     "by workers": Route(by_workers),
-    "by name": Route(by_name, change=in_float64, ignored=("notes",)),
+    "by name": Route(by_name, change=as_objects, ignored=("notes",)),
     "files npz": Route(partial(from_files, kind="npz"), **OF_FILES),
     "resumed": Route(resumed, **OF_FILES),
     **{f"files {kind}": Route(partial(from_files, kind=kind), **OF_NAMED_FILES) for kind in NAMED},

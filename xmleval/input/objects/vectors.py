@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.errors import InputError
@@ -30,6 +31,12 @@ def _keys(value: Any) -> list[Any] | None:
     """Return the names of the entries of a vector, None if they have none."""
     index = getattr(value, "index", None)
     return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
+
+
+def _values_of(value: dict[Any, Any]) -> NDArray[Any]:
+    """Return the values of a dict, of which NumPy would make texts where any is one."""
+    values = [*value.values()]
+    return np.array(values, object if any(isinstance(each, str) for each in values) else None)
 
 
 def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
@@ -94,7 +101,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
         raise InputError(argument, Message(*which))
     if keys is None:
         return value
-    values = np.array([*value.values()]) if isinstance(value, dict) else value.to_numpy()
+    values = _values_of(value) if isinstance(value, dict) else value.to_numpy()
     if keys == names:
         return values
     if names is None and (ids := as_numbers(keys)) is not None:
