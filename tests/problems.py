@@ -289,6 +289,10 @@ def is_refused(problem: Problem, error: ValueError) -> bool:
     return any(re.search(message, str(error)) for message in refusals_of(problem))
 
 
+def unchanged(problem: Problem, draw: Draw) -> Problem:
+    return problem
+
+
 def maybe(draw: st.DrawFn, strategy: st.SearchStrategy[Any], odds: int = 3) -> Any:
     """Draw a value, or None most times."""
     return draw(strategy) if draw(st.integers(1, odds)) == odds else None
@@ -365,11 +369,11 @@ def problems(
     /,
     *,
     without: Iterable[str] = (),
-    change: Callable[[Problem], Problem] = lambda problem: problem,
+    change: Callable[[Problem, Draw], Problem] = unchanged,
     **limits: Any,
 ) -> Problem:
     """Draw a valid problem without some options; ``change`` comes before it is mended."""
-    problem = mend(change(draw(free_problems(**limits)).without(*without)))
+    problem = mend(change(draw(free_problems(**limits)).without(*without), draw))
     allowed = [name for name, spec in SPECS.items() if is_allowed(spec, problem)]
     groups = [group for group in GROUPS if group != "all" or not problem.has("confidence")]
     groups = [

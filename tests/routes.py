@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from tests.cluster.engines import ShuffledEngine
 from tests.file_routes import NAMED, from_files, keys_of, names_of, resumed
-from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem
+from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, unchanged
 from xmleval import Evaluator, Report, evaluate
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import make_job
@@ -243,26 +243,26 @@ def by_name(problem: Problem, draw: Draw) -> Report:
     return evaluate(**{**problem.given, **given}, metrics=[*problem.metrics])
 
 
-def as_objects(problem: Problem) -> Problem:
+def as_objects(problem: Problem, draw: Draw) -> Problem:
     """Return the problem as objects have it, with scores of Python."""
     # arrays keep entries that have the score of unlisted labels, which changes points and bits of curves
     form = "csr" if problem.form == "dense" and problem.unlisted is not None else problem.form
     return replace(problem, form=form, dtype="float64")
 
 
-def as_lines(problem: Problem) -> Problem:
-    """Return the problem without options whose file would be empty, and with texts."""
-    empty = [
-        name for name in ("exclude", "hierarchy") if name in problem.given and not any(problem.given[name])
-    ]
-    return problem.without(*empty)
+def as_lines(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem without options whose file would be empty, and with names that are texts."""
+    clusters = [*map(str, problem.given.get(CLUSTERS, ()))]
+    given = problem.given | ({CLUSTERS: clusters} if problem.has(CLUSTERS) else {})
+    empty = [name for name in ("exclude", "hierarchy") if not any(given.get(name, ()))]
+    return replace(problem, given=given).without(*empty)
 
 
-def as_records(problem: Problem) -> Problem:
+def as_records(problem: Problem, draw: Draw) -> Problem:
     """Return the problem as files with names have it: with a label in each row, whose keys are clusters."""
     truth = [row or {0: 1.0} for row in problem.truth]
     clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
-    return as_lines(as_objects(replace(problem, truth=truth).with_given(**clusters)))
+    return as_lines(as_objects(replace(problem, truth=truth).with_given(**clusters), draw), draw)
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Route:
 
     run: Callable[[Problem, Draw], Any]
     without: tuple[str, ...] = ()
-    change: Callable[[Problem], Problem] = lambda problem: problem
+    change: Callable[[Problem, Draw], Problem] = unchanged
     limits: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # of the contents
     prints: bool = False  # numbers, of which some columns are left out

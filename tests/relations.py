@@ -1,0 +1,421 @@
+"""Changes of a problem whose effect on every measure is known.
+
+A relation changes a problem; values of both are the same, or as `expected` says, for the measures that it
+`holds` for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.problems import (
+    CLUSTERS,
+    EXTRAS,
+    HIGHER,
+    IDLE,
+    PER_LABEL,
+    PER_ROW,
+    Draw,
+    Problem,
+    is_allowed,
+    mend,
+    unchanged,
+)
+from tests.routes import comparable, contents, differences, usual_tolerance
+from xmleval.conventions import PRESETS
+from xmleval.spec import Spec, parse_spec
+
+Contents = dict[str, Any]
+VALUES = ("values", "intervals", "confidence", "standard_errors", "thresholds", "groups", "row_groups")
+KEPT = (*VALUES, "per_row", "per_label", "curves")
+ROUNDED = 1e-12  # sums of other terms
+
+
+def always(spec: Spec) -> bool:
+    return True
+
+
+def same(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    return found
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How a problem is changed, and what is then the same.
+
+    ``base`` makes of a drawn problem one that can be changed; ``expected`` makes of the contents of its
+    report those of the changed one, of which ``parts`` are compared.
+    """
+
+    change: Callable[[Problem, Draw], Problem]
+    holds: Callable[[Spec], bool] = always
+    tolerance: float | None = None
+    base: Callable[[Problem, Draw], Problem] = unchanged
+    expected: Callable[[Contents, Problem, Problem], Contents] = same
+    parts: tuple[str, ...] = VALUES
+    ignored: tuple[str, ...] = ()  # names within the parts
+    renamed: Callable[[str], str] = str  # the measure of the changed problem, by name
+    fewer: bool = False  # whether the changed problem asks for few of the measures
+    without: tuple[str, ...] = ()
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
+def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
+    """Return how the changed problem differs from what is expected of it."""
+    relation = RELATIONS[name]
+    names = [spec.name for spec in problem.specs if relation.holds(spec)]
+    if not names:
+        return []
+    changed = relation.change(problem, draw)
+    names = [name for name in names if is_allowed(parse_spec(relation.renamed(name)), changed)]
+    some = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
+    if not some:
+        return []
+    asked = [relation.renamed(name) for name in names if name in some]
+    pair = asking(problem, names), asking(changed, asked)
+    before, after = (comparable(contents(each.evaluate())) for each in pair)
+    before = relation.expected(before, *pair)
+    ignored = {*relation.ignored, *({*names} - some)}
+    before, after = (without_names(picked(each, relation.parts), ignored) for each in (before, after))
+    usual = usual_tolerance(problem)
+    return differences(before, after, lambda place: max_of(usual(place), relation.tolerance))
+
+
+def picked(found: Contents, names: Sequence[str]) -> Contents:
+    return {name: found.get(name, {}) for name in names}
+
+
+def without_names(found: Any, names: set[str]) -> Any:
+    """Return nested contents without some names, and without what has no others."""
+    if not isinstance(found, dict):
+        return found
+    kept = {name: without_names(value, names) for name, value in found.items() if name not in names}
+    return {name: value for name, value in kept.items() if value != {}}
+
+
+def max_of(*tolerances: float | None) -> float | None:
+    return max((each for each in tolerances if each is not None), default=None)
+
+
+def asking(problem: Problem, metrics: Sequence[str]) -> Problem:
+    """Return the problem with these measures, of which all values by row and by label are kept."""
+    kept = {name: True for name in (PER_ROW, PER_LABEL) if problem.has(name)}
+    return mend(replace(problem.with_given(**kept), metrics=(*metrics,)), IDLE)
+
+
+def numbered(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem with a cluster for each row, by its number, as if there were no clusters."""
+    missing = problem.has("confidence") and not problem.has(CLUSTERS)
+    return problem.with_given(**{CLUSTERS: [*range(problem.n_rows)]}) if missing else problem
+
+
+def order_rows(problem: Problem, draw: Draw) -> Problem:
+    return problem.take(draw(st.permutations(range(problem.n_rows))))
+
+
+def with_weights(*weights: float) -> Callable[[Problem, Draw], Problem]:
+    def weigh(problem: Problem, draw: Draw) -> Problem:
+        n = problem.n_rows
+        drawn = draw(st.lists(st.sampled_from(weights), min_size=n, max_size=n))
+        return numbered(problem, draw).with_given(sample_weight=drawn)
+
+    return weigh
+
+
+def repeat_rows(problem: Problem, draw: Draw) -> Problem:
+    weights = problem.given["sample_weight"]
+    rows = [row for row, weight in enumerate(weights) for _ in range(int(weight))]
+    return problem.take(rows).without("sample_weight")
+
+
+def drop_weightless(problem: Problem, draw: Draw) -> Problem:
+    return problem.take(row for row, weight in enumerate(problem.given["sample_weight"]) if weight)
+
+
+def rename_labels(problem: Problem, draw: Draw) -> Problem:
+    new = draw(st.permutations(range(problem.n_labels)))
+    old = sorted(range(problem.n_labels), key=new.__getitem__)
+    given = dict(problem.given)
+    for name in ("y_pred", "exclude", "candidates", "y_train"):
+        if name in given:
+            given[name] = [{new[label] for label in row} for row in given[name]]
+    for name in ("label_groups", "inverse_propensity"):
+        if name in given:
+            given[name] = [given[name][label] for label in old]
+    if "hierarchy" in given:
+        given["hierarchy"] = [(new[child], new[parent]) for child, parent in given["hierarchy"]]
+    truth = [{new[label]: grade for label, grade in row.items()} for row in problem.truth]
+    listed = [[(new[label], score) for label, score in row] for row in problem.listed]
+    return replace(problem, truth=truth, listed=listed, given=given)
+
+
+def without_pairs(problem: Problem, draw: Draw) -> Problem:
+    gone, predictions_alone = problem.given["exclude"], problem.has("exclude_from")
+    truth = [
+        row if predictions_alone else {label: grade for label, grade in row.items() if label not in out}
+        for row, out in zip(problem.truth, gone, strict=True)
+    ]
+    rows = zip(problem.listed, gone, strict=True)
+    listed = [[entry for entry in row if entry[0] not in out] for row, out in rows]
+    form = "csr" if problem.form == "dense" else problem.form
+    problem = replace(problem, truth=truth, listed=listed, form=form)
+    if problem.has("y_pred"):
+        pairs = zip(problem.given["y_pred"], gone, strict=True)
+        problem = problem.with_given(y_pred=[row - out for row, out in pairs])
+    return problem.without("exclude", "exclude_from")
+
+
+def within_candidates(problem: Problem, draw: Draw) -> Problem:
+    rows = zip(problem.listed, problem.given["candidates"], strict=True)
+    listed = [[entry for entry in row if entry[0] in among] for row, among in rows]
+    form = "csr" if problem.form == "dense" else problem.form
+    return replace(problem, listed=listed, form=form).without("candidates")
+
+
+def with_sets(name: str) -> Callable[[Problem, Draw], Problem]:
+    def give(problem: Problem, draw: Draw) -> Problem:
+        sets = st.lists(
+            st.sets(st.integers(0, problem.n_labels - 1)), min_size=problem.n_rows, max_size=problem.n_rows
+        )
+        return problem.with_given(**{name: problem.given.get(name) or draw(sets)})
+
+    return give
+
+
+def map_scores(problem: Problem, change: Callable[[float], float]) -> Problem:
+    """Change every score, that of unlisted labels and the threshold of a rule."""
+    listed = [[(j, None if s is None else change(s)) for j, s in row] for row in problem.listed]
+    problem = replace(problem, listed=listed)
+    rule = problem.given.get("decision", "")
+    if rule.startswith("threshold"):
+        threshold = change(float(rule.removeprefix("threshold")))
+        problem = problem.with_given(decision=f"threshold{threshold!r}")
+    return (
+        problem if problem.unlisted is None else problem.with_conventions(unlisted=change(problem.unlisted))
+    )
+
+
+def negate_thresholds(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
+    negated = {name: value and 0.0 - float(value) for name, value in found["thresholds"].items()}
+    texts = {name: str(value) if value in (math.inf, -math.inf) else value for name, value in negated.items()}
+    return found | {"thresholds": texts}
+
+
+def in_groups_of(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    """Return contents with the groups of rows that still have rows."""
+    groups = {str(group) for group in changed.given.get("row_groups", ())}
+    parts = {name: part for name, part in found.get("row_groups", {}).items() if name in groups}
+    return found | {"row_groups": parts}
+
+
+def has_no_sets_of_labels(spec: Spec) -> bool:
+    """Whether a measure is none of the numbers of different label sets, which have no weights."""
+    return spec.metric.name not in ("label_diversity", "proportional_diversity")
+
+
+def is_exact(spec: Spec) -> bool:
+    """Whether a measure reads scores to their last bit."""
+    return spec.state != "key_counts"
+
+
+def is_of_ancestors(spec: Spec) -> bool:
+    return spec.metric.family == "hierarchy" and not spec.k
+
+
+def is_of_order(spec: Spec) -> bool:
+    """Whether a measure reads the order of scores alone."""
+    other = spec.state == "key_counts" or spec.metric.family == "margins"
+    return not other and "probabilities" not in spec.needs
+
+
+def with_some_weights(problem: Problem, draw: Draw) -> Problem:
+    return with_weights(0.0, 0.5, 3.0)(without_ones(problem, draw), draw)
+
+
+def listed_below(problem: Problem, draw: Draw) -> Problem:
+    return problem.with_conventions(unlisted="below")
+
+
+def without_ones(problem: Problem, draw: Draw) -> Problem:
+    """Return a problem in which rows without relevant labels do not count 1, or groups had no shares."""
+    return problem.with_conventions(empty="zero") if problem.conventions.empty == "one" else problem
+
+
+def by_fields(problem: Problem, draw: Draw) -> Problem:
+    """Give the conventions in another way."""
+    conventions = problem.conventions
+    texts = conventions.as_dict()
+    text = ",".join(f"{name}={value}" for name, value in texts.items())
+    preset = f"{draw(st.sampled_from([*PRESETS]))},{text}"
+    ways = [conventions, vars(conventions), texts, text, preset]
+    return problem.without("unlisted", "gains", "link").with_given(conventions=draw(st.sampled_from(ways)))
+
+
+def ranked(problem: Problem, row: int) -> list[tuple[int, float]]:
+    """Return labels and scores, best first; without scores their places stand for these."""
+    sign = 1.0 if problem.given.get(HIGHER, True) else -1.0
+    listed = [(j, -float(n) if s is None else sign * s) for n, (j, s) in enumerate(problem.listed[row])]
+    if problem.unlisted is not None:
+        others = {*range(problem.n_labels)} - {label for label, _ in listed}
+        listed += [(label, sign * problem.unlisted) for label in sorted(others)]
+    order = sorted(listed) if problem.form in ("csr", "dense") else listed
+    return sorted(order, key=lambda entry: -entry[1])
+
+
+def with_sets_of_decision(problem: Problem, draw: Draw) -> Problem:
+    if not problem.has("decision"):  # which was refused
+        return problem
+    rule, sign = problem.given["decision"], 1.0 if problem.given.get(HIGHER, True) else -1.0
+    rows = [ranked(problem, row) for row in range(problem.n_rows)]
+    if rule.startswith("top"):
+        sets = [{label for label, _ in row[: int(rule.removeprefix("top"))]} for row in rows]
+    else:
+        least = sign * float(rule.removeprefix("threshold"))
+        sets = [{label for label, score in row if score > least} for row in rows]
+    return problem.without("decision").with_given(y_pred=sets)
+
+
+def with_decision(problem: Problem, draw: Draw) -> Problem:
+    rule = problem.given.get("decision") or draw(st.sampled_from(["top1", "top3"]))
+    return problem.without("y_pred").with_given(decision=rule)
+
+
+def in_form(problem: Problem, draw: Draw) -> Problem:
+    """Return the same scores in lists, or with only stored entries."""
+    if problem.form in ("csr", "dense"):
+        form = draw(st.sampled_from(["list", "ragged", "csr"]))
+        if form == "csr":
+            return replace(problem, form=form)
+        sign = 1.0 if problem.given.get(HIGHER, True) else -1.0
+        listed = [sorted(row, key=lambda entry: -sign * (entry[1] or 0.0)) for row in problem.listed]
+        problem = replace(problem, listed=listed, form=form)
+    return replace(problem, form=draw(st.sampled_from(["list", "ragged"])), dtype="float64")
+
+
+def in_float64(problem: Problem, draw: Draw) -> Problem:
+    return replace(listed_below(problem, draw), dtype="float64")
+
+
+def filled(problem: Problem, draw: Draw) -> Problem:
+    """Return dense scores, those of unlisted labels included."""
+    level = problem.unlisted
+    rows = (dict.fromkeys(range(problem.n_labels), level) | dict(row) for row in problem.listed)
+    changed = replace(problem, listed=[[*row.items()] for row in rows], form="dense")
+    return changed.with_conventions(unlisted="below")
+
+
+def with_level(problem: Problem, draw: Draw) -> Problem:
+    level = problem.unlisted
+    return problem.with_conventions(unlisted=draw(st.sampled_from([0.0, 0.5])) if level is None else level)
+
+
+def without_extras(problem: Problem, draw: Draw) -> Problem:
+    return problem.without(CLUSTERS, *draw(st.sets(st.sampled_from(EXTRAS), min_size=1)), "confidence")
+
+
+def one_row_group(problem: Problem, draw: Draw) -> Problem:
+    groups = problem.given["row_groups"]
+    group = draw(st.sampled_from(sorted({*groups})))
+    rows = problem.take(row for row, name in enumerate(groups) if name == group)
+    return rows.with_given(row_groups=[group] * rows.n_rows)
+
+
+def with_row_groups(problem: Problem, draw: Draw) -> Problem:
+    n = problem.n_rows
+    groups = draw(st.lists(st.sampled_from(["r", "s"]), min_size=n, max_size=n))
+    return numbered(problem, draw).with_given(row_groups=groups)
+
+
+def of_row_group(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    part: Contents = found["row_groups"][changed.given["row_groups"][0]]
+    return part
+
+
+def with_ancestors(problem: Problem, draw: Draw) -> Problem:
+    """Return a problem of sets to which all ancestors were added, without the hierarchy."""
+    parents: dict[int, set[int]] = {}
+    for child, parent in problem.given["hierarchy"]:
+        parents.setdefault(child, set()).add(parent)
+
+    def closed(labels: set[int]) -> set[int]:
+        above = {parent for label in labels for parent in parents.get(label, ())}
+        return labels if above <= labels else closed(labels | above)
+
+    truth = [dict.fromkeys(closed(row), 1.0) for row in problem.relevant()]
+    sets = [closed(row) for row in problem.given["y_pred"]]
+    return replace(problem.without("hierarchy"), truth=truth).with_given(y_pred=sets)
+
+
+def with_hierarchy(problem: Problem, draw: Draw) -> Problem:
+    edges = problem.given.get("hierarchy", [(0, problem.n_labels - 1)] * (problem.n_labels > 1))
+    return with_sets("y_pred")(binary(problem, draw), draw).with_given(hierarchy=edges)
+
+
+def without_names_of_hierarchy(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    values = {name.removeprefix("h_"): value for name, value in found["values"].items()}
+    return found | {"values": values}
+
+
+def binary(problem: Problem, draw: Draw) -> Problem:
+    truth = [dict.fromkeys(sorted(row), 1.0) for row in problem.relevant()]
+    return replace(problem.with_conventions(gains="binary"), truth=truth)
+
+
+SCORED = {"forms": ("csr", "dense", "list", "ragged")}
+RELATIONS = {
+    "permuted rows": Relation(order_rows, base=numbered),
+    "weight 2 is the row twice": Relation(
+        repeat_rows, base=with_weights(1.0, 2.0), holds=has_no_sets_of_labels, ignored=("n_rows",),
+        tolerance=ROUNDED,
+    ),
+    "weight 0 is no row": Relation(
+        drop_weightless, base=with_some_weights, holds=has_no_sets_of_labels, ignored=("n_rows",),
+        expected=in_groups_of,
+    ),
+    "renamed labels": Relation(
+        rename_labels, base=listed_below, tolerance=ROUNDED, limits={"forms": ("list", "none")},
+    ),
+    "excluded pairs are gone": Relation(without_pairs, base=with_sets("exclude")),
+    "candidates alone are listed": Relation(
+        within_candidates, base=with_sets("candidates"), limits={"forms": ("csr", "dense", "list")}
+    ),
+    "distances are negated scores": Relation(
+        lambda p, draw: map_scores(p.without(HIGHER), lambda s: 0.0 - s),
+        base=lambda p, draw: p.with_given(**{HIGHER: False}), expected=negate_thresholds,
+    ),
+    "monotone scores": Relation(
+        lambda p, draw: map_scores(p, lambda s: 4 * s - 7), holds=is_of_order,
+        parts=tuple({*VALUES} - {"thresholds"}),
+    ),
+    "conventions by fields": Relation(by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")),
+    "sets of a decision": Relation(
+        with_sets_of_decision, base=with_decision, parts=(*VALUES, "per_label"),
+        without=("exclude", "candidates"), limits=SCORED,
+    ),
+    "other forms": Relation(in_form, base=in_float64, parts=KEPT, limits=SCORED),
+    "unlisted scores are stored": Relation(
+        filled, base=with_level, holds=is_exact, parts=KEPT,
+        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
+    ),
+    "few measures": Relation(unchanged, fewer=True),
+    "without extras": Relation(without_extras, parts=("values", "thresholds")),
+    "a group of rows": Relation(
+        one_row_group, base=with_row_groups, expected=of_row_group,
+        parts=("values", "confidence", "standard_errors"), limits={"least_rows": 1},
+    ),
+    "ancestors are labels": Relation(
+        with_ancestors, base=with_hierarchy, holds=is_of_ancestors, expected=without_names_of_hierarchy,
+        renamed=lambda name: name.removeprefix("h_"), parts=("values",), without=("exclude",),
+    ),
+    "rows are clusters": Relation(numbered, parts=(*KEPT, "notes"), without=(CLUSTERS,)),
+    "grades of 1": Relation(
+        lambda p, draw: p.with_conventions(gains=draw(st.sampled_from(["linear", "exp"]))), base=binary,
+        parts=KEPT, ignored=("shares",), tolerance=ROUNDED,
+    ),
+}  # fmt: skip
