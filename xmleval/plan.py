@@ -115,12 +115,17 @@ class Plan:
         return (self.weighted and spec.metric.weighted_state) or spec.state
 
     @cached
-    def kept_decisions(self) -> list[Decision]:
-        """The rules whose hits and misses are kept by label: the evaluation's, and the top k of measures."""
+    def kept_decisions(self) -> dict[Decision, list[str]]:
+        """The rules whose hits and misses are kept by label, with the suffixes of their columns.
+
+        They are the evaluation's, which has no suffix, and the top k of measures; both can be the same rule.
+        """
         kept = kept_of(self.per_label, self.specs)
-        tops = dict.fromkeys(top(spec.k) for spec in kept if spec.k)
         decided = self.per_label is True or any("sets" in spec.needs for spec in kept)
-        return [*([self.decision] if self.decision and decided else []), *tops]
+        suffixes: dict[Decision, list[str]] = {self.decision: [""]} if self.decision and decided else {}
+        for k in dict.fromkeys(spec.k for spec in kept if spec.k):
+            suffixes.setdefault(top(k), []).append(f"@{k}")
+        return suffixes
 
     @cached
     def gapless(self) -> list[Spec]:

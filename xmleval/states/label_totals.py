@@ -98,13 +98,13 @@ class LabelTotals(State):
     def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
         """Add per-label results under one decision."""
         plan = self.plan
-        at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
         unit = HEAVIEST if plan.weighted else 1.0  # weights are stored as fractions of the largest
         results.labels["support"] = unit * (counts.tp + counts.fn)
-        results.labels |= {f"{name}{at_k}": unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
-        for metric in (PRECISION, RECALL, F1):
-            results.labels[f"{metric.name}{at_k}"] = metric.value(counts, setting)
+        columns = {name: unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
+        columns |= {metric.name: metric.value(counts, setting) for metric in (PRECISION, RECALL, F1)}
+        for suffix in plan.kept_decisions[decision]:
+            results.labels |= {f"{name}{suffix}": column for name, column in columns.items()}
         micro = [spec for spec in plan.states.get("row_counts", ()) if "hierarchy" not in spec.needs]
         for spec in [*self.specs, *micro]:
             if spec.average and plan.decide(spec) == decision:
