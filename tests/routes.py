@@ -259,10 +259,13 @@ def as_lines(problem: Problem, draw: Draw) -> Problem:
 
 
 def as_records(problem: Problem, draw: Draw) -> Problem:
-    """Return the problem as files with names have it: with a label in each row, whose keys are clusters."""
+    """Return the problem as files with names have it: with some entries, and with keys that are clusters."""
     truth = [row or {0: 1.0} for row in problem.truth]
+    listed = [*problem.listed]
+    listed[0] = listed[0] if any(listed) else [(0, 0.5)]
     clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
-    return as_lines(as_objects(replace(problem, truth=truth).with_given(**clusters), draw), draw)
+    problem = replace(problem, truth=truth, listed=listed).with_given(**clusters)
+    return as_lines(as_objects(problem, draw), draw)
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,6 @@ OF_FILES: dict[str, Any] = {
 OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
-OF_RUNS: dict[str, Any] = OF_NAMED_FILES | {"limits": {"least_rows": 1, "forms": ("dense",)}}
 ROUTES = {
     "in batches": Route(in_batches),
     "in blocks and threads": Route(in_blocks),
@@ -314,5 +316,4 @@ ROUTES = {
     "files npz": Route(partial(from_files, kind="npz"), **OF_FILES),
     "resumed": Route(resumed, **OF_FILES),
     **{f"files {kind}": Route(partial(from_files, kind=kind), **OF_NAMED_FILES) for kind in NAMED},
-    "files trec": Route(partial(from_files, kind="trec"), **OF_RUNS),
 }

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.problems import problems
+from tests.problems import law, problems
 from tests.relations import RELATIONS, compare
 
 
 @pytest.mark.parametrize("name", RELATIONS)
+@law
 @given(data=st.data())
 def test_relation_holds_for_every_measure(name: str, data: st.DataObject) -> None:
     relation = RELATIONS[name]

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.problems import problems
+from tests.problems import law, problems
 from tests.routes import ROUTES, compare
 
 
 @pytest.mark.parametrize("name", ROUTES)
+@law
 @given(data=st.data())
 def test_route_gives_the_report_of_one_call(name: str, data: st.DataObject) -> None:
     route = ROUTES[name]
