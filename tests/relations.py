@@ -337,6 +337,41 @@ def of_row_group(found: Contents, problem: Problem, changed: Problem) -> Content
     return part
 
 
+def one_label_group(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem of the labels of a group, in the rows that have relevant ones of them."""
+    groups = problem.given["label_groups"]
+    group = draw(st.sampled_from(sorted({*groups})))
+    new = {old: label for label, old in enumerate(j for j, name in enumerate(groups) if name == group)}
+    given = dict(problem.given)
+    if "y_train" in given:
+        given["y_train"] = [{new[label] for label in row if label in new} for row in given["y_train"]]
+    for name in ("label_groups", "inverse_propensity"):
+        if name in given:
+            given[name] = [given[name][old] for old in new]
+    truth = [{new[j]: grade for j, grade in row.items() if j in new} for row in problem.truth]
+    listed = [[(new[j], score) for j, score in row if j in new] for row in problem.listed]
+    part = replace(problem, n_labels=len(new), truth=truth, listed=listed, given=given)
+    return part.take(row for row, relevant in enumerate(part.relevant()) if relevant)
+
+
+def of_label_group(found: Contents, problem: Problem, changed: Problem) -> Contents:
+    part: Contents = found["groups"][changed.given["label_groups"][0]]
+    return part
+
+
+def with_label_groups(problem: Problem, draw: Draw) -> Problem:
+    n = problem.n_labels
+    groups = draw(st.lists(st.sampled_from(["head", "tail"]), min_size=n, max_size=n))
+    return numbered(problem, draw).with_given(label_groups=groups)
+
+
+def is_of_ranked_rows(spec: Spec) -> bool:
+    """Whether a measure is a mean over rows that reads ranked labels, of which no set was made before."""
+    others = ("sets", "curves", "calibration", "abstaining", "statistics", "predicted")
+    of_rows = spec.average in (None, "samples") and spec.metric.name != "label_coverage"
+    return of_rows and spec.metric.family not in others
+
+
 def with_ancestors(problem: Problem, draw: Draw) -> Problem:
     """Return a problem of sets to which all ancestors were added, without the hierarchy."""
     parents: dict[int, set[int]] = {}
@@ -408,6 +443,11 @@ RELATIONS = {
     "a group of rows": Relation(
         one_row_group, base=with_row_groups, expected=of_row_group,
         parts=("values", "confidence", "standard_errors"), limits={"least_rows": 1},
+    ),
+    "a group of labels": Relation(
+        one_label_group, base=with_label_groups, holds=is_of_ranked_rows, expected=of_label_group,
+        parts=("values", "confidence", "standard_errors"),
+        without=("exclude", "candidates", "hierarchy", "y_pred", "decision"),
     ),
     "ancestors are labels": Relation(
         with_ancestors, base=with_hierarchy, holds=is_of_ancestors, expected=without_names_of_hierarchy,
