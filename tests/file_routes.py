@@ -188,9 +188,14 @@ class Files:
             words += ["--hierarchy", self.lines("edges", edges)]
         if "inverse_propensity" in given:
             words += ["--inverse-propensity", self.array("q", np.array(given["inverse_propensity"]))]
-        for name, (option, _, kind) in OUTPUTS.items():  # rows have values of means over rows alone
-            written = name in given and (name != PER_ROW or problem.evaluate().per_row())
-            words += [option, str(self.folder / f"{kind}.csv")] if written else []
+        return words + self.outputs()
+
+    def outputs(self) -> list[str]:
+        """Return the words for the files of values by row, which means over rows alone have, and by label."""
+        problem, words = self.problem, list[str]()
+        for name, (option, _, kind) in OUTPUTS.items():
+            if problem.has(name) and (name != PER_ROW or problem.evaluate().per_row()):
+                words += [option, str(self.folder / f"{kind}.csv")]
         return words
 
     def contents(self, out: str) -> dict[str, Any]:
@@ -211,9 +216,9 @@ def printed(words: list[str]) -> str:
     return out
 
 
-def from_files(problem: Problem, draw: Draw, *, kind: str) -> dict[str, Any]:
+def from_files(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
-        files = Files(kind, problem, Path(folder))
+        files = Files(draw(st.sampled_from(kinds)), problem, Path(folder))
         return files.contents(printed(files.words(draw)))
 
 
@@ -229,6 +234,22 @@ def resumed(problem: Problem, draw: Draw) -> dict[str, Any]:
                 return files.contents(out)
             assert code == 130, err
         return files.contents(printed(words))
+
+
+def merged_files(problem: Problem, draw: Draw) -> dict[str, Any]:
+    """Save the states of shards, and merge them."""
+    cuts = draw(st.sets(st.integers(1, problem.n_rows - 1), max_size=2)) if problem.n_rows > 1 else ()
+    with TemporaryDirectory() as folder:
+        states = []
+        for first, stop in itertools.pairwise([0, *sorted(cuts), problem.n_rows]):
+            part = Path(folder, f"from_{first}")
+            part.mkdir()
+            states.append(f"{part}.npz")
+            words = Files("npz", problem.take(range(first, stop)), part).words(draw)
+            number = ["--first-row", str(first)] if problem.has("confidence") else []
+            printed([*words, "--save", states[-1], *number])
+        files = Files("npz", problem, Path(folder))
+        return files.contents(printed(["merge", *states, "--format", "json", *files.outputs()]))
 
 
 def interrupted(n: int) -> Any:

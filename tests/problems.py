@@ -371,7 +371,7 @@ def problems(
     if kind == "few" or (kind == "group" and not groups):
         metrics = draw(st.lists(st.sampled_from(allowed), min_size=1, max_size=4, unique=True))
     elif kind == "spread":  # with intervals each is computed 33 times
-        step = draw(st.sampled_from([31, 13] if problem.has("confidence") else [31, 7, 1]))
+        step = draw(st.sampled_from([31, 13] if problem.has("confidence") else [7, 1]))
         metrics = allowed[draw(st.integers(0, step - 1)) :: step] or allowed[:1]
     else:
         metrics = [draw(st.sampled_from(groups[2 * problem.has("confidence") :] or groups))]

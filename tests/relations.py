@@ -6,7 +6,6 @@ A relation changes a problem; values of both are the same, or as `expected` says
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -95,7 +94,7 @@ def without_names(found: Any, names: set[str]) -> Any:
     if not isinstance(found, dict):
         return found
     kept = {name: without_names(value, names) for name, value in found.items() if name not in names}
-    return {name: value for name, value in kept.items() if value != {}}
+    return {name: value for name, value in kept.items() if value not in ({}, [])}
 
 
 def max_of(*tolerances: float | None) -> float | None:
@@ -202,9 +201,21 @@ def map_scores(problem: Problem, change: Callable[[float], float]) -> Problem:
 
 def negate_thresholds(found: Contents, problem: Problem, changed: Problem) -> Contents:
     """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
-    negated = {name: value and 0.0 - float(value) for name, value in found["thresholds"].items()}
-    texts = {name: str(value) if value in (math.inf, -math.inf) else value for name, value in negated.items()}
-    return found | {"thresholds": texts}
+
+    def negated(value: Any) -> Any:
+        if isinstance(value, list):
+            return [negated(each) for each in value]
+        number = value if value is None else 0.0 - float(value)
+        return str(number) if isinstance(value, str) else number
+
+    columns = found.get("per_label", {})
+    thresholds = {name: negated(column) for name, column in columns.items() if name.startswith("threshold")}
+    curves = found.get("curves", [])
+    return found | {
+        "thresholds": {name: negated(value) for name, value in found["thresholds"].items()},
+        "per_label": columns | thresholds,
+        "curves": [negated(each) if place % 3 == 2 else each for place, each in enumerate(curves)],
+    }
 
 
 def in_groups_of(found: Contents, problem: Problem, changed: Problem) -> Contents:
@@ -422,7 +433,7 @@ RELATIONS = {
     ),
     "distances are negated scores": Relation(
         lambda p, draw: map_scores(p.without(HIGHER), lambda s: 0.0 - s),
-        base=lambda p, draw: p.with_given(**{HIGHER: False}), expected=negate_thresholds,
+        base=lambda p, draw: p.with_given(**{HIGHER: False}), expected=negate_thresholds, parts=KEPT,
     ),
     "monotone scores": Relation(
         lambda p, draw: map_scores(p, lambda s: 4 * s - 7), holds=is_of_order,

@@ -22,10 +22,11 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.cluster.engines import ShuffledEngine
-from tests.file_routes import NAMED, from_files, keys_of, names_of, resumed
+from tests.file_routes import NAMED, from_files, keys_of, merged_files, names_of, resumed
 from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, unchanged
 from xmleval import Evaluator, Report, evaluate
 from xmleval.cluster.counting import count_block
+from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import Leaf
 from xmleval.cluster.run import run as run_tasks
@@ -101,9 +102,9 @@ def usual_tolerance(problem: Problem) -> Tolerance:
     return tolerance
 
 
-def cut(problem: Problem, draw: Draw, most: int = 4) -> list[tuple[int, Problem]]:
+def cut(problem: Problem, draw: Draw, most: int = 4, least: int = 1) -> list[tuple[int, Problem]]:
     """Cut the rows at drawn places, also into pieces of no rows; return first rows and pieces."""
-    cuts = draw(st.lists(st.integers(0, problem.n_rows), max_size=most - 1))
+    cuts = draw(st.lists(st.integers(0, problem.n_rows), min_size=least - 1, max_size=most - 1))
     ends = itertools.pairwise([0, *sorted(cuts), problem.n_rows])
     return [(lo, problem.take(range(lo, hi))) for lo, hi in ends]
 
@@ -202,13 +203,16 @@ def needs_numbers(problem: Problem) -> bool:
 
 
 def by_workers(problem: Problem, draw: Draw) -> Report:
-    """Count tasks in any order, some of them twice."""
+    """Count tasks in any order, some of them twice; many are merged by tasks, and labels in ranges."""
+    pieces = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
     leaves = [
         Leaf(count_block, (first, task.rows()), f"{number}", task.n_rows, problem.has("sample_weight"))
-        for number, (first, task) in enumerate(cut(problem, draw, 14))
+        for number, (first, task) in enumerate(pieces)
     ]
-    job = make_job(problem.evaluator(), ENOUGH, 1)
-    return run_tasks(ShuffledEngine(draw(st.integers(0, 99))), job, leaves).compute()
+    job, engine = make_job(problem.evaluator(), ENOUGH, 1), ShuffledEngine(draw(st.integers(0, 99)))
+    with tempfile.TemporaryDirectory() as folder:
+        exchange = Exchange(Path(folder)) if draw(st.integers(0, 3)) == 3 else None
+        return run_tasks(engine, job, leaves, exchange).compute()
 
 
 def by_name(problem: Problem, draw: Draw) -> Report:
@@ -300,6 +304,9 @@ OF_FILES: dict[str, Any] = {
     "limits": {"least_rows": 1, "forms": ("csr", "dense", "list", "none")},
     "ignored": ("notes",), "prints": True,
 }  # fmt: skip
+OF_SHARDS: dict[str, Any] = OF_FILES | {  # of which one may have no pairs
+    "without": ("sample_weight", "curve_points", "exclude", "exclude_from")
+}
 OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
@@ -313,7 +320,8 @@ ROUTES = {
     "merged": Route(merged),
     "by workers": Route(by_workers),
     "by name": Route(by_name, change=as_objects, ignored=("notes",)),
-    "files npz": Route(partial(from_files, kind="npz"), **OF_FILES),
-    "resumed": Route(resumed, **OF_FILES),
-    **{f"files {kind}": Route(partial(from_files, kind=kind), **OF_NAMED_FILES) for kind in NAMED},
+    "from files by number": Route(partial(from_files, kinds=["npz"]), **OF_FILES),
+    "from files by name": Route(partial(from_files, kinds=[*NAMED]), **OF_NAMED_FILES),
+    "from files, resumed": Route(resumed, **OF_FILES),
+    "from files, merged": Route(merged_files, **OF_SHARDS),
 }
