@@ -160,34 +160,36 @@ class Files:
 
     def words(self, draw: Draw) -> list[str]:
         """Write everything, and return the words of the command."""
-        problem, given = self.problem, self.problem.given
+        problem, arguments = self.problem, self.problem.arguments
         words = ["evaluate", self.shards("truth", draw)]
         words += [] if problem.form == "none" else [self.shards("scores", draw)]
         words += ["--metrics", ",".join(problem.metrics), "--format", "json"]
         words += ["--labels", self.lines("names", self.labels)] if self.named else []
-        if "k" in given:
-            words += ["--k", ",".join(map(str, np.atleast_1d(given["k"])))]
-        if "conventions" in given:
+        if "k" in arguments:
+            words += ["--k", ",".join(map(str, np.atleast_1d(arguments["k"])))]
+        if "conventions" in arguments:
             fields = problem.without("unlisted", "gains", "link").conventions.as_dict().items()
             words += ["--conventions", ",".join(f"{name}={value}" for name, value in fields)]
         for name, option in OPTIONS.items():
-            words += [option, str(given[name])] if name in given else []
-        words += [option for name, option in FLAGS.items() if name in given]
+            words += [option, str(arguments[name])] if name in arguments else []
+        words += [option for name, option in FLAGS.items() if name in arguments]
         for name, option in LINES.items():
             keys = self.labels if name == "label_groups" else self.keys
             of = [f"{key}\t" if self.named else "" for key in keys]
-            texts = map("".join, zip(of, given.get(name, of), strict=True))
-            words += [option, self.lines(name, [*texts])] if name in given else []
+            texts = map("".join, zip(of, arguments.get(name, of), strict=True))
+            words += [option, self.lines(name, [*texts])] if name in arguments else []
         for name, option in ROLES.items():
-            words += [option, self.sets(name, given[name])] if name in given else []
-        if "exclude" in given:
-            sets = enumerate(given["exclude"])
+            words += [option, self.sets(name, arguments[name])] if name in arguments else []
+        if "exclude" in arguments:
+            sets = enumerate(arguments["exclude"])
             words += ["--exclude", self.lines("pairs", [f"{i} {j}" for i, row in sets for j in sorted(row)])]
-        if "hierarchy" in given:
-            edges = [f"{self.labels[child]}\t{self.labels[parent]}" for child, parent in given["hierarchy"]]
+        if "hierarchy" in arguments:
+            edges = [
+                f"{self.labels[child]}\t{self.labels[parent]}" for child, parent in arguments["hierarchy"]
+            ]
             words += ["--hierarchy", self.lines("edges", edges)]
-        if "inverse_propensity" in given:
-            words += ["--inverse-propensity", self.array("q", np.array(given["inverse_propensity"]))]
+        if "inverse_propensity" in arguments:
+            words += ["--inverse-propensity", self.array("q", np.array(arguments["inverse_propensity"]))]
         return words + self.outputs()
 
     def outputs(self) -> list[str]:
@@ -200,14 +202,14 @@ class Files:
 
     def contents(self, out: str) -> dict[str, Any]:
         """Return what a command has written, as `contents` does of a report."""
-        found: dict[str, Any] = json.loads(out)
+        contents: dict[str, Any] = json.loads(out)
         for _, column, kind in OUTPUTS.values():
             if (path := self.folder / f"{kind}.csv").exists():
                 with path.open() as file:
                     rows = sorted(csv.DictReader(file), key=lambda row: int(row[column]))
                 columns = [name for name in (rows[0] if rows else ()) if name not in ("name", column)]
-                found[kind] = {name: [float(row[name] or "nan") for row in rows] for name in columns}
-        return found
+                contents[kind] = {name: [float(row[name] or "nan") for row in rows] for name in columns}
+        return contents
 
 
 def printed(words: list[str]) -> str:
@@ -256,10 +258,10 @@ def interrupted(n: int) -> Any:
     """Let the n-th update be interrupted."""
     update, calls = Evaluator.update, itertools.count(1)
 
-    def counting(evaluator: Evaluator, *rows: Any, **given: Any) -> None:
+    def counting(evaluator: Evaluator, *rows: Any, **arguments: Any) -> None:
         if next(calls) == n:
             raise KeyboardInterrupt
-        update(evaluator, *rows, **given)
+        update(evaluator, *rows, **arguments)
 
     return mock.patch.object(Evaluator, "update", counting)
 

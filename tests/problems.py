@@ -50,7 +50,7 @@ SPECS = {spec.name: spec for spec, _ in expand_metrics(["all", *WITH_PARAMETERS]
 
 @dataclass(frozen=True, repr=False)
 class Problem:
-    """One evaluation in plain Python; ``given`` has all other arguments that are given, by name.
+    """One evaluation in plain Python; ``arguments`` has all others of `evaluate`, by name.
 
     ``truth`` has the judged labels of each row with their grades, ``listed`` the predicted labels with their
     scores: best first in lists, by id in matrices.
@@ -62,14 +62,14 @@ class Problem:
     form: str
     dtype: str
     bare: bool  # lists without scores
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     metrics: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return the fields, and the first measures."""
         fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "metrics")
-        more = f" and {len(self.metrics) - 9} more" if len(self.metrics) > 9 else ""
-        return f"Problem({fields}, metrics={self.metrics[:9]}{more})"
+        rest = f" and {len(self.metrics) - 9} more" if len(self.metrics) > 9 else ""
+        return f"Problem({fields}, metrics={self.metrics[:9]}{rest})"
 
     @property
     def n_rows(self) -> int:
@@ -81,9 +81,14 @@ class Problem:
         return self.form != "none" and not self.bare
 
     @property
+    def sign(self) -> float:
+        """What makes scores of which larger ones are better."""
+        return 1.0 if self.arguments.get(HIGHER, True) else -1.0
+
+    @property
     def conventions(self) -> Conventions:
-        direct = (self.given.get(name) for name in ("unlisted", "gains", "link"))
-        return resolve_conventions(self.given.get("conventions"), *direct)
+        direct = (self.arguments.get(name) for name in ("unlisted", "gains", "link"))
+        return resolve_conventions(self.arguments.get("conventions"), *direct)
 
     @property
     def unlisted(self) -> float | None:
@@ -92,29 +97,31 @@ class Problem:
     @property
     def specs(self) -> list[Spec]:
         """The measures that are asked for and whose input is there."""
-        asked = expand_metrics([*self.metrics], self.given.get("k", (1, 3, 5)))
+        asked = expand_metrics([*self.metrics], self.arguments.get("k", (1, 3, 5)))
         return [spec for spec, explicit in asked if explicit or is_allowed(spec, self)]
 
     def has(self, *names: str) -> bool:
-        return all(name in self.given for name in names)
+        return all(name in self.arguments for name in names)
 
     def without(self, *names: str) -> Problem:
-        return replace(self, given={name: value for name, value in self.given.items() if name not in names})
+        return replace(
+            self, arguments={name: value for name, value in self.arguments.items() if name not in names}
+        )
 
-    def with_given(self, **given: Any) -> Problem:
-        return replace(self, given=self.given | given)
+    def with_arguments(self, **arguments: Any) -> Problem:
+        return replace(self, arguments=self.arguments | arguments)
 
     def with_conventions(self, **fields: Any) -> Problem:
         """Return the problem with other conventions, all given as one record."""
         changed = replace(self.conventions, **fields)
-        return self.without("unlisted", "gains", "link").with_given(conventions=changed)
+        return self.without("unlisted", "gains", "link").with_arguments(conventions=changed)
 
     def take(self, rows: Iterable[int]) -> Problem:
         """Return the problem of some rows, in the given order."""
         rows = [*rows]
-        by_row = {name: [value[i] for i in rows] for name, value in self.given.items() if name in BY_ROW}
+        by_row = {name: [value[i] for i in rows] for name, value in self.arguments.items() if name in BY_ROW}
         truth, listed = [self.truth[i] for i in rows], [self.listed[i] for i in rows]
-        return replace(self, truth=truth, listed=listed, given=self.given | by_row)
+        return replace(self, truth=truth, listed=listed, arguments=self.arguments | by_row)
 
     def relevant(self) -> list[set[int]]:
         return [{label for label, grade in row.items() if grade > 0} for row in self.truth]
@@ -145,14 +152,14 @@ class Problem:
 
     def rows(self) -> dict[str, Any]:
         """Return the rows as arguments of `Evaluator.update`."""
-        sets = {name: indicator(self.given[name], self.n_labels) for name in SETS if name in self.given}
-        others = {name: self.given[name] for name in OF_UPDATE if name in self.given and name not in SETS}
+        rows = {name: value for name, value in self.arguments.items() if name in OF_UPDATE}
+        sets = {name: indicator(rows.pop(name), self.n_labels) for name in SETS if name in rows}
         scores = {} if self.form == "none" else {"y_score": self.y_score()}
-        return {"y_true": self.y_true(), **scores, **sets, **others}
+        return {"y_true": self.y_true(), **scores, **sets, **rows}
 
     def options(self) -> dict[str, Any]:
         """Return everything else as arguments of `Evaluator`."""
-        options = {name: value for name, value in self.given.items() if name not in OF_UPDATE}
+        options = {name: value for name, value in self.arguments.items() if name not in OF_UPDATE}
         if "y_train" in options:
             options["y_train"] = indicator(options["y_train"], self.n_labels)
         return {**options, "metrics": [*self.metrics], "n_labels": self.n_labels}
@@ -186,11 +193,11 @@ def listing_below(problem: Problem) -> Problem:
 
 def passes_unlisted(problem: Problem) -> bool:
     """Whether a threshold predicts every unlisted label."""
-    rule, level = problem.given.get("decision", ""), problem.unlisted
+    rule, level = problem.arguments.get("decision", ""), problem.unlisted
     if level is None or not rule.startswith("threshold"):
         return False
     threshold = float(rule.removeprefix("threshold"))
-    return threshold < level if problem.given.get(HIGHER, True) else threshold > level
+    return threshold < level if problem.sign > 0 else threshold > level
 
 
 def lacks(problem: Problem, quality: Callable[[Spec], Any]) -> bool:
@@ -215,7 +222,7 @@ REFUSALS = [
     Refusal("would predict every unlisted label", passes_unlisted, dropping("decision")),
     Refusal(
         "needs scores; this list has none",
-        lambda p: p.bare and p.given.get("decision", "").startswith("threshold"), dropping("decision"),
+        lambda p: p.bare and p.arguments.get("decision", "").startswith("threshold"), dropping("decision"),
     ),
     Refusal(
         "curve_points= needs scores",
@@ -248,7 +255,7 @@ def has_sets(problem: Problem) -> bool:
 
 def is_allowed(spec: Spec, problem: Problem) -> bool:
     """Whether a measure can be asked for by its name."""
-    given = {
+    inputs = {
         "scores": problem.form != "none",
         "entry scores": problem.scored,
         "probabilities": problem.scored and _are_probabilities(problem),
@@ -261,11 +268,11 @@ def is_allowed(spec: Spec, problem: Problem) -> bool:
     if spec.metric.every_label and (problem.has("exclude") or problem.has("candidates")):
         return False
     full = all(len(row) == problem.n_labels for row in problem.listed) or problem.unlisted is not None
-    return all(given[need] for need in spec.needs) and (full or not spec.metric.gapless)
+    return all(inputs[need] for need in spec.needs) and (full or not spec.metric.gapless)
 
 
 def _are_probabilities(problem: Problem) -> bool:
-    if not problem.given.get(HIGHER, True):
+    if problem.sign < 0:
         return False
     scores = [s for row in problem.listed for _, s in row if s is not None]
     scores += [] if problem.unlisted is None else [problem.unlisted]
@@ -311,7 +318,7 @@ def free_problems(
     order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
     q = draw(st.sampled_from([None, "inverse_propensity", "y_train"]))
-    given = {
+    arguments = {
         "conventions": fields,
         "gains": gains,
         "unlisted": maybe(draw, st.sampled_from(["below", 0.0, 0.5, -3.0])),
@@ -336,7 +343,7 @@ def free_problems(
         PER_ROW: maybe(draw, st.just(True), 2),
         PER_LABEL: maybe(draw, st.just(True), 2),
     }
-    given = {name: value for name, value in given.items() if value is not None}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     graded = resolve_conventions(fields, gains=gains).graded
     relevant = draw(label_sets(n_rows, n_labels))
     truth = draw(judgements(relevant, n_labels)) if graded else [dict.fromkeys(y, 1.0) for y in relevant]
@@ -351,7 +358,7 @@ def free_problems(
         ids = ids if form in ("list", "ragged") else sorted(ids)
         row.extend((label, None if bare else draw(levels)) for label in ids)
     dtype = "float64" if form == "ragged" else draw(st.sampled_from(["float32", "float64"]))
-    return Problem(n_labels, truth, listed, form, dtype, bare and any(listed), given)
+    return Problem(n_labels, truth, listed, form, dtype, bare and any(listed), arguments)
 
 
 @st.composite
@@ -379,5 +386,5 @@ def problems(
     for name in (PER_ROW, PER_LABEL):
         specs = [spec.name for spec in problem.specs if name == PER_ROW or spec.by_label]
         if problem.has(name) and specs and draw(st.booleans()):
-            problem = problem.with_given(**{name: draw(st.lists(st.sampled_from(specs), min_size=1))})
+            problem = problem.with_arguments(**{name: draw(st.lists(st.sampled_from(specs), min_size=1))})
     return problem

@@ -25,7 +25,7 @@ from tests.problems import (
     mend,
     unchanged,
 )
-from tests.routes import comparable, contents, differences, usual_tolerance
+from tests.routes import comparable, contents_of, differences, usual_tolerance
 from xmleval.conventions import PRESETS
 from xmleval.spec import Spec, parse_spec
 
@@ -39,8 +39,8 @@ def always(spec: Spec) -> bool:
     return True
 
 
-def same(found: Contents, problem: Problem, changed: Problem) -> Contents:
-    return found
+def same(contents: Contents, problem: Problem, changed: Problem) -> Contents:
+    return contents
 
 
 @dataclass(frozen=True)
@@ -72,28 +72,28 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
         return []
     changed = relation.change(problem, draw)
     names = [name for name in names if is_allowed(parse_spec(relation.renamed(name)), changed)]
-    some = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
-    if not some:
+    asked = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
+    if not asked:
         return []
-    asked = [relation.renamed(name) for name in names if name in some]
-    pair = asking(problem, names), asking(changed, asked)
-    before, after = (comparable(contents(each.evaluate())) for each in pair)
+    renamed = [relation.renamed(name) for name in names if name in asked]
+    pair = asking(problem, names), asking(changed, renamed)
+    before, after = (comparable(contents_of(each.evaluate())) for each in pair)
     before = relation.expected(before, *pair)
-    ignored = {*relation.ignored, *({*names} - some)}
+    ignored = {*relation.ignored, *({*names} - asked)}
     before, after = (without_names(picked(each, relation.parts), ignored) for each in (before, after))
     usual = usual_tolerance(problem)
     return differences(before, after, lambda place: max_of(usual(place), relation.tolerance))
 
 
-def picked(found: Contents, names: Sequence[str]) -> Contents:
-    return {name: found.get(name, {}) for name in names}
+def picked(contents: Contents, names: Sequence[str]) -> Contents:
+    return {name: contents.get(name, {}) for name in names}
 
 
-def without_names(found: Any, names: set[str]) -> Any:
+def without_names(contents: Any, names: set[str]) -> Any:
     """Return nested contents without some names, and without what has no others."""
-    if not isinstance(found, dict):
-        return found
-    kept = {name: without_names(value, names) for name, value in found.items() if name not in names}
+    if not isinstance(contents, dict):
+        return contents
+    kept = {name: without_names(value, names) for name, value in contents.items() if name not in names}
     return {name: value for name, value in kept.items() if value not in ({}, [])}
 
 
@@ -104,13 +104,13 @@ def max_of(*tolerances: float | None) -> float | None:
 def asking(problem: Problem, metrics: Sequence[str]) -> Problem:
     """Return the problem with these measures, of which all values by row and by label are kept."""
     kept = {name: True for name in (PER_ROW, PER_LABEL) if problem.has(name)}
-    return mend(replace(problem.with_given(**kept), metrics=(*metrics,)), IDLE)
+    return mend(replace(problem.with_arguments(**kept), metrics=(*metrics,)), IDLE)
 
 
 def numbered(problem: Problem, draw: Draw) -> Problem:
     """Return the problem with a cluster for each row, by its number, as if there were no clusters."""
     missing = problem.has("confidence") and not problem.has(CLUSTERS)
-    return problem.with_given(**{CLUSTERS: [*range(problem.n_rows)]}) if missing else problem
+    return problem.with_arguments(**{CLUSTERS: [*range(problem.n_rows)]}) if missing else problem
 
 
 def order_rows(problem: Problem, draw: Draw) -> Problem:
@@ -121,40 +121,40 @@ def with_weights(*weights: float) -> Callable[[Problem, Draw], Problem]:
     def weigh(problem: Problem, draw: Draw) -> Problem:
         n = problem.n_rows
         drawn = draw(st.lists(st.sampled_from(weights), min_size=n, max_size=n))
-        return numbered(problem, draw).with_given(sample_weight=drawn)
+        return numbered(problem, draw).with_arguments(sample_weight=drawn)
 
     return weigh
 
 
 def repeat_rows(problem: Problem, draw: Draw) -> Problem:
-    weights = problem.given["sample_weight"]
+    weights = problem.arguments["sample_weight"]
     rows = [row for row, weight in enumerate(weights) for _ in range(int(weight))]
     return problem.take(rows).without("sample_weight")
 
 
 def drop_weightless(problem: Problem, draw: Draw) -> Problem:
-    return problem.take(row for row, weight in enumerate(problem.given["sample_weight"]) if weight)
+    return problem.take(row for row, weight in enumerate(problem.arguments["sample_weight"]) if weight)
 
 
 def rename_labels(problem: Problem, draw: Draw) -> Problem:
     new = draw(st.permutations(range(problem.n_labels)))
     old = sorted(range(problem.n_labels), key=new.__getitem__)
-    given = dict(problem.given)
+    arguments = dict(problem.arguments)
     for name in ("y_pred", "exclude", "candidates", "y_train"):
-        if name in given:
-            given[name] = [{new[label] for label in row} for row in given[name]]
+        if name in arguments:
+            arguments[name] = [{new[label] for label in row} for row in arguments[name]]
     for name in ("label_groups", "inverse_propensity"):
-        if name in given:
-            given[name] = [given[name][label] for label in old]
-    if "hierarchy" in given:
-        given["hierarchy"] = [(new[child], new[parent]) for child, parent in given["hierarchy"]]
+        if name in arguments:
+            arguments[name] = [arguments[name][label] for label in old]
+    if "hierarchy" in arguments:
+        arguments["hierarchy"] = [(new[child], new[parent]) for child, parent in arguments["hierarchy"]]
     truth = [{new[label]: grade for label, grade in row.items()} for row in problem.truth]
     listed = [[(new[label], score) for label, score in row] for row in problem.listed]
-    return replace(problem, truth=truth, listed=listed, given=given)
+    return replace(problem, truth=truth, listed=listed, arguments=arguments)
 
 
 def without_pairs(problem: Problem, draw: Draw) -> Problem:
-    gone, predictions_alone = problem.given["exclude"], problem.has("exclude_from")
+    gone, predictions_alone = problem.arguments["exclude"], problem.has("exclude_from")
     truth = [
         row if predictions_alone else {label: grade for label, grade in row.items() if label not in out}
         for row, out in zip(problem.truth, gone, strict=True)
@@ -164,13 +164,13 @@ def without_pairs(problem: Problem, draw: Draw) -> Problem:
     form = "csr" if problem.form == "dense" else problem.form
     problem = replace(problem, truth=truth, listed=listed, form=form)
     if problem.has("y_pred"):
-        pairs = zip(problem.given["y_pred"], gone, strict=True)
-        problem = problem.with_given(y_pred=[row - out for row, out in pairs])
+        pairs = zip(problem.arguments["y_pred"], gone, strict=True)
+        problem = problem.with_arguments(y_pred=[row - out for row, out in pairs])
     return problem.without("exclude", "exclude_from")
 
 
 def within_candidates(problem: Problem, draw: Draw) -> Problem:
-    rows = zip(problem.listed, problem.given["candidates"], strict=True)
+    rows = zip(problem.listed, problem.arguments["candidates"], strict=True)
     listed = [[entry for entry in row if entry[0] in among] for row, among in rows]
     form = "csr" if problem.form == "dense" else problem.form
     return replace(problem, listed=listed, form=form).without("candidates")
@@ -181,7 +181,7 @@ def with_sets(name: str) -> Callable[[Problem, Draw], Problem]:
         sets = st.lists(
             st.sets(st.integers(0, problem.n_labels - 1)), min_size=problem.n_rows, max_size=problem.n_rows
         )
-        return problem.with_given(**{name: problem.given.get(name) or draw(sets)})
+        return problem.with_arguments(**{name: problem.arguments.get(name) or draw(sets)})
 
     return give
 
@@ -190,16 +190,16 @@ def map_scores(problem: Problem, change: Callable[[float], float]) -> Problem:
     """Change every score, that of unlisted labels and the threshold of a rule."""
     listed = [[(j, None if s is None else change(s)) for j, s in row] for row in problem.listed]
     problem = replace(problem, listed=listed)
-    rule = problem.given.get("decision", "")
+    rule = problem.arguments.get("decision", "")
     if rule.startswith("threshold"):
         threshold = change(float(rule.removeprefix("threshold")))
-        problem = problem.with_given(decision=f"threshold{threshold!r}")
+        problem = problem.with_arguments(decision=f"threshold{threshold!r}")
     return (
         problem if problem.unlisted is None else problem.with_conventions(unlisted=change(problem.unlisted))
     )
 
 
-def negate_thresholds(found: Contents, problem: Problem, changed: Problem) -> Contents:
+def negate_thresholds(contents: Contents, problem: Problem, changed: Problem) -> Contents:
     """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
 
     def negated(value: Any) -> Any:
@@ -208,21 +208,21 @@ def negate_thresholds(found: Contents, problem: Problem, changed: Problem) -> Co
         number = value if value is None else 0.0 - float(value)
         return str(number) if isinstance(value, str) else number
 
-    columns = found.get("per_label", {})
+    columns = contents.get("per_label", {})
     thresholds = {name: negated(column) for name, column in columns.items() if name.startswith("threshold")}
-    curves = found.get("curves", [])
-    return found | {
-        "thresholds": {name: negated(value) for name, value in found["thresholds"].items()},
+    curves = contents.get("curves", [])
+    return contents | {
+        "thresholds": {name: negated(value) for name, value in contents["thresholds"].items()},
         "per_label": columns | thresholds,
         "curves": [negated(each) if place % 3 == 2 else each for place, each in enumerate(curves)],
     }
 
 
-def in_groups_of(found: Contents, problem: Problem, changed: Problem) -> Contents:
+def in_groups_of(contents: Contents, problem: Problem, changed: Problem) -> Contents:
     """Return contents with the groups of rows that still have rows."""
-    groups = {str(group) for group in changed.given.get("row_groups", ())}
-    parts = {name: part for name, part in found.get("row_groups", {}).items() if name in groups}
-    return found | {"row_groups": parts}
+    groups = {str(group) for group in changed.arguments.get("row_groups", ())}
+    parts = {name: part for name, part in contents.get("row_groups", {}).items() if name in groups}
+    return contents | {"row_groups": parts}
 
 
 def has_no_sets_of_labels(spec: Spec) -> bool:
@@ -241,8 +241,8 @@ def is_of_ancestors(spec: Spec) -> bool:
 
 def is_of_order(spec: Spec) -> bool:
     """Whether a measure reads the order of scores alone."""
-    other = spec.state == "key_counts" or spec.metric.family == "margins"
-    return not other and "probabilities" not in spec.needs
+    of_scores = spec.state == "key_counts" or spec.metric.family == "margins"
+    return not of_scores and "probabilities" not in spec.needs
 
 
 def with_some_weights(problem: Problem, draw: Draw) -> Problem:
@@ -265,16 +265,18 @@ def by_fields(problem: Problem, draw: Draw) -> Problem:
     text = ",".join(f"{name}={value}" for name, value in texts.items())
     preset = f"{draw(st.sampled_from([*PRESETS]))},{text}"
     ways = [conventions, vars(conventions), texts, text, preset]
-    return problem.without("unlisted", "gains", "link").with_given(conventions=draw(st.sampled_from(ways)))
+    return problem.without("unlisted", "gains", "link").with_arguments(
+        conventions=draw(st.sampled_from(ways))
+    )
 
 
 def ranked(problem: Problem, row: int) -> list[tuple[int, float]]:
     """Return labels and scores, best first; without scores their places stand for these."""
-    sign = 1.0 if problem.given.get(HIGHER, True) else -1.0
+    sign = problem.sign
     listed = [(j, -float(n) if s is None else sign * s) for n, (j, s) in enumerate(problem.listed[row])]
     if problem.unlisted is not None:
-        others = {*range(problem.n_labels)} - {label for label, _ in listed}
-        listed += [(label, sign * problem.unlisted) for label in sorted(others)]
+        unlisted = {*range(problem.n_labels)} - {label for label, _ in listed}
+        listed += [(label, sign * problem.unlisted) for label in sorted(unlisted)]
     order = sorted(listed) if problem.form in ("csr", "dense") else listed
     return sorted(order, key=lambda entry: -entry[1])
 
@@ -282,19 +284,19 @@ def ranked(problem: Problem, row: int) -> list[tuple[int, float]]:
 def with_sets_of_decision(problem: Problem, draw: Draw) -> Problem:
     if not problem.has("decision"):  # which was refused
         return problem
-    rule, sign = problem.given["decision"], 1.0 if problem.given.get(HIGHER, True) else -1.0
+    rule, sign = problem.arguments["decision"], problem.sign
     rows = [ranked(problem, row) for row in range(problem.n_rows)]
     if rule.startswith("top"):
         sets = [{label for label, _ in row[: int(rule.removeprefix("top"))]} for row in rows]
     else:
         least = sign * float(rule.removeprefix("threshold"))
         sets = [{label for label, score in row if score > least} for row in rows]
-    return problem.without("decision").with_given(y_pred=sets)
+    return problem.without("decision").with_arguments(y_pred=sets)
 
 
 def with_decision(problem: Problem, draw: Draw) -> Problem:
-    rule = problem.given.get("decision") or draw(st.sampled_from(["top1", "top3"]))
-    return problem.without("y_pred").with_given(decision=rule)
+    rule = problem.arguments.get("decision") or draw(st.sampled_from(["top1", "top3"]))
+    return problem.without("y_pred").with_arguments(decision=rule)
 
 
 def in_form(problem: Problem, draw: Draw) -> Problem:
@@ -303,7 +305,7 @@ def in_form(problem: Problem, draw: Draw) -> Problem:
         form = draw(st.sampled_from(["list", "ragged", "csr"]))
         if form == "csr":
             return replace(problem, form=form)
-        sign = 1.0 if problem.given.get(HIGHER, True) else -1.0
+        sign = problem.sign
         listed = [sorted(row, key=lambda entry: -sign * (entry[1] or 0.0)) for row in problem.listed]
         problem = replace(problem, listed=listed, form=form)
     return replace(problem, form=draw(st.sampled_from(["list", "ragged"])), dtype="float64")
@@ -331,62 +333,62 @@ def without_extras(problem: Problem, draw: Draw) -> Problem:
 
 
 def one_row_group(problem: Problem, draw: Draw) -> Problem:
-    groups = problem.given["row_groups"]
+    groups = problem.arguments["row_groups"]
     group = draw(st.sampled_from(sorted({*groups})))
     rows = problem.take(row for row, name in enumerate(groups) if name == group)
-    return rows.with_given(row_groups=[group] * rows.n_rows)
+    return rows.with_arguments(row_groups=[group] * rows.n_rows)
 
 
 def with_row_groups(problem: Problem, draw: Draw) -> Problem:
     n = problem.n_rows
     groups = draw(st.lists(st.sampled_from(["r", "s"]), min_size=n, max_size=n))
-    return numbered(problem, draw).with_given(row_groups=groups)
+    return numbered(problem, draw).with_arguments(row_groups=groups)
 
 
-def of_row_group(found: Contents, problem: Problem, changed: Problem) -> Contents:
-    part: Contents = found["row_groups"][changed.given["row_groups"][0]]
+def of_row_group(contents: Contents, problem: Problem, changed: Problem) -> Contents:
+    part: Contents = contents["row_groups"][changed.arguments["row_groups"][0]]
     return part
 
 
 def one_label_group(problem: Problem, draw: Draw) -> Problem:
     """Return the problem of the labels of a group, in the rows that have relevant ones of them."""
-    groups = problem.given["label_groups"]
+    groups = problem.arguments["label_groups"]
     group = draw(st.sampled_from(sorted({*groups})))
     new = {old: label for label, old in enumerate(j for j, name in enumerate(groups) if name == group)}
-    given = dict(problem.given)
-    if "y_train" in given:
-        given["y_train"] = [{new[label] for label in row if label in new} for row in given["y_train"]]
+    arguments = dict(problem.arguments)
+    if "y_train" in arguments:
+        arguments["y_train"] = [{new[label] for label in row if label in new} for row in arguments["y_train"]]
     for name in ("label_groups", "inverse_propensity"):
-        if name in given:
-            given[name] = [given[name][old] for old in new]
+        if name in arguments:
+            arguments[name] = [arguments[name][old] for old in new]
     truth = [{new[j]: grade for j, grade in row.items() if j in new} for row in problem.truth]
     listed = [[(new[j], score) for j, score in row if j in new] for row in problem.listed]
-    part = replace(problem, n_labels=len(new), truth=truth, listed=listed, given=given)
+    part = replace(problem, n_labels=len(new), truth=truth, listed=listed, arguments=arguments)
     return part.take(row for row, relevant in enumerate(part.relevant()) if relevant)
 
 
-def of_label_group(found: Contents, problem: Problem, changed: Problem) -> Contents:
-    part: Contents = found["groups"][changed.given["label_groups"][0]]
+def of_label_group(contents: Contents, problem: Problem, changed: Problem) -> Contents:
+    part: Contents = contents["groups"][changed.arguments["label_groups"][0]]
     return part
 
 
 def with_label_groups(problem: Problem, draw: Draw) -> Problem:
     n = problem.n_labels
     groups = draw(st.lists(st.sampled_from(["head", "tail"]), min_size=n, max_size=n))
-    return numbered(problem, draw).with_given(label_groups=groups)
+    return numbered(problem, draw).with_arguments(label_groups=groups)
 
 
 def is_of_ranked_rows(spec: Spec) -> bool:
     """Whether a measure is a mean over rows that reads ranked labels, of which no set was made before."""
-    others = ("sets", "curves", "calibration", "abstaining", "statistics", "predicted")
+    families = ("sets", "curves", "calibration", "abstaining", "statistics", "predicted")
     of_rows = spec.average in (None, "samples") and spec.metric.name != "label_coverage"
-    return of_rows and spec.metric.family not in others
+    return of_rows and spec.metric.family not in families
 
 
 def with_ancestors(problem: Problem, draw: Draw) -> Problem:
     """Return a problem of sets to which all ancestors were added, without the hierarchy."""
     parents: dict[int, set[int]] = {}
-    for child, parent in problem.given["hierarchy"]:
+    for child, parent in problem.arguments["hierarchy"]:
         parents.setdefault(child, set()).add(parent)
 
     def closed(labels: set[int]) -> set[int]:
@@ -394,18 +396,18 @@ def with_ancestors(problem: Problem, draw: Draw) -> Problem:
         return labels if above <= labels else closed(labels | above)
 
     truth = [dict.fromkeys(closed(row), 1.0) for row in problem.relevant()]
-    sets = [closed(row) for row in problem.given["y_pred"]]
-    return replace(problem.without("hierarchy"), truth=truth).with_given(y_pred=sets)
+    sets = [closed(row) for row in problem.arguments["y_pred"]]
+    return replace(problem.without("hierarchy"), truth=truth).with_arguments(y_pred=sets)
 
 
 def with_hierarchy(problem: Problem, draw: Draw) -> Problem:
-    edges = problem.given.get("hierarchy", [(0, problem.n_labels - 1)] * (problem.n_labels > 1))
-    return with_sets("y_pred")(binary(problem, draw), draw).with_given(hierarchy=edges)
+    edges = problem.arguments.get("hierarchy", [(0, problem.n_labels - 1)] * (problem.n_labels > 1))
+    return with_sets("y_pred")(binary(problem, draw), draw).with_arguments(hierarchy=edges)
 
 
-def without_names_of_hierarchy(found: Contents, problem: Problem, changed: Problem) -> Contents:
-    values = {name.removeprefix("h_"): value for name, value in found["values"].items()}
-    return found | {"values": values}
+def without_names_of_hierarchy(contents: Contents, problem: Problem, changed: Problem) -> Contents:
+    values = {name.removeprefix("h_"): value for name, value in contents["values"].items()}
+    return contents | {"values": values}
 
 
 def binary(problem: Problem, draw: Draw) -> Problem:
@@ -433,7 +435,7 @@ RELATIONS = {
     ),
     "distances are negated scores": Relation(
         lambda p, draw: map_scores(p.without(HIGHER), lambda s: 0.0 - s),
-        base=lambda p, draw: p.with_given(**{HIGHER: False}), expected=negate_thresholds, parts=KEPT,
+        base=lambda p, draw: p.with_arguments(**{HIGHER: False}), expected=negate_thresholds, parts=KEPT,
     ),
     "monotone scores": Relation(
         lambda p, draw: map_scores(p, lambda s: 4 * s - 7), holds=is_of_order,

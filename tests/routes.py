@@ -37,24 +37,24 @@ TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
 ENVIRONMENT = ("version", "exclude", "candidates")  # files and their checksums
 
 
-def contents(report: Report) -> dict[str, Any]:
+def contents_of(report: Report) -> dict[str, Any]:
     """Return everything that a report says, as plain values by name."""
-    found = report.to_dict()
+    contents = report.to_dict()
     kept = {"per_row": report.per_row} if report.keeps_rows else {}
     kept |= {"per_label": report.per_label} if report.results.labels else {}
     for kind, columns in kept.items():
-        found[kind] = {name: values.tolist() for name, values in columns().items() if name != "name"}
+        contents[kind] = {name: values.tolist() for name, values in columns().items() if name != "name"}
     if report.results.points:
-        found["curves"] = [curve.tolist() for curve in (*report.roc_curve(), *report.pr_curve())]
-    return found
+        contents["curves"] = [curve.tolist() for curve in (*report.roc_curve(), *report.pr_curve())]
+    return contents
 
 
-def comparable(found: dict[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
+def comparable(contents: dict[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
     """Return contents without what tells of files and programs, and notes in one order."""
-    found = {name: value for name, value in found.items() if name not in (*ENVIRONMENT, *ignored)}
-    if "notes" in found:
-        found["notes"] = sorted(found["notes"])
-    plain: dict[str, Any] = json.loads(json.dumps(found))
+    contents = {name: value for name, value in contents.items() if name not in (*ENVIRONMENT, *ignored)}
+    if "notes" in contents:
+        contents["notes"] = sorted(contents["notes"])
+    plain: dict[str, Any] = json.loads(json.dumps(contents))
     return plain
 
 
@@ -71,20 +71,17 @@ def flat(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 def differences(expected: dict[str, Any], actual: dict[str, Any], tolerance: Tolerance) -> list[str]:
     """Return the places at which two contents differ, and both values."""
-    one, other = dict(flat(expected)), dict(flat(actual))
-    places = [*{**one, **other}]
-    values = [(place, one.get(place, "absent"), other.get(place, "absent")) for place in places]
-    differ = [each for each in values if not agree(*each[1:], tolerance(each[0]))]
+    before, after = dict(flat(expected)), dict(flat(actual))
+    values = [(place, before.get(place, "absent"), after.get(place, "absent")) for place in before | after]
+    differ = [each for each in values if not agree(each[1], each[2], tolerance(each[0]))]
     return [f"{'/'.join(place)}: {first!r} != {second!r}" for place, first, second in differ]
 
 
-def agree(one: Any, other: Any, tolerance: float | None) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        if math.isnan(one) or math.isnan(other):
-            return math.isnan(one) and math.isnan(other)
-        same = one.hex() == other.hex()
-        return same or (tolerance is not None and math.isclose(one, other, rel_tol=tolerance))
-    return type(one) is type(other) and bool(one == other)
+def agree(expected: Any, actual: Any, tolerance: float | None) -> bool:
+    if isinstance(expected, float) and isinstance(actual, float):
+        same = expected.hex() == actual.hex()  # NaN, too
+        return same or (tolerance is not None and math.isclose(expected, actual, rel_tol=tolerance))
+    return type(expected) is type(actual) and bool(expected == actual)
 
 
 def usual_tolerance(problem: Problem) -> Tolerance:
@@ -146,12 +143,16 @@ def saved(problem: Problem, draw: Draw) -> Report:
     return evaluator.compute()
 
 
-def copied(problem: Problem, draw: Draw) -> Report:
+def pickled(evaluator: Evaluator) -> Any:
+    return pickle.loads(pickle.dumps(evaluator))
+
+
+def in_copies(problem: Problem, draw: Draw) -> Report:
     """Go on with a copy, while the original counts other rows."""
     evaluator = problem.evaluator(**resources(problem, draw))
     for _, batch in cut(problem, draw):
-        how = draw(st.sampled_from([copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]))
-        before, evaluator = evaluator, how(evaluator)
+        copied = draw(st.sampled_from([copy.copy, copy.deepcopy, pickled]))
+        before, evaluator = evaluator, copied(evaluator)
         evaluator.update(**batch.rows())
         before.update(**problem.rows())
     return evaluator.compute()
@@ -229,22 +230,24 @@ def by_name(problem: Problem, draw: Draw) -> Report:
             {names[label]: float(row[label] if isinstance(row, dict) else 1) for label in row} for row in sets
         ]
 
-    given: dict[str, Any] = {"y_true": rows(judged(problem.truth)), "labels": names}
+    arguments: dict[str, Any] = {"y_true": rows(judged(problem.truth)), "labels": names}
     if problem.form != "none":
         listed = [[(names[label], score) for label, score in row] for row in problem.listed]
         as_dicts = problem.form in ("csr", "dense")
         ranked: list[Any] = [[name for name, _ in row] if problem.bare else row for row in listed]
-        given["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True)
-    given |= {name: rows(judged(problem.given[name]), True) for name in SETS if problem.has(name)}
-    given |= {name: rows(problem.given[name], True) for name in VECTORS if problem.has(name)}
+        arguments["y_score"] = rows([dict(row) for row in listed] if as_dicts else ranked, True)
+    arguments |= {name: rows(judged(problem.arguments[name]), True) for name in SETS if problem.has(name)}
+    arguments |= {name: rows(problem.arguments[name], True) for name in VECTORS if problem.has(name)}
     for name in ("label_groups", "inverse_propensity"):
         if problem.has(name):
-            given[name] = dict(zip(names, problem.given[name], strict=True))
+            arguments[name] = dict(zip(names, problem.arguments[name], strict=True))
     if problem.has("hierarchy"):
-        given["hierarchy"] = [(names[child], names[parent]) for child, parent in problem.given["hierarchy"]]
+        arguments["hierarchy"] = [
+            (names[child], names[parent]) for child, parent in problem.arguments["hierarchy"]
+        ]
     if problem.has("y_train"):
-        given["y_train"] = [[names[label] for label in row] for row in problem.given["y_train"]]
-    return evaluate(**{**problem.given, **given}, metrics=[*problem.metrics])
+        arguments["y_train"] = [[names[label] for label in row] for row in problem.arguments["y_train"]]
+    return evaluate(**{**problem.arguments, **arguments}, metrics=[*problem.metrics])
 
 
 def as_objects(problem: Problem, draw: Draw) -> Problem:
@@ -256,10 +259,10 @@ def as_objects(problem: Problem, draw: Draw) -> Problem:
 
 def as_lines(problem: Problem, draw: Draw) -> Problem:
     """Return the problem without options whose file would be empty, and with names that are texts."""
-    clusters = [*map(str, problem.given.get(CLUSTERS, ()))]
-    given = problem.given | ({CLUSTERS: clusters} if problem.has(CLUSTERS) else {})
-    empty = [name for name in ("exclude", "hierarchy") if not any(given.get(name, ()))]
-    return replace(problem, given=given).without(*empty)
+    clusters = [*map(str, problem.arguments.get(CLUSTERS, ()))]
+    arguments = problem.arguments | ({CLUSTERS: clusters} if problem.has(CLUSTERS) else {})
+    empty = [name for name in ("exclude", "hierarchy") if not any(arguments.get(name, ()))]
+    return replace(problem, arguments=arguments).without(*empty)
 
 
 def as_records(problem: Problem, draw: Draw) -> Problem:
@@ -268,7 +271,7 @@ def as_records(problem: Problem, draw: Draw) -> Problem:
     listed = [*problem.listed]
     listed[0] = listed[0] if any(listed) else [(0, 0.5)]
     clusters = {} if problem.has(CLUSTERS) else {CLUSTERS: keys_of(problem)}
-    problem = replace(problem, truth=truth, listed=listed).with_given(**clusters)
+    problem = replace(problem, truth=truth, listed=listed).with_arguments(**clusters)
     return as_lines(as_objects(problem, draw), draw)
 
 
@@ -281,15 +284,15 @@ class Route:
     change: Callable[[Problem, Draw], Problem] = unchanged
     limits: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # of the contents
-    prints: bool = False  # numbers, of which some columns are left out
+    prints: bool = False  # values by row and by label, in fewer columns
 
 
 def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
     """Return how the report of a route differs from that of one call."""
     route, tolerance = ROUTES[name], usual_tolerance(problem)
-    expected = comparable(contents(problem.evaluate()), route.ignored)
-    found = route.run(problem, draw)
-    actual = comparable(found if isinstance(found, dict) else contents(found), route.ignored)
+    expected = comparable(contents_of(problem.evaluate()), route.ignored)
+    answer = route.run(problem, draw)
+    actual = comparable(answer if isinstance(answer, dict) else contents_of(answer), route.ignored)
     if not route.prints:
         return differences(expected, actual, tolerance)
     for kind in ("per_row", "per_label"):
@@ -315,7 +318,7 @@ ROUTES = {
     "in blocks and threads": Route(in_blocks),
     "in tiny memory": Route(in_tiny_memory),
     "saved and loaded": Route(saved),
-    "copied": Route(copied),
+    "copied": Route(in_copies),
     "disturbed": Route(disturbed),
     "merged": Route(merged),
     "by workers": Route(by_workers),

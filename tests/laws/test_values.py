@@ -26,11 +26,11 @@ def plain(problem: Problem, data: st.DataObject) -> Problem:
 
 def case_of(problem: Problem) -> Case:
     """Return what the definitions take."""
-    given, q, counts = problem.given, problem.given.get("inverse_propensity"), None
-    if "y_train" in given:
+    arguments, q, counts = problem.arguments, problem.arguments.get("inverse_propensity"), None
+    if "y_train" in arguments:
         y_train = problem.options()["y_train"]
         q, counts = [*inverse_propensity(y_train)], y_train.sum(axis=0).astype(int).tolist()
-    sets = given.get("y_pred")
+    sets = arguments.get("y_pred")
     conventions = vars(problem.conventions)
     return Case(
         truth=problem.relevant(),
@@ -38,9 +38,9 @@ def case_of(problem: Problem) -> Case:
         listed=None if problem.form == "none" else problem.listed,
         kind="list" if problem.form in ("list", "ragged") else "matrix",
         pred=sets,
-        weights=given.get("sample_weight"),
+        weights=arguments.get("sample_weight"),
         inverse_propensity=q,
-        edges=given.get("hierarchy", []),
+        edges=arguments.get("hierarchy", []),
         label_counts=counts,
         conventions={name: value for name, value in conventions.items() if name in DEFAULTS},
         grades=problem.truth if problem.conventions.graded else None,
@@ -54,6 +54,6 @@ def test_value_is_that_of_its_definition(data: st.DataObject) -> None:
     report, case = problem.evaluate(), case_of(plain(problem, data))
     logits = problem.conventions.link == "sigmoid"  # the definitions make probabilities of logits
     names = [spec for spec in problem.specs if logits or "probabilities" not in spec.needs]
-    found = [(spec, float(expected(spec, case)), report[spec.name]) for spec in names if spec.name in report]
+    pairs = [(spec, float(expected(spec, case)), report[spec.name]) for spec in names if spec.name in report]
     close = partial(np.isclose, rtol=1e-12, atol=1e-12, equal_nan=True)
-    assert [f"{spec}: {value!r} {of!r}" for spec, value, of in found if not close(value, of)] == []
+    assert [f"{spec}: {value!r} {of!r}" for spec, value, of in pairs if not close(value, of)] == []
