@@ -27,8 +27,8 @@ OPTIONS = {  # that take the values of Python
     "decision": "--decision", "gains": "--gains", "unlisted": "--unlisted", "link": "--link",
     "confidence": "--confidence", "exclude_from": "--exclude-from",
 }  # fmt: skip
-FLAGS = {HIGHER: "--smaller-is-better", "bounds": "--bounds"}
-LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--groups"}
+FLAGS = {HIGHER: "--lower-is-better", "bounds": "--bounds"}
+LINES = {CLUSTERS: "--clusters", "row_groups": "--row-groups", "label_groups": "--label-groups"}
 ROLES = {"y_pred": "--pred", "candidates": "--candidates", "y_train": "--train"}
 OUTPUTS = {PER_ROW: ("--per-row", "row", "per_row"), PER_LABEL: ("--per-label", "label", "per_label")}
 

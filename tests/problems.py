@@ -20,7 +20,7 @@ from xmleval import Evaluator, Report, evaluate
 from xmleval.conventions import PRESETS, Conventions, resolve_conventions
 from xmleval.spec import Spec, expand_metrics
 
-CLUSTERS, HIGHER, PER_ROW, PER_LABEL = "groups", "larger", "keep_rows", "keep_labels"
+CLUSTERS, HIGHER, PER_ROW, PER_LABEL = "clusters", "higher_is_better", "per_row", "per_label"
 SETS = ("y_pred", "exclude", "candidates")  # label sets of rows
 VECTORS = ("sample_weight", CLUSTERS, "row_groups")  # a value for each row
 BY_ROW = (*SETS, *VECTORS)
