@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from tests.damage import answer
-from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem
-from tests.strategies import indicator
+from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem, indicator
 from xmleval import Evaluator
 
 OPTIONS = {  # that take the values of Python

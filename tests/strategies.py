@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from tests.oracles.metrics import Case
+from tests.problems import LEVELS, PROBABILITIES, conventions, indicator, judgements, label_sets
 from xmleval.propensity import described
 
-LEVELS = (-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0)  # exact in float32, few enough to tie
-PROBABILITIES = tuple(level for level in LEVELS if 0 <= level <= 1)
+__all__ = ["LEVELS", "PROBABILITIES", "indicator", "label_sets", "problems"]
 FORMS = ("csr", "dense", "list")
 DTYPES = ("float32", "float64")
 
@@ -99,47 +99,6 @@ class Problem:
             "hierarchy": self.case.edges,
             "conventions": self.case.conventions | {"link": "sigmoid"},  # levels are no probabilities
         }
-
-
-def indicator(sets: list[set[int]], n_labels: int) -> sp.csr_array:
-    ptr = np.concatenate(([0], np.cumsum([len(s) for s in sets], dtype=int)))
-    labels = np.array([j for s in sets for j in sorted(s)], np.int32)
-    return sp.csr_array((np.ones(labels.size), labels, ptr), shape=(len(sets), n_labels))
-
-
-@st.composite
-def label_sets(draw: st.DrawFn, n_rows: int, n_labels: int) -> list[set[int]]:
-    everything = st.just(set(range(n_labels)))
-    some = st.sets(st.integers(0, n_labels - 1), max_size=n_labels)
-    return draw(st.lists(st.one_of(some, some, some, everything), min_size=n_rows, max_size=n_rows))
-
-
-@st.composite
-def judgements(draw: st.DrawFn, truth: list[set[int]], n_labels: int) -> list[dict[int, float]]:
-    """Grades above 0 of relevant labels, and others of some that are not."""
-    others = st.lists(st.sampled_from([None, None, 0.0, -1.0]), min_size=n_labels, max_size=n_labels)
-    found = []
-    for relevant in truth:
-        drawn = {j: grade for j, grade in enumerate(draw(others)) if grade is not None}
-        found.append(drawn | {j: float(draw(st.integers(1, 4))) for j in sorted(relevant)})
-    return found
-
-
-@st.composite
-def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
-    unlisted = st.sampled_from(["below", 0.0, 0.5, 1.5, -3.0])
-    return {
-        "auc_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "ndcg_ties": draw(st.sampled_from(["order", "average"])),
-        "empty": draw(st.sampled_from(["zero", "skip", "one"])),
-        "ap_empty": draw(st.sampled_from(["skip", "zero"])),
-        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])),
-        "zero_division": draw(st.sampled_from([0.0, 1.0, float("nan"), "both_empty"])),
-        "labels": draw(st.sampled_from(["all", "present", "seen"])),
-        "unlisted": draw(unlisted) if form != "dense" else "below",
-        "gains": draw(st.sampled_from(["binary", "linear", "exp"])),
-    }
 
 
 @st.composite

@@ -22,7 +22,12 @@ def sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def pairs(case: Case, k: int | None, link: str) -> list[Pair]:
+def probability(case: Case, score: float) -> float:
+    """The probability that a score stands for."""
+    return sigmoid(score) if convention(case, "link") == "sigmoid" else score
+
+
+def pairs(case: Case, k: int | None) -> list[Pair]:
     """Scores of the first k labels of every row that have one, whether they are relevant, and weights."""
     assert case.listed is not None
     fill, found = convention(case, "unlisted"), []
@@ -32,8 +37,7 @@ def pairs(case: Case, k: int | None, link: str) -> list[Pair]:
             scores = {j: scores.get(j, float(str(fill))) for j in range(case.n_labels)}
         for j in in_rank_order(case, i) if k is None else top(case, i, k):
             if j in scores:
-                score = sigmoid(scores[j]) if link == "sigmoid" else scores[j]
-                found.append((score, j in y, weight))
+                found.append((probability(case, scores[j]), j in y, weight))
     return found
 
 
@@ -53,10 +57,9 @@ def masses(found: list[Pair], bins: int) -> list[list[Pair]]:
     return parts
 
 
-def value(name: str, case: Case, cutoff: str = "", *, link: str = "none", bins: float = 1) -> float:
+def value(name: str, case: Case, cutoff: str = "", bins: float = 1) -> float:
     """The measure of the whole case; nan without any pair."""
-    found = pairs(case, int(cutoff) if cutoff else None, link)
-    return of_pairs(name, found, int(bins))
+    return of_pairs(name, pairs(case, int(cutoff) if cutoff else None), int(bins))
 
 
 def of_pairs(name: str, found: list[Pair], bins: int = 1, eps: float = 2.0**-52) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.oracles.metrics import Case, mean, row_weights, top
+from tests.oracles.metrics import Case, top
 
 MEASURES: frozenset[tuple[str, str | None, str]] = frozenset([("judged", None, "k")])
 
@@ -12,8 +12,3 @@ def rows(case: Case, k: int) -> list[float]:
     assert case.grades is not None
     first = [set(top(case, i, k)) for i in range(len(case.truth))]
     return [len(own & {*graded}) / max(1, len(own)) for own, graded in zip(first, case.grades, strict=True)]
-
-
-def value(case: Case, k: int) -> float:
-    """The mean over rows."""
-    return mean(rows(case, k), row_weights(case))

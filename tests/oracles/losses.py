@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tests.oracles.calibration import sigmoid
+from tests.oracles.calibration import probability
 from tests.oracles.metrics import Case, convention
 
 MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(
@@ -13,12 +13,12 @@ MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(
 
 
 def rows(name: str, case: Case, limit: float = 0) -> list[float]:
-    """Losses of the rows; scores are logits, and labels without one have probability 0."""
+    """Losses of the rows; labels without a score have probability 0."""
     fill, found = convention(case, "unlisted"), []
     assert case.listed is not None
     for y, row in zip(case.truth, case.listed, strict=True):
-        scores = {j: sigmoid(float(s)) for j, s in row if s is not None}
-        others, total = 0.0 if fill == "below" else sigmoid(float(str(fill))), 0.0
+        scores = {j: probability(case, float(s)) for j, s in row if s is not None}
+        others, total = 0.0 if fill == "below" else probability(case, float(str(fill))), 0.0
         for j in range(case.n_labels):
             p = scores.get(j, others)
             if name == "log_loss":
