@@ -11,202 +11,115 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 
-from xmleval import compare, evaluate
-from xmleval.comparing.differences import OF_ROWS, TESTS, Difference, find_differences
-from xmleval.comparing.paired import joint_numbers
-from xmleval.input.clusters import folds_of_clusters
-from xmleval.records import RowValues
-from xmleval.report.compared import Compared
-from xmleval.results import Results
-from xmleval.spec import parse_spec
-
-N, L = 400, 12
-RNG = np.random.default_rng(5)
-TRUTH = (RNG.random((N, L)) < 0.25).astype(np.int8)
-TRUTH[0] = 0
-MODELS = {
-    name: (TRUTH * signal + RNG.normal(size=(N, L))).astype(np.float32)
-    for name, signal in (("good", 2.0), ("fair", 1.2), ("same", 1.2))
-}
-TWO = {name: MODELS[name] for name in ("good", "fair")}
-MEASURES = ["p@1", "ndcg@3", "ranking_loss", "psp@3", "f1.macro@3", "auc.micro", "peak_f1.micro", "ap.macro"]
-Q: dict[str, Any] = {"inverse_propensity": np.linspace(1, 9, L)}
-
-
-def compared(models: Any = MODELS, **more: Any) -> Compared:
-    return compare(models, TRUTH, **{"metrics": MEASURES, **Q, **more})
-
-
-def numbers(one: Difference) -> list[float]:
-    found = one.estimate
-    return [one.value, one.p_value, one.corrected_p, *(found or [math.nan])]
+from tests.comparing.models import (
+    CLUSTERS,
+    FOLDS,
+    GROUPS,
+    MODELS,
+    TESTS,
+    TRUTH,
+    TWO,
+    L,
+    N,
+    Q,
+    compared,
+    jackknife_error,
+    top,
+)
+from xmleval import Comparison, compare, diff, evaluate
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_swapping_the_models_negates(test: str) -> None:
-    forth = compared(TWO, test=test).differences
-    back = compared(dict(reversed(TWO.items())), test=test).differences
-    for one, other in zip(forth, back, strict=True):
-        assert (one.name, one.a, one.b) == (other.name, other.b, other.a)
-        assert (one.value, one.better) == (-other.value, other.better)
+def test_swapped_models_have_negated_differences(test: str) -> None:
+    backward = compared(dict(reversed(TWO.items())), test=test).differences
+    for one, other in zip(compared(TWO, test=test).differences, backward, strict=True):
+        assert (one.name, one.a, one.b, one.value) == (other.name, other.b, other.a, -other.value)
+        assert one.better == other.better
         np.testing.assert_array_equal([one.p_value, one.corrected_p], [other.p_value, other.corrected_p])
-        assert (one.outcomes is None) == (other.outcomes is None)
-        if one.outcomes and other.outcomes:
-            assert [*one.outcomes] == [*other.outcomes][::-1]
+        assert one.outcomes == (other.outcomes and (*other.outcomes[::-1],))
         if one.estimate and other.estimate:
             assert (one.estimate.lower, one.estimate.upper) == (-other.estimate.upper, -other.estimate.lower)
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_a_model_does_not_differ_from_itself(test: str) -> None:
-    found = compared({"a": MODELS["good"], "b": MODELS["good"].copy()}, test=test)
-    for one in found.differences:
-        assert one.value == 0
-        assert one.better is None
-        assert one.p_value == 1 or math.isnan(one.p_value)
-        if one.outcomes is not None:
-            assert (one.outcomes.wins, one.outcomes.losses) == (0, 0)
-    assert "*" not in str(found).split("\n\n")[0].split("\n", 1)[1]
-    assert "no difference seen" in str(found)
-
-
-@pytest.mark.parametrize("more", [{}, {"block_rows": 90, "threads": 2}])
-@pytest.mark.parametrize("exclude", [None, sp.csr_matrix(np.eye(N, L))])
-def test_models_that_share_a_truth_have_their_own_values(exclude: Any, more: Any) -> None:
-    order = {name: np.argsort(-scores, axis=1) for name, scores in MODELS.items()}
-    # lists of several lengths, so that blocks of rows and depths are not the same for all
-    models = {
-        name: (own[:, :k], np.tile(np.arange(k, 0, -1.0), (N, 1)))
-        for (name, own), k in zip(order.items(), (3, 3, 8), strict=True)
-    }
-    options = {
-        "metrics": ["p@1", "ndcg@5", "psp@3", "psndcg@5", "f1.micro@3"],
-        **Q,
-        **more,
-        "exclude": exclude,
-    }
-    found = compare(models, sp.csr_matrix(TRUTH), confidence=0.95, **options)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.ndarray.tolist])
+def test_reports_are_those_of_evaluate_for_lists_of_different_lengths(form: Any) -> None:
+    models = {name: top(scores, k) for (name, scores), k in zip(MODELS.items(), (3, 3, 8), strict=True)}
+    options: dict[str, Any] = {"y_train": TRUTH[:50], "block_rows": 90, "threads": 2, "confidence": 0.95}
+    if form is sp.csr_array:
+        options["exclude"] = sp.csr_array(np.eye(N, L))
+    options["metrics"] = ["p@1", "ndcg@5", "psp@3", "psndcg@5", "f1.micro@3"]
+    reports = compare(models, form(TRUTH), **options).reports
     for name, scores in models.items():
-        alone = evaluate(TRUTH, scores, confidence=0.95, per_row=True, **options)
-        assert dict(found.reports[name]) == dict(alone)
-        assert found.reports[name].standard_errors == alone.standard_errors
-        for measure, rows in alone.results.rows.items():
-            np.testing.assert_array_equal(found.reports[name].results.rows[measure], rows)
+        expected = evaluate(TRUTH, scores, per_row=True, **options)
+        assert dict(reports[name]) == dict(expected)
+        assert reports[name].confidence == expected.confidence
+        np.testing.assert_equal(reports[name].per_row(), expected.per_row())
 
 
-def test_intervals_are_those_of_values_without_each_fold() -> None:
-    found = compared()
-    for one in found.differences:
-        own, other = (found.reports[name].results.replicates.get(one.name) for name in (one.a, one.b))
-        if one.name == "peak_f1.micro":
-            assert own is None
-            assert one.estimate is None
-            assert math.isnan(one.p_value)
-            continue
-        assert own is not None
-        assert other is not None
-        without = own - other
-        n = without.size
-        error = math.sqrt((n - 1) / n * float(np.sum((without - without.mean()) ** 2)))
+@pytest.mark.parametrize("test", ["t", "randomisation"])
+def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time(test: str) -> None:
+    names = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro", "peak_f1.micro"]
+    comparison = compared(TWO, clusters=CLUSTERS, metrics=names, test=test)
+    *differences, maximum = comparison.differences
+    assert (maximum.estimate, math.isnan(maximum.p_value)) == (None, True)
+    replicates = []
+    for fold in np.unique(FOLDS):
+        rows = fold != FOLDS
+        good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names[:4], **Q) for s in TWO.values())
+        replicates.append([good[name] - fair[name] for name in names[:4]])
+    n = len(replicates)
+    for difference, values in zip(differences, np.transpose(replicates), strict=True):
+        error, value = jackknife_error(values), difference.value
         half = scipy.stats.t.ppf(0.975, n - 1) * error
-        assert one.estimate is not None
-        np.testing.assert_allclose(
-            one.estimate[:4], [one.value - half, one.value + half, half, error], rtol=1e-9
-        )
-        np.testing.assert_allclose(
-            one.p_value, 2 * scipy.stats.t.sf(abs(one.value) / error, n - 1), rtol=1e-9
-        )
-        assert (one.p_value < 0.05) == (abs(one.value) > half)
+        assert difference.estimate is not None
+        assert difference.estimate.n_folds == n
+        expected = [value - half, value + half, half, error]
+        np.testing.assert_allclose(difference.estimate[:4], expected, rtol=1e-9)
+        if test == "t":
+            p = 2 * scipy.stats.t.sf(abs(value) / error, n - 1)
+            np.testing.assert_allclose(difference.p_value, p, rtol=1e-9)
+    if test == "randomisation":  # all signs of seven clusters, one model always better
+        by_name = compared(TWO, clusters=[*map(str, CLUSTERS)], metrics=names, test=test)
+        assert differences[0].p_value == by_name.differences[0].p_value == 2 / 2**7
 
 
-def test_replicates_are_those_of_rows_left_out_one_group_at_a_time() -> None:
-    clusters = np.arange(N) % 7
-    measures = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro"]
-    found = compared(TWO, clusters=clusters, metrics=measures)
-    folds = folds_of_clusters(clusters, N)
-    for one in found.differences:
-        without = []
-        for fold in np.unique(folds):
-            kept = folds != fold
-            values = [
-                evaluate(TRUTH[kept], scores[kept], metrics=[one.name], **Q)[one.name]
-                for scores in TWO.values()
-            ]
-            without.append(values[0] - values[1])
-        n = len(without)
-        error = math.sqrt((n - 1) / n * float(np.sum((np.array(without) - np.mean(without)) ** 2)))
-        assert one.estimate is not None
-        assert one.estimate.n_folds == n
-        np.testing.assert_allclose(one.estimate.standard_error, error, rtol=1e-9)
-
-
-def test_groups_by_name_are_flipped_whole() -> None:
-    clusters = np.arange(N) % 7
-    codes = [str(cluster) for cluster in clusters]
-    by_name = compared(TWO, clusters=codes, metrics=["ndcg@3"], test="randomisation")
-    assert by_name.differences[0].p_value == 2 / 2**7  # all signs of seven clusters, one model always better
+def by_permutations(a: Any, b: Any) -> float:
+    drawn = scipy.stats.permutation_test(
+        (a - b,), np.mean, permutation_type="samples", n_resamples=4999, rng=1
+    )
+    return float(drawn.pvalue)
 
 
 @pytest.mark.parametrize(
-    ("test", "oracle"),
+    ("test", "oracle", "tolerance"),
     [
-        ("paired_t", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue),
-        ("wilcoxon", lambda a, b: scipy.stats.wilcoxon(np.round(a - b, 12)).pvalue),
-        (
-            "randomisation",
-            lambda a, b: (
-                scipy.stats.permutation_test(
-                    (a - b,), np.mean, permutation_type="samples", n_resamples=4999, rng=1
-                ).pvalue
-            ),
-        ),
+        ("paired_t", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue, 1e-9),
+        ("wilcoxon", lambda a, b: scipy.stats.wilcoxon(np.round(a - b, 12)).pvalue, 1e-9),
+        ("randomisation", by_permutations, 0.03),
     ],
 )
-def test_tests_of_rows_are_those_of_scipy(test: str, oracle: Any) -> None:
-    found = compared({"same": MODELS["same"], "fair": MODELS["fair"]}, test=test)
-    rows = {name: report.per_row() for name, report in found.reports.items()}
-    tested = {one.name: one for one in found.differences if not math.isnan(one.p_value)}
-    assert {"p@1", "ndcg@3", "ranking_loss"} == {*tested}
+def test_p_values_of_rows_are_those_of_scipy(test: str, oracle: Any, tolerance: float) -> None:
+    comparison = compared({"same": MODELS["same"], "fair": MODELS["fair"]}, test=test)
+    a, b = (report.per_row() for report in comparison.reports.values())
+    tested = {one.name: one for one in comparison.differences if not math.isnan(one.p_value)}
+    assert {*tested} == {"p@1", "ndcg@3", "ranking_loss"}
     for name, one in tested.items():
-        a, b = rows["same"][name], rows["fair"][name]
-        known = ~np.isnan(a)
-        wanted = oracle(a[known], b[known])
-        np.testing.assert_allclose(
-            one.p_value, wanted, rtol=0 if test == "randomisation" else 1e-9, atol=0.03
-        )
-        assert one.n_rows == int(known.sum())
-    assert "as no mean over rows: psp@3, f1.macro@3" in str(found)
-
-
-def test_all_tests_are_corrected_together() -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    for more in ({}, {"baseline": "fair"}, {"test": "paired_t"}):
-        found = compared(**more)
-        p = np.array([one.p_value for one in found.differences])
-        corrected = np.array([one.corrected_p for one in found.differences])
-        np.testing.assert_array_equal(np.isnan(p), np.isnan(corrected))
-        np.testing.assert_allclose(
-            corrected[~np.isnan(p)], multitest.multipletests(p[~np.isnan(p)], method="holm")[1]
-        )
-        assert found.n_tests == np.count_nonzero(~np.isnan(p))
-        for one in found.differences:
-            assert (one.better is not None) == (one.corrected_p < 0.05)
+        rows = ~np.isnan(a[name])
+        assert one.p_value == pytest.approx(oracle(a[name][rows], b[name][rows]), abs=tolerance)
+        assert one.n_rows == rows.sum()
+    assert "as no mean over rows: psp@3, f1.macro@3" in str(comparison)
 
 
 def test_smaller_losses_are_better() -> None:
-    found = compared(TWO)
-    for name in ("p@1", "ranking_loss"):
-        one = found.difference(name, "good", "fair")
+    comparison = compared(TWO)
+    gain, loss = (comparison.difference(name, "good", "fair") for name in ("P@1", "ranking_loss"))
+    assert loss.value < 0 < gain.value
+    for one in (gain, loss):
         assert one.better == "good"
         assert one.outcomes is not None
         assert one.outcomes.wins > one.outcomes.losses
-    assert (
-        found.difference("ranking_loss", "good", "fair").value
-        < 0
-        < found.difference("P@1", "good", "fair").value
-    )
     with pytest.raises(KeyError, match="compared are good - fair"):
-        found.difference("p@1", "fair", "good")
+        comparison.difference("p@1", "fair", "good")
 
 
 def test_a_baseline_is_subtracted_from_each_other_model() -> None:
@@ -214,202 +127,192 @@ def test_a_baseline_is_subtracted_from_each_other_model() -> None:
     assert compared().pairs == [("good", "fair"), ("good", "same"), ("fair", "same")]
 
 
-@pytest.mark.parametrize("more", [{}, {"clusters": np.arange(N) // 2}, {"sample_weight": np.arange(N) % 3}])
-@pytest.mark.parametrize("test", ["t", "randomisation"])
-def test_no_bit_depends_on_blocks_or_threads(test: str, more: dict[str, Any]) -> None:
-    first = compared(test=test, **more)
-    for other in (
-        compared(test=test, threads=1, block_rows=7, **more),
-        compared(test=test, threads=2, block_rows=64, **more),
-    ):
-        for one, own in zip(first.differences, other.differences, strict=True):
-            np.testing.assert_array_equal(numbers(one), numbers(own))
-
-
-def test_a_truth_that_is_checked_once_gives_the_values_of_evaluate() -> None:
-    for truth in (TRUTH, sp.csr_array(TRUTH), TRUTH.tolist()):
-        found = compare(TWO, truth, metrics=MEASURES, y_train=TRUTH[:50])
-        for name, scores in TWO.items():
-            alone = evaluate(truth, scores, metrics=MEASURES, y_train=TRUTH[:50], confidence=0.95)
-            assert dict(found.reports[name]) == dict(alone)
-            assert found.reports[name].confidence == alone.confidence
-
-
-@pytest.mark.parametrize("depth", [3, 10])
-def test_outcomes_are_those_of_the_values_of_rows(depth: int) -> None:
-    lists = {name: (np.argsort(-own)[:, :depth], -np.sort(-own)[:, :depth]) for name, own in MODELS.items()}
-    asked = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
-    found = compared(lists, metrics=[*asked, "psp@3"])
-    for name, own in lists.items():  # without propensities, hits are found in another way
-        alone = evaluate(TRUTH, own, metrics=asked, per_row=True).per_row()
-        rows = found.reports[name].per_row()
-        assert {*rows} == {*asked}
-        for measure in asked:
-            np.testing.assert_array_equal(rows[measure], alone[measure])
-    for one in found.differences:
-        if one.name in asked:
-            a, b = (found.reports[name].per_row()[one.name] for name in (one.a, one.b))
-            assert one.outcomes == ((a > b).sum(), (a == b).sum(), (a < b).sum())
-
-
-def test_many_different_rows_are_compared_one_by_one() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.random((2, 300))
-    a, b = (RowValues(own, rng.permutation(300)) for own in values)
-    assert joint_numbers(a.of, b.of, 300, 300) is None
-    one, other = np.asarray(a), np.asarray(b)
-    found = find_differences(
-        {"a": Results({"p@1": 0.5}, rows={"p@1": a}), "b": Results({"p@1": 0.4}, rows={"p@1": b})},
-        [("a", "b")], [parse_spec("p@1")], 0.95,
-    )  # fmt: skip
-    assert found[0].outcomes == ((one > other).sum(), 0, (one < other).sum())
+@pytest.mark.parametrize(("depth", "n_labels"), [(3, 12), (10, 12), (16, 20)])
+def test_outcomes_are_those_of_the_values_of_rows(depth: int, n_labels: int) -> None:
+    rng = np.random.default_rng(0)  # 16 of 20 labels: nearly all rows have other hits
+    truth = (rng.random((N, n_labels)) < 0.5).astype(int)
+    lists = {name: top(truth + rng.normal(size=truth.shape), depth) for name in "ab"}
+    names = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
+    propensity = {"inverse_propensity": np.linspace(1, 9, n_labels)}
+    comparison = compare(lists, truth, metrics=[*names, "psp@3"], **propensity)
+    a, b = (evaluate(truth, own, metrics=names, per_row=True).per_row() for own in lists.values())
+    for report, rows in zip(comparison.reports.values(), (a, b), strict=True):
+        np.testing.assert_equal(report.per_row(), rows)
+    for name in names:
+        wins, losses = (a[name] > b[name]).sum(), (a[name] < b[name]).sum()
+        assert comparison.difference(name, "a", "b").outcomes == (wins, N - wins - losses, losses)
 
 
 def test_names_of_rows_and_labels_are_matched() -> None:
     pandas = pytest.importorskip("pandas")
     names = [f"label {n}" for n in range(L)]
     truth = pandas.DataFrame(TRUTH, columns=names)
-    models = {name: pandas.DataFrame(scores, columns=names).iloc[:, ::-1] for name, scores in TWO.items()}
-    found = compare(models, truth, metrics=["p@1"])
-    assert found.differences[0] == compared(TWO, metrics=["p@1"]).differences[0]
-    lists = {
-        name: {f"row {n}": {names[i]: float(row[i]) for i in range(L)} for n, row in enumerate(scores)}
+    frames = {name: pandas.DataFrame(scores, columns=names).iloc[:, ::-1] for name, scores in TWO.items()}
+    expected = compared(TWO, metrics=["p@1"]).differences
+    assert compare(frames, truth, metrics=["p@1"]).differences == expected
+    dicts = {
+        name: {f"row {n}": dict(zip(names, row.tolist(), strict=True)) for n, row in enumerate(scores)}
         for name, scores in TWO.items()
     }
     relevant = {f"row {n}": [names[i] for i in np.flatnonzero(row)] for n, row in enumerate(TRUTH)}
     clusters = {f"row {n}": n % 9 for n in range(N)}
-    found = compare(lists, relevant, metrics=["p@1"], test="randomisation", clusters=clusters)
-    wanted = compared(TWO, metrics=["p@1"], test="randomisation", clusters=np.arange(N) % 9)
-    np.testing.assert_array_equal(numbers(found.differences[0]), numbers(wanted.differences[0]))
+    by_name = compare(dicts, relevant, metrics=["p@1"], test="randomisation", clusters=clusters)
+    by_number = compared(TWO, metrics=["p@1"], test="randomisation", clusters=np.arange(N) % 9)
+    assert by_name.differences == by_number.differences
 
 
-def test_sets_are_compared() -> None:
-    sets = {"a": TRUTH, "b": TRUTH[::-1].copy()}
-    found = compare(None, TRUTH, y_pred=sets, metrics=["f1.samples", "hamming_loss"])
-    assert [one.better for one in found.differences] == ["a", "a"]
-    both = compare(TWO, TRUTH, y_pred={"good": TRUTH, "fair": sets["b"]}, metrics=["f1.samples", "p@1"])
+def test_predicted_sets_are_compared() -> None:
+    other = TRUTH[::-1].copy()
+    sets = compare(None, TRUTH, y_pred={"a": TRUTH, "b": other}, metrics=["f1.samples", "hamming_loss"])
+    assert [one.better for one in sets.differences] == ["a", "a"]
+    both = compare(TWO, TRUTH, y_pred={"good": TRUTH, "fair": other}, metrics=["f1.samples", "p@1"])
     assert [one.better for one in both.differences] == ["good", "good"]
 
 
-def test_rows_with_weights_are_flipped_with_them() -> None:
-    weight = np.where(np.arange(N) < 9, 1.0, 0.0)
-    found = compared(TWO, metrics=["p@1"], test="randomisation", sample_weight=weight)
-    alone = compare(
-        {name: scores[:9] for name, scores in TWO.items()}, TRUTH[:9], metrics=["p@1"], test="randomisation"
-    )
-    assert found.differences[0].p_value == alone.differences[0].p_value
+def test_signs_are_flipped_with_the_weights_of_rows() -> None:
+    options: dict[str, Any] = {"metrics": ["p@1"], "test": "randomisation"}
+    weighted = compared(TWO, sample_weight=np.where(np.arange(N) < 9, 1.0, 0.0), **options)
+    alone = compare({name: scores[:9] for name, scores in TWO.items()}, TRUTH[:9], **options)
+    assert weighted.differences[0].p_value == alone.differences[0].p_value
 
 
-def test_lists_of_other_depth_are_not_tested() -> None:
-    order = np.argsort(-MODELS["good"], axis=1).astype(np.int32)
-    lists = {
-        "ten": (order[:, :10], np.take_along_axis(MODELS["good"], order, 1)[:, :10]),
-        "two": (order[:, :2], np.take_along_axis(MODELS["good"], order, 1)[:, :2]),
-    }
-    found = compare(lists, TRUTH, metrics=["p@1", "p@5"])
-    assert [math.isnan(one.p_value) for one in found.differences] == [False, True]
-    assert found.differences[1].value > 0
-    assert found.notes[-1].endswith("so that models whose lists differ are not tested for p@5")
-
-
-def test_seeds_are_averaged_and_told_apart() -> None:
-    seeds = {
-        name: [TRUTH * signal + np.random.default_rng(seed).normal(size=(N, L)) for seed in range(3)]
-        for name, signal in (("good", 1.5), ("fair", 1.2))
-    }
-    found = compare(seeds, TRUTH, metrics=["p@1", "f1.macro@3"], seeds=True)
-    values = [evaluate(TRUTH, scores, metrics=["p@1"])["p@1"] for scores in seeds["good"]]
-    assert math.isclose(found.reports["good"]["p@1"], float(np.mean(values)))
-    text = str(found)
-    assert f"{np.mean(values):.4f} sd {np.std(values, ddof=1):.4f}" in text
-    assert "over (n) seeds, which ± does not cover" in text
-    assert "good (3)" in text
-    held = json.loads(found.to_json())["comparison"]["seeds"]["good"]
-    assert [one["values"]["p@1"] for one in held] == values
-    once = compare({name: own[:1] for name, own in seeds.items()}, TRUTH, metrics=["p@1"], seeds=True)
-    assert (
-        once.differences == compare({n: s[0] for n, s in seeds.items()}, TRUTH, metrics=["p@1"]).differences
-    )
+def test_lists_of_different_lengths_are_not_tested_by_deeper_measures() -> None:
+    scores = MODELS["good"]
+    comparison = compare({"ten": top(scores, 10), "two": top(scores, 2)}, TRUTH, metrics=["p@1", "p@5"])
+    assert [math.isnan(one.p_value) for one in comparison.differences] == [False, True]
+    assert comparison.differences[1].value > 0
+    assert comparison.notes[-1].endswith("so that models whose lists differ are not tested for p@5")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"models": [MODELS["good"]]}, "models: list is not a dict; give models by name"),
         ({"models": {"a": MODELS["good"]}}, "models: 1 given; expected two or more"),
         ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
-        ({"baseline": "goood"}, "'goood' is none of the models good, fair, same; did you mean good?"),
+        ({"baseline": "goood"}, "'goood' is none of the models good, fair; did you mean good?"),
         ({"test": "random"}, "randomisation, paired_t, wilcoxon; did you mean randomisation?"),
         ({"test": "bootstrap"}, "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon"),
-        (
-            {"models": {"a": MODELS["good"], "b": MODELS["fair"][1:]}},
-            "y_score of 'b': 399 rows do not match the 400",
-        ),
-        ({"models": {"a": MODELS["good"], "b": MODELS["fair"] * np.nan}}, "y_score of 'b': row 0: "),
+        ({"models": {**TWO, "b": TWO["fair"][1:]}}, "y_score of 'b': 399 rows do not match the 400"),
+        ({"models": {**TWO, "b": TWO["fair"] * np.nan}}, "y_score of 'b': row 0: "),
         ({"metrics": ["label_cardinality"]}, "none of label_cardinality depends on the models"),
         ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
+        ({"test": "paired_t", "sample_weight": np.ones(N)}, "which sample_weight= says they are not"),
         ({"confidence": 95}, "confidence: 95 is not a probability"),
         ({"confidence": None}, "confidence: None; a comparison needs a probability"),
         ({"seeds": True}, "'good' is not a list with the scores of each seed"),
-        ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair, same"),
+        ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair"),
+        ({"metrics": ["lrap"], "worst": 3}, "worst: none of lrap has values by label, or a cutoff"),
+        ({"worst": -1}, "worst: -1 is not a non-negative integer"),
     ],
 )
-def test_refusals_name_the_argument(change: dict[str, Any], told: str) -> None:
-    more = {"models": MODELS, "metrics": ["p@1"], **change}
-    with pytest.raises(ValueError) as caught:
-        compare(more.pop("models"), TRUTH, **more)
-    assert told in str(caught.value)
-    assert not str(caught.value).endswith(("; ", ";"))
+def test_compare_refuses_by_argument(change: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"models": TWO, "metrics": ["p@1"], **change}
+    with pytest.raises(ValueError) as raised:
+        compare(y_true=TRUTH, **arguments)
+    assert message in str(raised.value)
+    assert not str(raised.value).endswith(("; ", ";"))
 
 
 def test_measures_of_the_truth_alone_are_not_compared() -> None:
-    found = compared(TWO, metrics=["p@1", "label_cardinality"])
-    assert [one.name for one in found.differences] == ["p@1"]
-    assert "cardinality" not in str(found)
+    comparison = compared(TWO, metrics=["p@1", "label_cardinality"])
+    assert [one.name for one in comparison.differences] == ["p@1"]
+    assert "cardinality" not in str(comparison)
 
 
-def test_an_option_that_is_none_is_refused() -> None:
-    with pytest.raises(TypeError, match="metric"):
-        compare(TWO, TRUTH, metric=["p@1"])
-
-
-def test_letters_tell_which_models_are_worse() -> None:
-    found = compared(metrics=["p@1"])
-    cells = found.grid()[1][1:]
-    assert [cell.above.strip() for cell in cells] == ["bc", "", ""]
-    assert "$^{bc}$" in found.to_latex()
-    assert "<sup>bc</sup>" in found.to_markdown()
-    assert "<sup>bc</sup>" in found._repr_html_()
-    assert found.to_latex().count("Holm over 3 tests, n = 400 rows") == 2
+def test_letters_name_the_worse_models() -> None:
+    comparison = compared(metrics=["p@1"])
+    assert [cell.above.strip() for cell in comparison.grid()[1][1:]] == ["bc", "", ""]
+    assert "$^{bc}$" in comparison.to_latex()
+    assert comparison.to_latex().count("Holm over 3 tests, n = 400 rows") == 2
+    assert all("<sup>bc</sup>" in text for text in (comparison.to_markdown(), comparison._repr_html_()))
     many = {f"m{n}": MODELS["good"] if n else MODELS["fair"] for n in range(28)}
     assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").grid()[1][2].above.strip() == "1"
 
 
-def test_every_form_has_every_difference() -> None:
-    found = compared()
-    n = len(found.differences)
-    lines = found.to_csv().splitlines()
-    assert len(lines) == n + 1
-    assert lines[0].startswith("name,symbol,direction,a,b,value_a,value_b,difference,standard_error")
-    records = json.loads(found.to_json())["comparison"]["differences"]
-    assert [(one["name"], one["a"], one["difference"]) for one in records] == [
-        (one.name, one.a, one.value) for one in found.differences
-    ]
-    for shown in (str(found), found.to_text(60), found.to_markdown(), found._repr_html_()):
-        assert shown.count("no difference seen") == sum(
-            not math.isnan(one.p_value) and one.better is None for one in found.differences
-        )
-        assert "over test rows, not over training" in shown
-    assert max(map(len, found.to_text(80).splitlines())) <= 80
-    assert "no standard error of maxima, extremes and counts: peak_f1.micro" in str(found)
+# ------------------------------------------------------------------ measures with the same differences
 
 
-def test_a_frame_has_a_row_for_each_difference() -> None:
-    pytest.importorskip("pandas")
-    frame = compared(TWO).to_frame()
-    assert frame.loc["p@1", "better"] == "good"
-    assert len(frame) == len(MEASURES)
+@pytest.mark.parametrize("options", [{}, GROUPS])
+@pytest.mark.parametrize("test", TESTS)
+def test_holm_counts_measures_with_the_same_differences_once(test: str, options: dict[str, Any]) -> None:
+    alone = compared(test=test, metrics=["p@1", "p@3"], **options)
+    same = ["ndcg@1", "hit@1", "one_error"]
+    if test == "t" and not options:  # within groups of labels, sets are those of all labels
+        same.append("precision.micro@1")
+    comparison = compared(test=test, metrics=["p@1", *same, "p@3"], **options)
+    parts = [(comparison, alone)]
+    for kind in ("groups", "row_groups"):
+        parts += [(part, getattr(alone, kind)[name]) for name, part in getattr(comparison, kind).items()]
+    for part, expected in parts:
+        assert part.n_tests == expected.n_tests == alone.n_tests
+        for one in part.differences:
+            tested = not math.isnan(one.p_value)
+            first = expected.difference("p@3" if one.name == "p@3" else "p@1", one.a, one.b)
+            assert not tested or (one.corrected_p, one.better) == (first.corrected_p, first.better)
+            assert one.same_as == ("p@1" if one.name in same and tested else None)
+    assert "those with the same differences once" in str(comparison)
+    assert "once" not in str(alone)
 
 
-def test_all_tests_of_rows_are_offered() -> None:
-    assert {*OF_ROWS} | {"t"} == {*TESTS}
+def test_stars_of_evaluate_count_measures_with_the_same_differences_once() -> None:
+    def marks(*measures: str) -> tuple[str, list[str]]:
+        reports = {m: evaluate(TRUTH, s, metrics=measures, confidence=0.95) for m, s in TWO.items()}
+        return str(Comparison(reports)), [row[1].tail for row in Comparison(reports).grid()[1:]]
+
+    alone, (first, second) = marks("p@1", "p@3")
+    text, repeated = marks("p@1", "ndcg@1", "one_error", "p@3")
+    assert "Holm over 2 measures)" in alone
+    assert "Holm over 2 measures, those with the same differences once)" in text
+    assert repeated == [first, first, first, second]
+
+
+# -------------------------------------------------------------------------- labels that differ most
+
+
+@pytest.mark.parametrize(
+    ("metric", "column"), [("p@3", "tp@3"), ("f1.macro@3", "f1@3"), ("auc.macro", "auc")]
+)
+def test_labels_that_differ_most_are_those_of_diff(metric: str, column: str) -> None:
+    (moved,) = compare(TWO, TRUTH, metrics=["lrap", metric], worst=4).labels
+    expected = diff(dict(reversed(TWO.items())), TRUTH, metric=metric, worst=4).labels
+    assert (moved.a, moved.b, moved.column, moved.labels) == ("good", "fair", column, expected)
+    assert moved.labels[0].change == moved.labels[0].b - moved.labels[0].a  # the second value is that of a
+
+
+def test_labels_that_differ_most_are_in_every_form() -> None:
+    metrics, names = ["lrap", "p@3"], [f"label {n}" for n in range(L)]
+    comparison = compare(MODELS, TRUTH, metrics=metrics, worst=2, labels=names)
+    assert [(moved.a, moved.b) for moved in comparison.labels] == comparison.pairs
+    records = json.loads(comparison.to_json())["comparison"]["labels"]
+    for moved, record in zip(comparison.labels, records, strict=True):
+        assert record["labels_by"] == "tp@3"
+        for one, label in zip(moved.labels, record["labels"], strict=True):
+            assert label["difference"] == label["value_a"] - label["value_b"] == one.change
+            assert (label["name"], label["support"]) == (f"label {label['number']}", one.support)
+            assert all(str(one.name) in text for text in (str(comparison), comparison.to_markdown()))
+    assert "labels" not in json.loads(compare(TWO, TRUTH, metrics=metrics).to_json())["comparison"]
+
+
+def test_seeds_are_averaged_with_their_standard_deviation() -> None:
+    options: dict[str, Any] = {"metrics": ["p@3"], "worst": L, **GROUPS}
+    seeds = {name: [s, s[:, ::-1].copy(), s - s[:, ::-1]] for name, s in TWO.items()}
+    mean = compare(seeds, TRUTH, seeds=True, **options)
+    each = [compare({n: s[i] for n, s in seeds.items()}, TRUTH, **options) for i in range(3)]
+    values = [one.reports["good"]["p@3"] for one in each]
+    assert mean.reports["good"]["p@3"] == pytest.approx(np.mean(values), rel=1e-15)
+    for shown in (f"{np.mean(values):.4f} sd {np.std(values, ddof=1):.4f}", "good (3)"):
+        assert shown in str(mean)
+    of_seeds = json.loads(mean.to_json())["comparison"]["seeds"]["good"]
+    assert [one["values"]["p@3"] for one in of_seeds] == values
+    for kind, name in (("groups", "rare"), ("row_groups", "de")):
+        actual, *parts = (getattr(one, kind)[name].differences[0].value for one in (mean, *each))
+        assert actual == pytest.approx(np.mean(parts))
+    by_label = [{one.number: one.b for one in part.labels[0].labels} for part in (mean, *each)]
+    numbers = {*range(L)}.intersection(*by_label)
+    assert numbers
+    for number in numbers:
+        actual, *parts = (columns[number] for columns in by_label)
+        assert actual == pytest.approx(np.mean(parts))
+    once = compare({name: own[:1] for name, own in seeds.items()}, TRUTH, seeds=True, **options)
+    assert once.differences == each[0].differences

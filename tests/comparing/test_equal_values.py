@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.comparing.models import TESTS
 from xmleval import Comparison, check, compare, diff, evaluate, rank
-from xmleval.comparing.differences import TESTS
-from xmleval.report.changes import Diff
 from xmleval.rounding import subtract
 
 N_ROWS = 20
@@ -53,9 +52,9 @@ def test_the_values_are_not_the_same_floats() -> None:
 )
 def test_compare_ties_equal_rows(models: Any, truth: Any, options: Any, test: str) -> None:
     compared = compare(models, truth, test=test, **options)
-    for one in compared.differences:
-        assert (one.value, one.p_value, one.better) == (0, 1, None)
-        assert one.outcomes == (0, len(truth), 0)
+    for difference in compared.differences:
+        assert (difference.value, difference.p_value, difference.better) == (0, 1, None)
+        assert difference.outcomes == (0, len(truth), 0)
     assert "*" not in str(compared).split("\n\n")[0].split("\n", 1)[1]
 
 
@@ -93,39 +92,34 @@ def test_page_names_all_equal_models() -> None:
 
 @pytest.mark.parametrize("metric", MEASURES)
 def test_diff_lists_no_equal_rows(metric: str) -> None:
-    changes: Diff = diff(MODELS, TRUTH, metric=metric)
+    changes = diff(MODELS, TRUTH, metric=metric)
     assert (changes.n_changed, changes.rows) == ((0, N_ROWS, 0), [])
     assert ", 0.0000; 0 rows better" in str(changes)
 
 
-@pytest.mark.parametrize("per_row", [False, True])
 @pytest.mark.parametrize("names", ["ab", "ba"])
-def test_check_holds_equal_values(names: str, per_row: bool) -> None:
-    new, old = (evaluate(TRUTH, MODELS[name], metrics=MEASURES, per_row=per_row) for name in names)
-    assert check(new, no_worse_than=old)
-    assert check(new, min=dict(old), max=dict(old))
-
-
-@pytest.mark.parametrize("names", ["ab", "ba"])
-def test_check_command_holds_equal_values(names: str, tmp_path: Path, monkeypatch: Any, run: Any) -> None:
+def test_check_passes_equal_values(names: str, tmp_path: Path, monkeypatch: Any, run: Any) -> None:
+    for per_row in (False, True):
+        new, old = (evaluate(TRUTH, MODELS[name], metrics=MEASURES, per_row=per_row) for name in names)
+        assert check(new, no_worse_than=old)
+        assert check(new, min=dict(old), max=dict(old))
     monkeypatch.chdir(tmp_path)
     np.save("Y.npy", TRUTH)
     for name, (labels, _) in MODELS.items():
         np.save(f"{name}_indices.npy", labels)
         run(f"evaluate Y.npy {name}_indices.npy --metrics map@12 --output {name}.json --per-row {name}.csv")
-    new, old = names[0], names[1]
-    told = run(f"check {new}.json --no-worse-than {old}.json")
-    assert told == run(f"check {new}.json --no-worse-than {old}.json --rows {new}.csv --last-rows {old}.csv")
-    assert told == "1 measure holds\n"
-    limit = json.loads(Path(f"{old}.json").read_text())["values"]["map@12"]
-    assert run(f"check {new}.json --min map@12={limit!r} --max map@12={limit!r}") == told
+    line = f"check {names[0]}.json"
+    against, rows = f"--no-worse-than {names[1]}.json", f"--rows {names[0]}.csv --last-rows {names[1]}.csv"
+    limit = json.loads(Path(f"{names[1]}.json").read_text())["values"]["map@12"]
+    for options in (against, f"{against} {rows}", f"--min map@12={limit!r} --max map@12={limit!r}"):
+        assert run(f"{line} {options}") == "1 measure holds\n"
 
 
 def test_rank_shares_ranks_of_equal_values() -> None:
     equal = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
     values = {"d1": {"a": equal[0], "b": equal[1], "c": equal[2], "d": 0.2}, "d2": dict.fromkeys("abcd", 0.5)}
-    found = rank(values, higher_is_better=True)
-    assert found.ranks == {"d1": {"a": 2, "b": 2, "c": 2, "d": 4}, "d2": dict.fromkeys("abcd", 2.5)}
+    ranks = rank(values, higher_is_better=True).ranks
+    assert ranks == {"d1": {"a": 2, "b": 2, "c": 2, "d": 4}, "d2": dict.fromkeys("abcd", 2.5)}
     assert rank(values, higher_is_better=False).ranks["d1"] == {"d": 1, "a": 3, "b": 3, "c": 3}
 
 

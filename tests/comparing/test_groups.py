@@ -10,159 +10,169 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.comparing.test_differences import MEASURES, MODELS, TRUTH, TWO, L, N, Q, compared
+from tests.comparing.models import (
+    CLUSTERS,
+    FOLDS,
+    GROUPS,
+    LANGUAGES,
+    MEASURES,
+    MODELS,
+    TESTS,
+    TRUTH,
+    TWO,
+    L,
+    N,
+    Q,
+    compared,
+    jackknife_error,
+    top,
+)
 from xmleval import Comparison, compare, evaluate
-from xmleval.comparing.differences import TESTS
-
-TOPICS = ["rare" if label < 4 else "common" for label in range(L)]
-LANGUAGES = np.where(np.arange(N) % 3, "en", "de")
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
-    found = compared(row_groups=LANGUAGES, test=test)
-    for name, own in found.row_groups.items():
+    for name, group in compared(row_groups=LANGUAGES, test=test).row_groups.items():
         rows = np.equal(LANGUAGES, name)
-        alone = compare(
-            {model: scores[rows] for model, scores in MODELS.items()}, TRUTH[rows], metrics=MEASURES,
-            test=test, **Q,
-        )  # fmt: skip
-        for one, other in zip(own.differences, alone.differences, strict=True):
-            assert (one.name, one.a, one.b, one.value, one.outcomes) == (*other[:4], other.outcomes)
+        models = {model: scores[rows] for model, scores in MODELS.items()}
+        alone = compare(models, TRUTH[rows], metrics=MEASURES, test=test, **Q)
+        for one, other in zip(group.differences, alone.differences, strict=True):
+            assert (*one[:4], one.outcomes) == (*other[:4], other.outcomes)
             if test != "t":  # whose folds depend on the numbers of rows
                 np.testing.assert_array_equal(one.p_value, other.p_value)
 
 
-def test_differences_within_groups_are_those_of_their_reports() -> None:
-    groups: dict[str, Any] = {"label_groups": TOPICS, "row_groups": LANGUAGES}
-    found = compared(**groups)
-    reports = {
-        m: evaluate(TRUTH, s, metrics=MEASURES, confidence=0.95, **groups, **Q) for m, s in MODELS.items()
-    }
-    for kind in ("groups", "row_groups"):
-        for name, own in getattr(found, kind).items():
-            for one in own.differences:
-                a, b = (getattr(reports[model], kind)[name] for model in (one.a, one.b))
-                assert one.value == a[one.name] - b[one.name]
-                if one.estimate:
-                    without = a.results.replicates[one.name] - b.results.replicates[one.name]
-                    n = without.size
-                    error = math.sqrt((n - 1) / n * float(np.sum((without - without.mean()) ** 2)))
-                    np.testing.assert_allclose(one.estimate.standard_error, error, rtol=1e-9)
-    assert found.groups["rare"].difference("P@1", "good", "fair").a == "good"
+def test_differences_within_groups_are_those_of_reports() -> None:
+    names = ["p@1", "f1.macro@3", "auc.macro"]
+    comparison = compared(TWO, metrics=names, clusters=CLUSTERS, **GROUPS)
+
+    def of_rows(rows: Any) -> dict[tuple[str, str, str], float]:
+        """Return the differences of values within groups, of some rows alone."""
+        options = {**GROUPS, "row_groups": LANGUAGES[rows], **Q}
+        good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names, **options) for s in TWO.values())
+        return {
+            (kind, group, name): report[name] - getattr(fair, kind)[group][name]
+            for kind in ("groups", "row_groups")
+            for group, report in getattr(good, kind).items()
+            for name in names
+        }
+
+    whole, without = of_rows(FOLDS >= 0), [of_rows(fold != FOLDS) for fold in np.unique(FOLDS)]
+    for (kind, group, name), value in whole.items():
+        difference = getattr(comparison, kind)[group].difference(name, "good", "fair")
+        assert difference.value == value
+        values = np.array([each[kind, group, name] for each in without])
+        assert difference.estimate is not None
+        assert difference.estimate.standard_error == pytest.approx(jackknife_error(values), rel=1e-9)
     with pytest.raises(KeyError, match="no group 'tail'; there are 'rare', 'common'"):
-        found.groups["tail"]
+        comparison.groups["tail"]
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon"])
-def test_groups_are_corrected_with_the_whole(test: str) -> None:
-    plain = compared(test=test)
-    found = compared(label_groups=TOPICS, row_groups=LANGUAGES, test=test)
-    parts = [found, *found.groups.values(), *found.row_groups.values()]
-    every = [one for own in parts for one in own.differences]
-    known = [one for one in every if not math.isnan(one.p_value)]
-    order = sorted(known, key=lambda one: one.p_value)
+@pytest.mark.parametrize("options", [{}, {"baseline": "fair"}, GROUPS, {"test": "wilcoxon", **GROUPS}])
+def test_p_values_are_corrected_by_holm_groups_included(options: dict[str, Any]) -> None:
+    comparison = compared(**options)
+    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
+    differences = [one for part in parts for one in part.differences]
+    tested = [one for one in differences if not math.isnan(one.p_value)]
     least = 0.0
-    for rank, one in enumerate(order):
-        least = max(least, one.p_value * (len(order) - rank))
+    for rank, one in enumerate(sorted(tested, key=lambda one: one.p_value)):
+        least = max(least, one.p_value * (len(tested) - rank))
         assert one.corrected_p == min(1.0, least)
+    assert {part.n_tests for part in parts} == {len(tested)}
+    for one in differences:
+        assert math.isnan(one.p_value) == math.isnan(one.corrected_p)
         assert (one.better is not None) == (one.corrected_p < 0.05)
-    assert {own.n_tests for own in parts} == {len(known)}
-    assert [one.p_value for one in found.differences if one in known] == [
-        one.p_value for one in plain.differences if not math.isnan(one.p_value)
-    ]
-    told = f"Holm over {len(known)} tests, those within groups included"
-    assert all(told in text for text in (str(found), found.to_markdown(), found.to_latex()))
-    assert ("within groups of labels, whose values by row are not kept" in str(found)) == (test != "t")
+    if "label_groups" in options:
+        without = compared(test=options.get("test", "t"))
+        p_values = ([one.p_value for one in each.differences] for each in (comparison, without))
+        np.testing.assert_array_equal(*p_values)
+        title = f"Holm over {len(tested)} tests, those within groups included"
+        texts = str(comparison), comparison.to_markdown(), comparison.to_latex()
+        assert all(title in text for text in texts)
+        by_row = "within groups of labels, whose values by row are not kept"
+        assert (by_row in texts[0]) == ("test" in options)
 
 
-def test_every_form_has_the_differences_within_groups() -> None:
-    found = compared(TWO, metrics=["p@1", "f1.macro@3"], label_groups=TOPICS, row_groups=LANGUAGES)
-    names = ["rare", "common", "de", "en"]
-    held = json.loads(found.to_json())["comparison"]
-    of_groups = {**held["groups"], **held["row_groups"]}
-    lines = [line.split(",") for line in found.to_csv().splitlines()]
-    assert lines[0][-2:] == ["group_of", "group"]
-    assert [line[-2:] for line in lines[1::2]] == [
-        ["", ""], *(["labels", name] for name in found.groups), *(["rows", name] for name in found.row_groups)
-    ]  # fmt: skip
-    for name in names:
-        one = (found.groups if name in found.groups else found.row_groups)[name].differences[0]
-        assert of_groups[name]["differences"][0]["difference"] == one.value
-        assert one.estimate is not None
-        told = f"{one.value:+.4f} ±{one.estimate.half_width:.4f}"
-        assert told in str(found)
-        assert told in found.to_markdown()
-        assert told.replace("±", "\\textpm{}") in found.to_latex()
-    assert "good - fair within groups of labels" in str(found)
-    assert "rare, P@1" in str(found)
-    assert max(map(len, found.to_text(80).splitlines())) <= 80
+def test_every_form_has_every_difference() -> None:
+    comparison = compared(**GROUPS)
+    contents = json.loads(comparison.to_json())["comparison"]
+    header, *lines = [line.split(",") for line in comparison.to_csv().splitlines()]
+    assert header[:8] == ["name", "symbol", "direction", "a", "b", "value_a", "value_b", "difference"]
+    assert header[-2:] == ["group_of", "group"]
+    places = [["", ""], ["labels", "rare"], ["labels", "common"], ["rows", "de"], ["rows", "en"]]
+    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
+    records = [contents, *contents["groups"].values(), *contents["row_groups"].values()]
+    texts = [str(comparison), comparison.to_markdown()]
+    for place, part, record in zip(places, parts, records, strict=True):
+        expected = [(one.name, one.a, one.value) for one in part.differences]
+        assert [(one["name"], one["a"], one["difference"]) for one in record["differences"]] == expected
+        rows = [line for line in lines if line[-2:] == place]
+        assert [(row[0], row[3], float(row[7])) for row in rows] == expected
+        for one in part.differences:
+            if one.estimate and one.better:
+                shown = f"{one.value:+.4f} ±{one.estimate.half_width:.4f}"
+                assert all(shown in text for text in texts)
+                assert place[0] == "" or shown.replace("±", "\\textpm{}") in comparison.to_latex()
+    for shown in ("good - fair within groups of labels", "rare, P@1", "extremes and counts: peak_f1.micro"):
+        assert shown in texts[0]
+    whole = compared()
+    equal = [one.better is None and not math.isnan(one.p_value) for one in whole.differences]
+    for text in (str(whole), whole.to_text(60), whole.to_markdown(), whole._repr_html_()):
+        assert text.count("no difference seen") == sum(equal)
+        assert "over test rows, not over training" in text
+    assert max(map(len, comparison.to_text(80).splitlines())) <= 80
+    pytest.importorskip("pandas")
+    frame = compared(TWO).to_frame()
+    assert (frame.loc["p@1", "better"], len(frame)) == ("good", len(MEASURES))
 
 
-def test_seeds_are_averaged_within_groups() -> None:
-    seeds = {name: [MODELS[name], MODELS[name][:, ::-1].copy()] for name in TWO}
-    found = compare(seeds, TRUTH, metrics=["p@1"], seeds=True, label_groups=TOPICS, row_groups=LANGUAGES)
-    each = [
-        compare({n: s[i] for n, s in seeds.items()}, TRUTH, metrics=["p@1"], label_groups=TOPICS,
-                row_groups=LANGUAGES)
-        for i in range(2)
-    ]  # fmt: skip
-    for kind, name in (("groups", "rare"), ("row_groups", "de")):
-        values = [getattr(one, kind)[name].differences[0].value for one in each]
-        assert getattr(found, kind)[name].differences[0].value == pytest.approx(np.mean(values))
+# --------------------------------------------------------- lists too short for the labels of a group
 
 
-def cut_lists(form: str) -> dict[str, Any]:
+def short_lists(form: str = "lists") -> dict[str, Any]:
     """Lists of one model, cut at 4 and at 8 labels; half of the short ones have none of a group."""
     rng = np.random.default_rng(0)
     frequent, rare = (first + np.argsort(rng.random((N, 12)), axis=1)[:, :4] for first in (0, 12))
     turn = np.arange(N)[:, None] % 2 == 0
     labels = np.hstack([np.where(turn, frequent, rare), np.where(turn, rare, frequent)])
     truth = np.zeros((N, 24), int)
-    for own in (frequent, rare):
-        np.put_along_axis(truth, own[:, :1], 1, axis=1)
+    for first in (frequent, rare):
+        np.put_along_axis(truth, first[:, :1], 1, axis=1)
     scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
+    groups = ["frequent"] * 12 + ["rare"] * 12
     models: dict[str, Any] = {"cut": (labels[:, :4], scores[:, :4]), "full": (labels, scores)}
+    if form == "lists":
+        return {"models": models, "y_true": truth, "label_groups": groups}
+    matrices = {}
+    for name, (ids, values) in models.items():
+        matrix = np.zeros(truth.shape)
+        np.put_along_axis(matrix, ids, values, axis=1)
+        matrices[name] = matrix
     if form == "matrix":
-        rows = np.arange(N).repeat(8)
-        full = sp.csr_array((scores.ravel(), (rows, labels.ravel())), shape=truth.shape)
-        cut = full.copy()
-        cut.data[cut.data <= 4] = 0
-        cut.eliminate_zeros()
-        models = {"cut": cut, "full": full}
-    if form == "dicts":
-        named = [(own.tolist(), values.tolist()) for own, values in models.values()]
-        models = {
-            name: {
-                str(row): dict(zip(map(str, own), values, strict=True))
-                for row, (own, values) in enumerate(zip(*lists, strict=True))
-            }
-            for name, lists in zip(models, named, strict=True)
-        }
-        relevant = {str(row): [str(label) for label in np.flatnonzero(own)] for row, own in enumerate(truth)}
-        groups: Any = {str(label): "frequent" if label < 12 else "rare" for label in range(24)}
-        return {"models": models, "y_true": relevant, "label_groups": groups}
-    return {"models": models, "y_true": truth, "label_groups": ["frequent"] * 12 + ["rare"] * 12}
+        models = {name: sp.csr_array(matrix) for name, matrix in matrices.items()}
+        return {"models": models, "y_true": truth, "label_groups": groups}
+
+    def as_dicts(matrix: Any) -> Any:
+        return {str(row): {str(j): float(v[j]) for j in np.flatnonzero(v)} for row, v in enumerate(matrix)}
+
+    models = {name: as_dicts(matrix) for name, matrix in matrices.items()}
+    named = {str(label): group for label, group in enumerate(groups)}
+    return {"models": models, "y_true": as_dicts(truth), "label_groups": named}
 
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("form", ["lists", "matrix", "dicts"])
 def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str) -> None:
     measures = ["p@1", "ndcg@1", "one_error", "map@all", "lrap", "auc.micro"]
-    found = compare(**cut_lists(form), metrics=measures, test=test)
-    for name in ("frequent", "rare"):
-        for one in found.groups[name].differences:
-            assert math.isnan(one.p_value)
-            assert one.better is None
+    comparison = compare(**short_lists(form), metrics=measures, test=test)
+    for name, part in comparison.groups.items():
+        for one in part.differences:
+            assert (math.isnan(one.p_value), one.better) == (True, None)
             assert one.value != 0
-        told = f"group {name}: lists hold different numbers of labels a row (cut 2, full 4), so that models "
-        assert (
-            f"{told}whose lists differ are not tested for p@1, ndcg@1, one_error, map@all, lrap, auc.micro"
-            in found.notes
-        )
-    assert any(
-        "lists hold few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in" in n for n in found.notes
-    )
+        note = f"group {name}: lists hold different numbers of labels a row (cut 2, full 4), so that models"
+        assert f"{note} whose lists differ are not tested for {', '.join(measures)}" in comparison.notes
+    few = "lists hold few labels of a group (frequent 0.5 of 1, rare 0.5 of 1 in"
+    assert any(few in note for note in comparison.notes)
 
 
 def test_one_row_without_labels_of_a_group_suffices() -> None:
@@ -172,44 +182,40 @@ def test_one_row_without_labels_of_a_group_suffices() -> None:
     labels[1] = np.roll(labels[1], 4)
     scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
     models = {"cut": (labels[:, :4], scores[:, :4]), "long": (labels[:, :8], scores)}
-    found = compare(models, np.ones((N, 12), int), metrics="p@1", label_groups=["a"] * 4 + ["b"] * 8)
-    depths = [report.results.short["p@1"] for report in found.groups["a"].reports.values()]
+    comparison = compare(models, np.ones((N, 12), int), metrics="p@1", label_groups=["a"] * 4 + ["b"] * 8)
+    depths = [report.results.short["p@1"] for report in comparison.groups["a"].reports.values()]
     assert depths == [1 - 2 / N, 1 - 1 / N]
-    assert math.isnan(found.groups["a"].differences[0].p_value)
+    assert math.isnan(comparison.groups["a"].differences[0].p_value)
 
 
 @pytest.mark.parametrize("confidence", [None, 0.95])
-def test_no_star_within_groups_for_longer_lists(confidence: Any) -> None:
-    given = cut_lists("lists")
-    models = given.pop("models")
-    truth = given.pop("y_true")
-    reports = {
-        m: evaluate(truth, s, metrics=["p@1", "p@4", "map@all"], confidence=confidence, **given)
-        for m, s in models.items()
-    }
+def test_no_value_within_groups_is_marked_for_longer_lists(confidence: Any) -> None:
+    arguments = short_lists()
+    options = {"metrics": ["p@1", "p@4", "map@all"], "confidence": confidence}
+    reports = {m: evaluate(y_score=s, **arguments, **options) for m, s in arguments.pop("models").items()}
     for table in Comparison(reports).part_tables():
         assert {cell.tail for row in table.rows[1:] for cell in row[1:]} == {"other"}
 
 
-def test_seeds_of_which_some_lists_are_cut_are_not_tested_within_groups() -> None:
-    given = cut_lists("lists")
-    models = given.pop("models")
-    seeds = {"a": [models["cut"], models["full"]], "b": [models["full"], models["full"]]}
-    found = compare(seeds, given.pop("y_true"), metrics="p@1", seeds=True, **given)
-    assert all(math.isnan(own.differences[0].p_value) for own in found.groups.values())
+def test_seeds_with_shorter_lists_are_not_tested_within_groups() -> None:
+    arguments = short_lists()
+    cut, full = arguments["models"].values()
+    arguments["models"] = {"a": [cut, full], "b": [full, full]}
+    groups = compare(**arguments, metrics="p@1", seeds=True).groups
+    assert all(math.isnan(part.differences[0].p_value) for part in groups.values())
 
 
 def test_equally_short_lists_are_tested_within_groups() -> None:
-    given = cut_lists("lists")
-    labels, scores = given["models"]["cut"]
-    given["models"] = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
-    found = compare(**given, metrics="p@1", test="t")
-    assert [own.differences[0].better for own in found.groups.values()] == ["a", "a"]
+    arguments = short_lists()
+    labels, scores = arguments["models"]["cut"]
+    arguments["models"] = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
+    groups = compare(**arguments, metrics="p@1").groups
+    assert [part.differences[0].better for part in groups.values()] == ["a", "a"]
 
 
-def test_sets_decided_over_all_labels_are_tested_within_groups() -> None:
-    order = {m: (np.argsort(-scores, axis=1).astype(np.int32)[:, :2], None) for m, scores in TWO.items()}
-    found = compare(order, TRUTH, metrics=["p@2", "f1.macro@2"], label_groups=np.arange(L) % 2)
-    for own in found.groups.values():
-        assert [math.isnan(one.p_value) for one in own.differences] == [True, False]
-    assert "note: group 0: lists hold different numbers of labels a row" in str(found)
+def test_sets_of_all_labels_are_tested_within_groups() -> None:
+    lists = {name: (top(scores, 2)[0], None) for name, scores in TWO.items()}
+    comparison = compare(lists, TRUTH, metrics=["p@2", "f1.macro@2"], label_groups=np.arange(L) % 2)
+    for part in comparison.groups.values():
+        assert [math.isnan(one.p_value) for one in part.differences] == [True, False]
+    assert "note: group 0: lists hold different numbers of labels a row" in str(comparison)

@@ -18,14 +18,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.examples import S, T
-from xmleval import Report, evaluate
+from xmleval import Comparison, Report, evaluate
 from xmleval.cli import main
 from xmleval.cli.details import write_labels
 from xmleval.cli.messages import one_line, tell
 from xmleval.cli.output import show
 from xmleval.message import printable
 from xmleval.numerals import decimal_number
-from xmleval.report.comparison import Comparison
 from xmleval.report.tables import CONTROL, FORMULA, LATEX, csv_text, latex_text, markdown_text
 
 HOSTILE = [
@@ -47,7 +46,7 @@ def report() -> Report:
     return evaluate(T, S, metrics=["p@1", "map_r@2", "ndcg@3"])
 
 
-def every(names: list[str]) -> Comparison:
+def comparison_of(names: list[str]) -> Comparison:
     return Comparison(dict.fromkeys(names, report()))
 
 
@@ -84,7 +83,7 @@ def from_csv(text: str) -> str:
 @hostile
 def test_latex(names: list[str]) -> None:
     assert [from_latex(latex_text(name)) for name in names] == [*map(printable, names)]
-    lines = every(names).to_latex().splitlines()
+    lines = comparison_of(names).to_latex().splitlines()
     header = lines[lines.index(r"\toprule") + 1]
     cells = header.removesuffix(r" \\").split(" & ")
     assert [*map(from_latex, cells[1:])] == [*map(printable, names)]
@@ -95,7 +94,7 @@ def test_latex(names: list[str]) -> None:
 @hostile
 def test_markdown(names: list[str]) -> None:
     assert [from_markdown(markdown_text(name)) for name in names] == [*map(printable, names)]
-    header, rule, *body = every(names).to_markdown().splitlines()
+    header, rule, *body = comparison_of(names).to_markdown().splitlines()
     assert header == f"| measure | {' | '.join(map(markdown_text, names))} |"
     assert rule == f"|---|{'---:|' * len(names)}"
     assert [line[:4] for line in body[:4]] == ["| P@", "| MA", "| nD", ""]
@@ -103,22 +102,22 @@ def test_markdown(names: list[str]) -> None:
 
 @hostile
 def test_csv(names: list[str]) -> None:
-    header, *rows = csv.reader(io.StringIO(every(names).to_csv()))
-    found = header[3::3]
-    assert [CONTROL.sub(escape, name) for name in names] == [*map(from_csv, found)]
+    header, *rows = csv.reader(io.StringIO(comparison_of(names).to_csv()))
+    cells = header[3::3]
+    assert [CONTROL.sub(escape, name) for name in names] == [*map(from_csv, cells)]
     assert not any(cell.startswith(FORMULA) and decimal_number(cell) is None for cell in header)
     assert [[float(cell) for cell in row[3::3]] for row in rows] == [
         [report()[name]] * len(names) for name in report()
     ]
 
 
-def escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 @hostile
 def test_html(names: list[str]) -> None:
-    root = ElementTree.fromstring(every(names)._repr_html_())
+    root = ElementTree.fromstring(comparison_of(names)._repr_html_())
     assert [*map(len, root.iter("tr"))] == [1 + len(names)] * 4
     heads = [cell.text or "" for cell in next(root.iter("tr"))]
     assert heads[1:] == [*map(printable, names)]
@@ -134,7 +133,7 @@ def test_numbers_of_csv_stay_numbers(value: float) -> None:
 
 @hostile
 def test_json(names: list[str]) -> None:
-    text = every(names).to_json()
+    text = comparison_of(names).to_json()
     assert list(json.loads(text)["reports"]) == names
     assert text.isascii()
     assert all(line.isprintable() for line in text.splitlines())
@@ -142,29 +141,24 @@ def test_json(names: list[str]) -> None:
 
 @hostile
 def test_text(names: list[str]) -> None:
-    lines = str(every(names)).split("\n")
-    assert len(lines) == 6 + len(every(names).footnotes())
+    lines = str(comparison_of(names)).split("\n")
+    assert len(lines) == 6 + len(comparison_of(names).footnotes())
     assert all(line.isprintable() for line in lines)
     assert all(printable(name).strip() in lines[1] for name in names)
 
 
-@hostile
-def test_messages(names: list[str]) -> None:
-    for name in names:
-        for error in (ValueError(f"{name}: x"), FileNotFoundError(2, "x", name), click.BadParameter(name)):
-            assert one_line(error).isprintable()
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-def test_lines_on_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    tell(name, "told")
+def test_lines_on_a_terminal_are_printable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (ValueError(f"{name}: x"), FileNotFoundError(2, "x", name), click.BadParameter(name)):
+        assert one_line(error).isprintable()
+    tell(name, "a message")
     show(name, f"in {name}")
     out, err = capsys.readouterr()
-    assert err.endswith("told\n")
+    assert err.endswith("a message\n")
     assert (err.count("\n"), out.count("\n")) == (1, 2 * (name.count("\n") + 1))
     assert all(line.isprintable() for line in (out + err).split("\n"))
     if name in ("[red]x[/red]", ":smile:"):
-        assert (f"xmleval: {name}: told\n", f"{name}\nin {name}\n") == (err, out)
+        assert (f"xmleval: {name}: a message\n", f"{name}\nin {name}\n") == (err, out)
 
 
 @hostile
@@ -180,33 +174,26 @@ def test_columns_of_labels(names: list[str], tmp_path_factory: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown", "latex"])
-@pytest.mark.parametrize("output", ["", "out.txt"])
-def test_names_of_files(folder: Path, capfd: Any, form: str, output: str) -> None:
+def test_names_of_files_are_printable(folder: Path, capfd: Any, form: str) -> None:
     names = [name for name in HOSTILE if name.strip() and not {"\x00", "/"} & {*name} and len(name) < 200]
     for name in names:
         np.save(f"{name}_indices.npy", np.load("m_indices.npy"))
-    words = [
-        "evaluate",
-        "Y_test.npz",
-        "--metrics",
-        "p@1",
-        "--format",
-        form,
-        *(["--output", output] if output else []),
-    ]
-    stated = [f"./{name}_indices.npy" for name in names]
-    code = main([*words, "--", *stated])
-    out, err = capfd.readouterr()
-    assert (code, err) == (0, "")
-    text = Path(output).read_text(encoding="utf-8") if output else out
-    assert all(line.isprintable() for line in text.replace("\u200c", "").split("\n"))
-    assert text.count("R") >= 1
+    files = [f"./{name}_indices.npy" for name in names]
+    words = ["evaluate", "Y_test.npz", "--metrics", "p@1", "--format", form]
+    texts = []
+    for output in ([], ["--output", "out.txt"]):
+        assert main([*words, *output, "--", *files]) == 0
+        out, err = capfd.readouterr()
+        assert err == ""
+        texts.append(Path("out.txt").read_text(encoding="utf-8") if output else out)
+    for text in texts:
+        assert all(line.isprintable() for line in text.replace("\u200c", "").split("\n"))
+        assert "R" in text
 
 
-def test_names_in_errors(folder: Path, capfd: Any) -> None:
+def test_names_of_missing_files_are_printable(folder: Path, capfd: Any) -> None:
     for name in (name for name in HOSTILE if name.strip() and "\x00" not in name):
         assert main(["evaluate", "--metrics", "p@1", "--", "Y_test.npz", f"./{name}"]) == 2
         out, err = capfd.readouterr()
-        assert out == ""
-        assert err.count("\n") == 1
+        assert (out, err.count("\n")) == ("", 1)
         assert err.rstrip("\n").isprintable()

@@ -7,7 +7,10 @@ import io
 import json
 import math
 import pickle
+import re
+import sys
 from collections.abc import Callable, Mapping
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -15,46 +18,53 @@ import pytest
 import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
-from xmleval import Report, __version__, evaluate, inverse_propensity
+from xmleval import Comparison, Report, __version__, evaluate, inverse_propensity
+from xmleval.metrics import TABLE
+from xmleval.spec import Spec, expand_metrics
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
 
 
-def report_of(metrics: Any = NAMES, **more: Any) -> Report:
-    return evaluate(T, S, metrics=metrics, **more)
+def report_of(metrics: Any = NAMES, **options: Any) -> Report:
+    return evaluate(T, S, metrics=metrics, **options)
 
 
-def test_report_is_a_mapping_in_the_order_asked() -> None:
-    report = report_of()
+def test_a_report_is_a_mapping_in_the_order_asked() -> None:
+    report = report_of(per_row=True)
     assert list(report) == list(report.keys()) == NAMES
     assert len(report) == len(dict(report)) == 6
     assert all(type(value) is float for value in report.values())
-    assert report == report_of()
-    assert report != report_of(["p@1"])
+    assert (report == report_of(), report == report_of(["p@1"])) == (True, False)
     assert list(report_of(["lrap", "xmc", "p@3"]))[:3] == ["lrap", "p@1", "p@3"]
-
-
-@pytest.mark.parametrize("spelling", ["p@3", "P@3", "precision@3", "Precision@3", " prec@3 ", "P @ 3"])
-def test_any_spelling_finds_a_value(spelling: str) -> None:
-    report = report_of()
-    assert report[spelling] == report["p@3"]
-    assert spelling in report
-
-
-@pytest.mark.parametrize("name", ["p@4", "p", "nothing", "", "auc", "f1.macro", 3, None, ("p@3",)])
-def test_what_was_not_computed_is_a_key_error(name: Any) -> None:
-    report: Mapping[Any, float] = report_of()
-    with pytest.raises(KeyError):
-        report[name]
-    assert name not in report
-    assert report.get(name, -1.0) == -1.0
-
-
-def test_report_is_short_in_a_console_and_survives_copying() -> None:
-    report = report_of(per_row=True)
     assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
     assert "<function" not in repr(report)
     assert len(repr(report)) < 4000
+
+
+@pytest.mark.parametrize("spelling", ["p3", "P@3", "precision@3", "Precision@3", " prec@3 ", "P @ 3"])
+def test_any_spelling_is_a_key(spelling: str) -> None:
+    report = report_of()
+    assert report[spelling] == report["p@3"] == report_of(spelling)[spelling]
+    assert spelling in report
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pp@1", "did you mean p@1?"), ("p@7", "it has p@1, p@3"), ("p", "it has p@1, p@3"),
+        ("macro_f1@3", "it has f1.macro@2"), ("coverag", "did you mean coverage?"),
+        ("zzz", "it has p@1, p@3, coverage, f1.macro@2"), ("", "it has"), (3, "3"),
+        (None, "None"), (("p@3",), "('p@3',)"),
+    ],
+)  # fmt: skip
+def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str) -> None:
+    report: Mapping[Any, float] = report_of(["p@1", "p@3", "coverage", "f1.macro@2"])
+    with pytest.raises(KeyError, match=re.escape(message)):
+        report[name]
+    assert name not in report
+    assert report.get(name, -1.0) == -1.0
+    with pytest.raises(KeyError, match=r"it has p@1, p@3, p@5, ndcg@1, ndcg@3, ndcg@5, \.\.\."):
+        report_of(["xmc", "ranking"])["zzz"]
 
 
 def test_table_of_a_terminal() -> None:
@@ -97,11 +107,11 @@ def test_json_and_csv_keep_every_bit() -> None:
     names = [name for name in report_of("all", y_pred=H, inverse_propensity=Q) if not name.startswith("mcc")]
     how = {"zero_division": math.nan}  # which leaves no average of mcc
     report = report_of(names, y_pred=H, inverse_propensity=Q, conventions=how)
-    found = json.loads(report.to_json())
-    assert (found["values"], found["version"]) == (dict(report), __version__)
-    assert (found["n_rows"], found["n_labels"], found["decision"]) == (M, N, "pred")
-    assert found["conventions"]["zero_division"] == "nan"
-    assert found == report.to_dict()
+    contents = json.loads(report.to_json())
+    assert (contents["values"], contents["version"]) == (dict(report), __version__)
+    assert (contents["n_rows"], contents["n_labels"], contents["decision"]) == (M, N, "pred")
+    assert contents["conventions"]["zero_division"] == "nan"
+    assert contents == report.to_dict()
     rows = list(csv.DictReader(io.StringIO(report.to_csv())))
     assert {row["name"]: float(row["value"]) for row in rows} == dict(report)
     directions = {row["symbol"]: row["direction"] for row in rows}
@@ -148,13 +158,15 @@ def test_signature_shows_the_fields_that_matter(name: str, signature: str) -> No
 
 def test_signature_shows_what_was_chosen() -> None:
     chosen = {"empty": "skip", "unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}
-    found = report_of(["p@1", "f1.macro"], decision="threshold0.75", conventions=chosen)
-    assert found.signature() == "empty=skip zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75"
+    contents = report_of(["p@1", "f1.macro"], decision="threshold0.75", conventions=chosen)
+    assert (
+        contents.signature() == "empty=skip zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75"
+    )
     given = evaluate(T, y_pred=H, metrics=["f1.micro"])
     assert given.signature() == "zero_division=0 decision=pred"
 
 
-def test_left_out_members_of_groups_are_listed() -> None:
+def test_members_of_groups_that_were_not_computed_are_listed() -> None:
     report = report_of(["xmc", "sets"], k=[1])
     assert report.not_computed["psp@1"] == "y_train= or inverse_propensity="
     assert report.not_computed["f1.macro"] == "y_pred= or decision="
@@ -166,15 +178,82 @@ def test_left_out_members_of_groups_are_listed() -> None:
 def test_rows_are_kept_on_demand() -> None:
     with pytest.raises(ValueError, match="per_row=True"):
         report_of().per_row()
-    report = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, inverse_propensity=Q, per_row=True)
-    kept = report.per_row()
-    assert list(kept) == NAMES  # a macro average and a ratio of sums have no rows
-    np.testing.assert_equal([kept["p@1"], kept["coverage"]], [[1, 0, 0], [2, 2, np.nan]])
+    rows = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, inverse_propensity=Q, per_row=True).per_row()
+    assert list(rows) == NAMES  # a macro average and a ratio of sums have no rows
+    np.testing.assert_equal([rows["p@1"], rows["coverage"]], [[1, 0, 0], [2, 2, np.nan]])
 
+
+# ------------------------------------------------------------------------- notebooks and trackers
+
+
+def test_a_notebook_shows_the_table() -> None:
+    report = report_of(["p@1", "p@3", "coverage", "f1.macro@2"])
+    for shown in (report, Comparison({"a": report, "b": report})):
+        page = unescape(shown._repr_html_())
+        rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*)</tr>", page)]
+        lines = [line[2:-2] for line in shown.to_markdown().splitlines() if line.startswith("| ")]
+        assert rows == [[cell.strip() for cell in line.split(" | ")] for line in lines]
+        assert "<p>3 rows x 4 labels" in page
+        for line in (report.signature(), "rows left out as undefined: coverage 1"):
+            assert f"<p><small>{line}</small></p>" in page
+
+
+def names_of_all_measures() -> list[str]:
+    """All names of the table, with parameters and cutoffs."""
+    with_parameters = [
+        Spec(metric, average, ((name, float(value)),), k)
+        for metric in TABLE
+        for name, param in metric.params.items()
+        for value in (param.allowed[:2] if param.allowed else (0.5, 2.0, 1e-7, 1e20))
+        for average in metric.averages or (None,)
+        for k in ((None, 5) if metric.cutoff == "optional" else (None,))
+    ]
+    return [
+        spec.name for spec in (*(spec for spec, _ in expand_metrics("all", [1, 5, 15])), *with_parameters)
+    ]
+
+
+def test_flat_names_are_valid_and_differ() -> None:
+    report = report_of()
+    report.results.values = {name: float(place) for place, name in enumerate(names_of_all_measures())}
+    flat = report.flat()
+    assert list(flat.values()) == list(report.values())
+    mlflow = r"[/\w.\- :]*"  # mlflow.utils.validation
+    wandb = "[_a-zA-Z][_a-zA-Z0-9]*"  # its documentation of names of metrics
+    assert [name for name in flat if not re.fullmatch(mlflow, name) or not re.fullmatch(wandb, name)] == []
+    assert len(report.flat(at="@")) == len(flat)
+    undefined = evaluate(np.zeros((2, 3), int), np.eye(2, 3), metrics=["p@1", "lrap"])
+    assert undefined.flat() == {"p_at_1": 0.0}
+
+
+def test_frames_have_values_and_intervals() -> None:
+    pytest.importorskip("pandas")
+    report, bounded = report_of(), report_of("lrap", bounds=True)
+    frame = report.to_frame()
+    assert [frame.index.name, *frame.columns] == ["name", "symbol", "direction", "value"]
+    assert frame["value"].to_dict() == dict(report)
+    assert frame.loc["coverage", "direction"] == "down"
+    assert [*bounded.to_frame().columns[-2:]] == ["lower", "upper"]
+    pair = Comparison({"name": report, "b": report}).to_frame()
+    assert [*pair.columns] == ["symbol", "direction", "name", "b"]
+    assert pair["b"].to_dict() == dict(report)
+    columns = Comparison({"a": bounded, "b": report_of("lrap")}).to_frame().columns
+    assert [*columns[2:]] == ["a", "a lower", "a upper", "b", "b lower", "b upper"]
+    assert evaluate(T, y_pred=H, metrics="all", inverse_propensity=Q).to_frame().shape[1] == 3
+
+
+def test_a_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^to_frame\(\) needs pandas: pip install 'xmleval\[pandas\]'$"):
+        report_of().to_frame()
+
+
+# ------------------------------------------------------------------------ refused rows and merges
 
 TALL, DEEP = np.tile(T, (4, 1)), np.tile(S, (4, 1))
 LISTED = np.tile([[2, 0, 1]], (12, 1))
 FALLING = -LISTED / 8
+GOOD: dict[str, Any] = {"y_true": TALL, "y_score": DEEP, "y_pred": TALL[::-1]}
 
 
 def spoil(values: Any, rows: list[int], value: float) -> Any:
@@ -198,25 +277,24 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("case", IN_BLOCKS)
-def test_first_bad_row_is_named_whatever_the_blocks(case: str, threads: int) -> None:
+def test_the_first_bad_row_is_named_in_any_blocks(case: str, threads: int) -> None:
     argument, bad, message = IN_BLOCKS[case]
-    good: dict[str, Any] = {"y_true": TALL, "y_score": DEEP, "metrics": "all", "threads": threads}
     for rows in ([11], [5, 6, 11], [0, 7], [8, 9]):
         for block_rows in (1, 2, 5, None):
+            arguments = {**GOOD, "y_pred": None, argument: bad(rows)}
             with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
-                evaluate(**{**good, argument: bad(rows)}, block_rows=block_rows)
+                evaluate(**arguments, metrics="all", threads=threads, block_rows=block_rows)
 
 
 @pytest.mark.parametrize("argument", ["y_true", "y_pred", "y_score", "list"])
 @pytest.mark.parametrize("block_rows", [1, None])
-def test_first_bad_row_is_named_whatever_is_wrong_later(argument: str, block_rows: int | None) -> None:
+def test_the_first_bad_row_is_named_before_other_errors(argument: str, block_rows: int | None) -> None:
     ids = np.array([[0, 2], [1, 1], [3, 9]])
-    given: Any = sp.csr_array((np.ones(6), ids.ravel() % 9, [0, 2, 4, 6]), shape=T.shape)
-    given.indices[-1] = 9
-    name, value = ("y_score", (ids, None)) if argument == "list" else (argument, given)
-    data: dict[str, Any] = {"y_true": T, "y_score": S}
+    matrix: Any = sp.csr_array((np.ones(6), ids.ravel() % 9, [0, 2, 4, 6]), shape=T.shape)
+    matrix.indices[-1] = 9
+    name, value = ("y_score", (ids, None)) if argument == "list" else (argument, matrix)
     with pytest.raises(ValueError, match=f"^{name}: row 1: label id 1 occurs twice"):
-        evaluate(**{**data, name: value}, metrics="all", block_rows=block_rows)
+        evaluate(**{"y_true": T, "y_score": S, name: value}, metrics="all", block_rows=block_rows)
 
 
 LATER: dict[str, tuple[dict[str, Any], str]] = {
@@ -234,82 +312,61 @@ LATER: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", LATER)
-def test_refused_update_counts_nothing(case: str) -> None:
-    given, message = LATER[case]
-    good: dict[str, Any] = {"y_true": TALL, "y_score": DEEP, "y_pred": TALL[::-1]}
+def test_a_refused_update_counts_nothing(case: str) -> None:
+    change, message = LATER[case]
     unlisted = 0.0 if case == "other type" else None
-    ev, other = counting(unlisted=unlisted), counting(unlisted=unlisted)
-    if case in IN_BLOCKS:
-        with pytest.raises(ValueError, match=f"^{message}"):
-            ev.update(**{**good, **given})
-    with pytest.raises(ValueError, match="nothing was counted yet"):
-        ev.compute()
-    for _ in range(2):
-        ev.update(**good)
-        other.update(**good)
-        with pytest.raises(ValueError, match=f"^{message}"):
-            ev.update(**{**good, **given})
-        found, expected = ev.compute(), other.compute()
-        assert found.to_json() == expected.to_json()
-        np.testing.assert_equal(found.per_row(), expected.per_row())
+    evaluator, other = counting(unlisted=unlisted), counting(unlisted=unlisted)
+    for updates in range(3):
+        if updates or case in IN_BLOCKS:
+            with pytest.raises(ValueError, match=f"^{message}"):
+                evaluator.update(**{**GOOD, **change})
+        if not updates:
+            with pytest.raises(ValueError, match="nothing was counted yet"):
+                evaluator.compute()
+        else:
+            assert evaluator.compute().to_json() == other.compute().to_json()
+            np.testing.assert_equal(evaluator.compute().per_row(), other.compute().per_row())
+        evaluator.update(**GOOD)
+        other.update(**GOOD)
 
 
 @pytest.mark.parametrize(
-    ("more", "difference"),
+    ("options", "first_row", "message"),
     [
-        ({"n_labels": 5, "inverse_propensity": None}, "n_labels differs: 4 here, 5 there"),
-        ({"metrics": "xmc"}, "metrics differs"), ({"k": [1, 2]}, "metrics differs"),
-        ({"conventions": "sklearn"}, "ndcg_ties differs"), ({"unlisted": 0.0}, "unlisted differs"),
-        ({"decision": "top2"}, "decision differs: None here, top2 there"),
-        ({"inverse_propensity": Q[::-1]}, "propensity differs"),
-        ({"inverse_propensity": None}, "propensity differs"),
-        ({"per_row": False}, "per_row differs: True here, False there"),
+        ({"n_labels": 5, "inverse_propensity": None}, M, "merge: n_labels differs: 4 here, 5 there"),
+        ({"metrics": "xmc"}, M, "merge: metrics differs"), ({"k": [1, 2]}, M, "merge: metrics differs"),
+        ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),
+        ({"unlisted": 0.0}, M, "merge: unlisted differs"),
+        ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
+        ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
+        ({"inverse_propensity": None}, M, "merge: propensity differs"),
+        ({"per_row": False}, M, "merge: per_row differs: True here, False there"),
+        ({}, 0, r"first_row: rows 0\.\.2 are kept already"),
+        ({}, M - 1, r"first_row: rows 2\.\.2 are kept already"),
     ],
 )  # fmt: skip
-def test_merge_names_the_difference(more: dict[str, Any], difference: str) -> None:
-    ev, other = counting(), counting(**more)
-    ev.update(T, S)
-    other.update(np.eye(M, other.n_labels), np.eye(M, other.n_labels), first_row=M)
-    before = ev.compute().to_json()
-    with pytest.raises(ValueError, match=f"^merge: {difference}"):
-        ev.merge(other)
-    assert ev.compute().to_json() == before
+def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int, message: str) -> None:
+    evaluator, other = counting(), counting(**options)
+    evaluator.update(T, S)
+    other.update(np.eye(M, other.n_labels), np.eye(M, other.n_labels), first_row=first_row)
+    before = evaluator.compute().to_json()
+    with pytest.raises(ValueError, match=f"^{message}"):
+        evaluator.merge(other)
+    assert evaluator.compute().to_json() == before
+    assert evaluator.merge(counting()) is evaluator
+    assert evaluator.compute().to_json() == counting().merge(evaluator).compute().to_json() == before
 
 
-def test_merge_refuses_other_input_and_kept_rows() -> None:
-    ev, other, weighted = counting(), counting(), counting()
-    ev.update(T, S)
-    other.update(T, S)
-    weighted.update(T, S, sample_weight=[1, 2, 3], first_row=3)
-    before = ev.compute().to_json()
-    with pytest.raises(ValueError, match=r"^first_row: rows 0\.\.2 are kept already"):
-        ev.merge(other)
-    with pytest.raises(ValueError, match=r"^merge: input differs: .*sample_weight"):
-        ev.merge(weighted)
-    assert ev.merge(counting()) is ev
-    assert ev.compute().to_json() == counting().merge(ev).compute().to_json() == before
-
-
-def test_rows_of_a_merged_evaluator_are_kept_already() -> None:
-    ev, other, again = counting(), counting(), counting()
-    ev.update(T, S)
-    other.update(T, S, first_row=M)
-    again.update(T, S, first_row=2 * M - 1)
-    ev.merge(other)
-    before = ev.compute().to_json()
-    said = rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"
-    with pytest.raises(ValueError, match=said):
-        ev.update(T, S, first_row=2 * M - 1)
-    with pytest.raises(ValueError, match=said):
-        ev.merge(again)
-    assert ev.compute().to_json() == before
-
-
-def test_scores_after_a_merge_are_of_its_type() -> None:
-    ev, other = counting(unlisted=0.0), counting(unlisted=0.0)
-    other.update(T, S.astype(np.float32))
-    ev.merge(other)
+def test_rows_after_a_merge_must_agree_with_those_of_both() -> None:
+    evaluator, other, weighted = (counting(unlisted=0.0) for _ in range(3))
+    other.update(T, S.astype(np.float32), first_row=M)
+    weighted.update(T, S, sample_weight=[1, 2, 3], first_row=3 * M)
+    evaluator.merge(other)
     with pytest.raises(ValueError, match=r"^y_score: .*float64"):
-        ev.update(T, S, first_row=M)
-    ev.update(T, S.astype(np.float32), first_row=M)
-    assert ev.n_rows == 2 * M
+        evaluator.update(T, S, first_row=0)
+    evaluator.update(T, S.astype(np.float32), first_row=0)
+    with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"):
+        evaluator.update(T, S.astype(np.float32), first_row=2 * M - 1)
+    with pytest.raises(ValueError, match=r"^merge: input differs: .*sample_weight"):
+        evaluator.merge(weighted)
+    assert evaluator.n_rows == 2 * M

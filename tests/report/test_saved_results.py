@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST
-from xmleval import evaluate
+from xmleval import Comparison, Report, evaluate
 from xmleval.conventions import Conventions
-from xmleval.report import saved_results
-from xmleval.report.comparison import Comparison
-from xmleval.report.report import Report
 from xmleval.report.saved_results import load_results
 from xmleval.version import SCHEMA
 
@@ -38,59 +35,47 @@ def refused(path: Path, text: str | bytes) -> str:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match=f"^{path}: ") as caught:
         load_results(path)
-    told = str(caught.value)
-    assert "\n" not in told
-    assert len(told) < 300 + len(str(path))
-    return told.removeprefix(f"{path}: ")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 300 + len(str(path))
+    return message.removeprefix(f"{path}: ")
 
 
 def changed(**members: Any) -> str:
     return json.dumps(SHORT | members)
 
 
+def settings_of(conventions: Conventions, higher_is_better: bool) -> dict[str, Any]:
+    absent = ("decision", "propensity", "sample_weight", "exclude", "candidates", "hierarchy")
+    return conventions.as_dict() | dict.fromkeys(absent) | {"higher_is_better": higher_is_better}
+
+
 @pytest.mark.parametrize("start", ["", "\ufeff"], ids=["", "byte order mark"])
 def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
     written = report(conventions="sklearn", higher_is_better=False)
     path.write_text(start + written.to_json(), encoding="utf-8")
-    (name, found), *others = load_results(path).items()
+    (name, saved), *others = load_results(path).items()
     assert (name, others) == ("", [])
-    assert found.values == dict(written)
-    assert (found.n_rows, found.n_labels) == (4, 5)
-    assert found.settings == written.conventions.as_dict() | {
-        "decision": None, "higher_is_better": False, "propensity": None, "sample_weight": None,
-        "exclude": None, "candidates": None, "hierarchy": None,
-    }  # fmt: skip
-    assert [found.direction(one) for one in found.values] == ["up", "down", "up"]
+    assert saved.values == dict(written)
+    assert (saved.n_rows, saved.n_labels) == (4, 5)
+    assert saved.settings == settings_of(written.conventions, False)
+    assert [saved.direction(name) for name in saved.values] == ["up", "down", "up"]
+    reports = {"b": written, "a": report(["p@1"])}
+    path.write_text(Comparison(reports).to_json())
+    values = [(name, each.values) for name, each in load_results(path).items()]
+    assert values == [(name, dict(each)) for name, each in reports.items()]
 
 
-def test_several_reports_are_read_by_name(path: Path) -> None:
-    several = {"b": report(), "a": report(["p@1"])}
-    path.write_text(Comparison(several).to_json())
-    found = load_results(path)
-    assert {name: own.values for name, own in found.items()} == {n: dict(own) for n, own in several.items()}
-    assert [*found] == ["b", "a"]
-
-
-def test_undefined_values_are_nan(path: Path) -> None:
+def test_undefined_absent_and_unknown_members_are_read(path: Path) -> None:
     path.write_text(evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss"]).to_json())
     assert np.isnan(load_results(path)[""].values["ranking_loss"])
-
-
-def test_results_without_optional_members_are_read(path: Path) -> None:
     path.write_text(json.dumps(SHORT))
-    settings = load_results(path)[""].settings
-    assert settings == Conventions(empty="skip").as_dict() | {
-        "decision": None, "higher_is_better": True, "propensity": None, "sample_weight": None,
-        "exclude": None, "candidates": None, "hierarchy": None,
-    }  # fmt: skip
-
-
-def test_members_and_measures_that_are_not_known_are_passed_over(path: Path) -> None:
+    assert load_results(path)[""].settings == settings_of(Conventions(empty="skip"), True)
     path.write_text(changed(values={"p@1": 0.5, "later@1": 0.5}, confidence={"p@1": [0, 1]}, groups=None))
-    found = load_results(path)[""]
-    assert found.values == {"p@1": 0.5, "later@1": 0.5}
+    saved = load_results(path)[""]
+    assert saved.values == {"p@1": 0.5, "later@1": 0.5}
     with pytest.raises(ValueError, match="'later@1' is not a measure of this version"):
-        found.direction("later@1")
+        saved.direction("later@1")
 
 
 DAMAGE: dict[str, tuple[str | bytes, str]] = {
@@ -126,17 +111,13 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_anything_else_is_refused_by_name(path: Path, name: str) -> None:
-    text, told = DAMAGE[name]
-    assert told in refused(path, text)
+def test_anything_else_is_refused_by_file(path: Path, name: str) -> None:
+    text, message = DAMAGE[name]
+    assert message in refused(path, text)
 
 
-def test_huge_files_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_results, "MOST_BYTES", 1 << 20)
-    assert "more than 1 MiB" in refused(path, " " * ((1 << 20) + 1))
-
-
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_devices_folders_and_huge_files_are_refused(tmp_path: Path) -> None:
+    assert "more than 64 MiB" in refused(tmp_path / "huge", b" " * ((1 << 26) + 1))
     os.mkfifo(tmp_path / "fifo")
     for name in (str(tmp_path / "fifo"), os.devnull):
         with pytest.raises(ValueError, match=f"{name}: not a regular file"):

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval import compare, diff, evaluate
-from xmleval.report.comparison import Comparison
-from xmleval.report.report import Report
+from xmleval import Comparison, Report, compare, diff, evaluate
 from xmleval.version import SCHEMA
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -47,15 +45,18 @@ REPORTS: dict[str, Callable[[], Report]] = {
 
 
 def follows(text: str) -> dict[str, Any]:
-    """Return what JSON holds, which follows the schema and has no member that it does not describe."""
-    found: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
-    VALIDATOR.validate(found)
-    described = VALIDATOR.schema["$defs"]
-    kind = "reports" if "reports" in found else "report"
-    assert {*found} <= {*described[kind]["properties"]}
-    for own in found.get("reports", {}).values():
-        assert {*own} <= {*described["report"]["properties"]}
-    return found
+    """Return the contents of JSON, which follows the schema and has no member that it does not describe."""
+    contents: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
+    VALIDATOR.validate(contents)
+    assert {*contents} <= members("reports" if "reports" in contents else "report")
+    for each in contents.get("reports", {}).values():
+        assert {*each} <= members("report")
+    return contents
+
+
+def members(kind: str) -> set[str]:
+    """Return the members that the schema describes."""
+    return {*VALIDATOR.schema["$defs"][kind]["properties"]}
 
 
 def test_the_schema_is_one_and_names_its_version() -> None:
@@ -66,91 +67,67 @@ def test_the_schema_is_one_and_names_its_version() -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports_follow_the_schema(name: str) -> None:
-    assert follows(REPORTS[name]().to_json())["schema"] == SCHEMA
+    made = REPORTS[name]()
+    assert follows(made.to_json())["schema"] == SCHEMA
+    assert [*follows(Comparison({"a": made, "b": made}).to_json())["reports"]] == ["a", "b"]
 
 
-def test_several_reports_follow_the_schema() -> None:
-    several = {name: REPORTS[name]() for name in ("weights", "kept")}
-    assert [*follows(Comparison(several).to_json())["reports"]] == [*several]
+TWO = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
 
 
 @pytest.mark.parametrize("seeds", [False, True])
 def test_comparisons_follow_the_schema(seeds: bool) -> None:
-    scores = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
-    models = {name: [own, own] for name, own in scores.items()} if seeds else scores
-    more: dict[str, Any] = {"label_groups": list("aabbc"), "row_groups": [1, 1, 2, 3]} if seeds else {}
-    found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds, **more).to_json())
-    described = VALIDATOR.schema["$defs"]
-    assert {*found["comparison"]} <= {*described["comparison"]["properties"]}
-    assert ("seeds" in found["comparison"]) == seeds
-    groups = [found["comparison"][kind] for kind in ("groups", "row_groups")] if seeds else []
-    for own in [found["comparison"], *(own for several in groups for own in several.values())]:
-        for one in own["differences"]:
-            assert {*one} == {*described["difference"]["properties"]}
-    assert [[*several] for several in groups] == ([["a", "b", "c"], ["1", "2", "3"]] if seeds else [])
+    models = {name: [scores, scores] for name, scores in TWO.items()} if seeds else TWO
+    groups: dict[str, Any] = {"label_groups": list("aabbc"), "row_groups": [1, 1, 2, 3]} if seeds else {}
+    comparison = compare(models, Y_TEST, metrics="all", seeds=seeds, **groups)
+    contents = follows(comparison.to_json())["comparison"]
+    assert {*contents} <= members("comparison")
+    assert ("seeds" in contents) == seeds
+    kinds = {"groups": ["a", "b", "c"], "row_groups": ["1", "2", "3"]} if seeds else {}
+    assert {kind: [*contents[kind]] for kind in kinds} == kinds
+    for part in (contents, *(part for kind in kinds for part in contents[kind].values())):
+        assert all({*one} == members("difference") for one in part["differences"])
 
 
 @pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])
 def test_changes_follow_the_schema(metric: str) -> None:
-    models = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
-    found = json.loads(diff(models, Y_TEST, metric=metric).to_json())
-    VALIDATOR.validate(found)
-    described = VALIDATOR.schema["$defs"]
-    assert {*found} == {*described["changes"]["properties"]}
-    for one in [*(found["changes"]["rows"] or []), *(found["changes"]["labels"] or [])]:
-        assert {*one} < {*described["change"]["properties"]}
+    contents = json.loads(diff(TWO, Y_TEST, metric=metric).to_json())
+    VALIDATOR.validate(contents)
+    assert {*contents} == members("changes")
+    for one in (*(contents["changes"]["rows"] or []), *(contents["changes"]["labels"] or [])):
+        assert {*one} < members("change")
 
 
-@pytest.mark.parametrize("scores", ["m", "scores.npz", "m scores.npz"])
 @pytest.mark.parametrize(
-    "words", ["--metrics all", "--metrics p,psp --train Y_train.npz", "--metrics sets --confidence 0.9"]
-)
-def test_commands_follow_the_schema(folder: Path, run: Callable[..., str], scores: str, words: str) -> None:
-    line = f"evaluate Y_test.npz {scores} {words} --decision top1"
-    printed = run(f"{line} --format json")
+    "words",
+    [
+        "m --metrics all --decision top1", "scores.npz --metrics sets --confidence 0.9 --decision top1",
+        "m scores.npz --metrics p,psp --train Y_train.npz",
+    ],
+)  # fmt: skip
+def test_commands_follow_the_schema(folder: Path, run: Callable[..., str], words: str) -> None:
+    printed = run(f"evaluate Y_test.npz {words} --format json")
     follows(printed)
-    run(f"{line} --output out.json")
+    run(f"evaluate Y_test.npz {words} --output out.json")
     assert Path("out.json").read_text() == printed
-
-
-def test_merged_states_follow_the_schema(folder: Path, run: Callable[..., str]) -> None:
     printed = run("evaluate Y_test.npz m --metrics p@1,lrap --format json --save s.npz")
     assert follows(run("merge s.npz --format json")) == json.loads(printed)
 
 
-def test_what_may_be_added_within_a_version_is_valid() -> None:
-    found = json.loads(report(["p@1"]).to_json())
-    found |= {"more": {"tail": {"p@1": 0.5}}, "other": None}
-    VALIDATOR.validate(found)
-    VALIDATOR.validate({"schema": SCHEMA, "reports": {"a": found}, "notes": [], "other": 1})
+CHANGES = [
+    {"schema": SCHEMA + 1}, {"values": {"p@1": "0.5"}}, {"values": [0.5]}, {"n_rows": -1}, {"n_rows": 1.5},
+    {"intervals": {"lrap": [0.5]}}, {"confidence": {"p@1": [0.5]}}, {"standard_errors": {"p@1": "0.5"}},
+    {"conventions": {"empty": None}}, {"higher_is_better": None}, {"notes": "one"},
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"schema": SCHEMA + 1},
-        {"values": {"p@1": "0.5"}},
-        {"values": [0.5]},
-        {"n_rows": -1},
-        {"n_rows": 1.5},
-        {"intervals": {"lrap": [0.5]}},
-        {"confidence": {"p@1": [0.5]}},
-        {"standard_errors": {"p@1": "0.5"}},
-        {"conventions": {"empty": None}},
-        {"higher_is_better": None},
-        {"notes": "one"},
-    ],
-    ids=str,
-)
-def test_other_values_are_invalid(change: dict[str, Any]) -> None:
-    found = json.loads(report(["p@1"]).to_json())
-    assert VALIDATOR.is_valid(found)
-    assert not VALIDATOR.is_valid(found | change)
-    assert not VALIDATOR.is_valid({"schema": SCHEMA, "reports": {"a": found | change}, "notes": []})
-
-
-@pytest.mark.parametrize("name", VALIDATOR.schema["$defs"]["report"]["required"])
-def test_no_member_may_be_missing(name: str) -> None:
-    found = json.loads(report(["p@1"]).to_json())
-    assert VALIDATOR.is_valid(found)
-    assert not VALIDATOR.is_valid({other: found[other] for other in found if other != name})
+def test_members_may_be_added_but_neither_changed_nor_missing() -> None:
+    contents = json.loads(report(["p@1"]).to_json())
+    VALIDATOR.validate(contents | {"more": {"tail": {"p@1": 0.5}}, "other": None})
+    VALIDATOR.validate({"schema": SCHEMA, "reports": {"a": contents}, "notes": [], "other": 1})
+    required = VALIDATOR.schema["$defs"]["report"]["required"]
+    without = [{name: contents[name] for name in contents if name != missing} for missing in required]
+    assert required
+    for invalid in (*without, *(contents | change for change in CHANGES)):
+        assert not VALIDATOR.is_valid(invalid), invalid
+        assert not VALIDATOR.is_valid({"schema": SCHEMA, "reports": {"a": invalid}, "notes": []}), invalid
