@@ -30,7 +30,10 @@ from xmleval.conventions import PRESETS
 from xmleval.spec import Spec, parse_spec
 
 Contents = dict[str, Any]
-VALUES = ("values", "intervals", "confidence", "standard_errors", "thresholds", "groups", "row_groups")
+VALUES = (
+    "values", "intervals", "confidence", "standard_errors", "thresholds", "reliability",
+    "groups", "row_groups",
+)  # fmt: skip
 KEPT = (*VALUES, "per_row", "per_label", "curves")
 ROUNDED = 1e-12  # sums of other terms
 
