@@ -62,40 +62,28 @@ def test_every_one_liner_is_checked_here_and_public() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:lists hold at most")
-@pytest.mark.parametrize("name", AT_K)
-def test_measure_at_k_equals_evaluate(name: str) -> None:
-    function, measure = getattr(xmleval, name), AT_K[name]
-    for k in (1, 2, 3, 5, 9):
-        for scores in (S, sp.csr_array(S), (LISTED, None), S.astype("f4")):
-            found = function(T, scores, k, **more(name))
-            assert type(found) is float
-            assert found == evaluate(T, scores, metrics=[f"{measure}@{k}"], **more(name))[f"{measure}@{k}"]
-    assert function(T, S, **more(name)) == function(T, S, k=5, **more(name))
-    assert function(T, S, np.int64(2), **more(name)) == function(T, S, k=2, **more(name))
-
-
-@pytest.mark.parametrize("name", RANKINGS)
-def test_measure_of_rankings_equals_evaluate(name: str) -> None:
-    function, measure = getattr(xmleval, name), RANKINGS[name]
-    bare = () if measure in ("auc.micro", "auc.macro") else ((LISTED, None),)
-    for scores in (S, sp.csr_array(S), *bare, S.tolist()):
-        assert function(T, scores) == evaluate(T, scores, metrics=[measure])[measure]
-    assert type(function(T, S)) is float
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_measure_of_sets_equals_evaluate(name: str) -> None:
-    function, measure = getattr(xmleval, name), SETS[name]
-    for pred in (H, sp.csr_matrix(H), H.astype(bool), H.tolist()):
-        assert function(T, pred) == evaluate(T, y_pred=pred, metrics=[measure])[measure]
-    assert type(function(T, H)) is float
-
-
-@pytest.mark.parametrize("name", AT_K)
-@pytest.mark.parametrize("k", [0, -1, 1.5, "3", "x", True, None])
-def test_refused_cutoff(name: str, k: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(k))} is not a positive integer$"):
-        getattr(xmleval, name)(T, S, k=k, **more(name))
+@pytest.mark.parametrize("name", [*AT_K, *RANKINGS, *SETS])
+def test_a_one_liner_is_evaluate_with_one_name(name: str) -> None:
+    function, options = getattr(xmleval, name), more(name)
+    forms = (
+        [H, sp.csr_matrix(H), H.astype(bool), H.tolist()]
+        if name in SETS
+        else [S, sp.csr_array(S), S.tolist()]
+    )
+    if name not in (*SETS, "auc_micro", "auc_macro"):
+        forms.append((LISTED, None))
+    for form in forms:
+        for k in (1, 2, 5, 9) if name in AT_K else (None,):
+            measure = f"{AT_K[name]}@{k}" if k else {**RANKINGS, **SETS}[name]
+            scores = {"y_pred": form} if name in SETS else {"y_score": form}
+            actual = function(T, form, **options, **({"k": k} if k else {}))
+            assert type(actual) is float
+            assert actual == evaluate(T, **scores, metrics=[measure], **options)[measure]
+    if name in AT_K:
+        assert function(T, S, **options) == function(T, S, np.int64(5), **options)
+        for bad in (0, -1, 1.5, "3", True, None):
+            with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(bad))} is not a positive integer$"):
+                function(T, S, k=bad, **options)
 
 
 def test_refused_input_is_named() -> None:
@@ -158,24 +146,24 @@ CALLABLES = {name: thing for name, thing in CALLABLES.items() if callable(thing)
 
 
 @pytest.mark.parametrize("name", CALLABLES)
-def test_docstring_says_what_goes_in_and_out(name: str) -> None:
+def test_docstring_has_the_parameters_and_sections(name: str) -> None:
     thing: Callable[..., Any] = CALLABLES[name]
     text = inspect.getdoc(thing) or ""
-    found = sections(text)
+    titles = sections(text)
     summary = text.split("\n")[0]
     assert summary.endswith(".")
     assert len(summary) <= 110
-    assert found == sorted(found, key=ORDER.index)
+    assert titles == sorted(titles, key=ORDER.index)
     parameters = [p for p in inspect.signature(thing).parameters if p not in ("self", "cls")]
     listed = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", text, re.MULTILINE | re.DOTALL)
     described = re.findall(r"^(\w[\w, ]*) :", listed[1] if listed else "", re.MULTILINE)
-    if "." in name and not found:
+    if "." in name and not titles:
         return  # a summary is enough for what only the package itself calls
-    assert [one for several in described for one in several.split(", ")] == parameters
+    assert [name for names in described for name in names.split(", ")] == parameters
     if not inspect.isclass(thing) and inspect.signature(thing).return_annotation not in (None, "None"):
-        assert "Returns" in found
+        assert "Returns" in titles
     if "." not in name:
-        assert "Examples" in found
+        assert "Examples" in titles
         assert ">>> " in text
 
 

@@ -16,11 +16,11 @@ from xmleval.integrations.library import library
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OWN = {"library", "topk", "tree_fusion"}  # modules without an extra of their own
+WITHOUT_EXTRA = {"library", "topk", "tree_fusion"}
 
 
 def test_every_integration_has_an_extra() -> None:
-    modules = {one.name for one in pkgutil.iter_modules(xmleval.integrations.__path__)} - OWN
+    modules = {module.name for module in pkgutil.iter_modules(xmleval.integrations.__path__)} - WITHOUT_EXTRA
     assert modules <= set(EXTRAS)
     hosts = re.findall("[a-z]+", EXTRAS["hosts"][0].removeprefix("xmleval"))
     assert {*hosts} == {*modules, "pandas"}
@@ -32,8 +32,8 @@ def test_a_missing_library_is_named_with_its_extra(missing: str, monkeypatch: py
     if missing == "torchmetrics":
         monkeypatch.setitem(sys.modules, "torch", sys)  # any module: it is not used before
     monkeypatch.delitem(sys.modules, "xmleval.integrations.torchmetrics", raising=False)
-    says = rf"needs {missing}: pip install 'xmleval\[torchmetrics\]'$"
-    with pytest.raises(ImportError, match=says):
+    message = rf"needs {missing}: pip install 'xmleval\[torchmetrics\]'$"
+    with pytest.raises(ImportError, match=message):
         importlib.import_module("xmleval.integrations.torchmetrics")
 
 

@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, calibrate, compare, evaluate, fuse, inverse_propensity, p_at_k, thresholds
-from xmleval.input.objects.foreign import CLASS_ONE
 from xmleval.integrations.sklearn import make_scorer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
@@ -38,6 +37,10 @@ MODELS = {
 }
 
 
+SIGNS_OF_RANKINGS = {"p@3": 1, "lrap": 1, "ranking_loss": -1, "coverage": -1, "auc.micro": 1}
+SIGNS_OF_SETS = {"f1.macro": 1, "subset_accuracy": 1, "hamming_loss": -1}
+
+
 def scores_of(name: str, model: Any) -> Any:
     if name in ("decision_function", "pipeline"):
         return model.decision_function(X[TEST])
@@ -45,20 +48,14 @@ def scores_of(name: str, model: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_scores_are_those_of_the_estimator(name: str) -> None:
+def test_scores_and_sets_are_those_of_the_estimator(name: str) -> None:
     model = MODELS[name].fit(X[TRAIN], Y[TRAIN])
-    for metric, sign in (("p@3", 1), ("lrap", 1), ("ranking_loss", -1), ("coverage", -1), ("auc.micro", 1)):
-        expected = evaluate(Y[TEST], scores_of(name, model), metrics=[metric])[metric]
-        assert make_scorer(metric)(model, X[TEST], Y[TEST]) == sign * expected
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_sets_are_those_of_the_estimator(name: str) -> None:
-    model = MODELS[name].fit(X[TRAIN], Y[TRAIN])
-    for metric, sign in (("f1.macro", 1), ("subset_accuracy", 1), ("hamming_loss", -1)):
-        expected = evaluate(Y[TEST], y_pred=model.predict(X[TEST]), metrics=[metric])[metric]
-        assert make_scorer(metric)(model, X[TEST], Y[TEST]) == sign * expected
-        assert make_scorer(metric)(model, X[TEST], sp.csr_array(Y[TEST])) == sign * expected
+    inputs = {"y_score": scores_of(name, model)}, {"y_pred": model.predict(X[TEST])}
+    for scores, signs in zip(inputs, (SIGNS_OF_RANKINGS, SIGNS_OF_SETS), strict=True):
+        for metric, sign in signs.items():
+            expected = sign * evaluate(Y[TEST], **scores, metrics=[metric])[metric]
+            assert make_scorer(metric)(model, X[TEST], Y[TEST]) == expected
+            assert make_scorer(metric)(model, X[TEST], sp.csr_array(Y[TEST])) == expected
 
 
 def test_sets_without_scores() -> None:
@@ -101,25 +98,23 @@ def test_lists_of_predict_proba_are_scores_of_class_one(taker: str, n_labels: in
     before = [array.copy() for array in arrays]
     assert TAKERS[taker](y, arrays) == TAKERS[taker](y, dense)
     assert all(map(np.array_equal, arrays, before))
-    assert CLASS_ONE in evaluate(y, arrays, metrics="p@1").notes
+    with pytest.warns(UserWarning, match=r"y_score. a list as predict_proba"):
+        p_at_k(y, arrays, k=1)
     evaluator = Evaluator(["p@1"], n_labels=n_labels)
     evaluator.update(y, arrays)
     assert evaluator.compute()["p@1"] == evaluate(y, dense, metrics="p@1")["p@1"]
 
 
+SHAPES = "y_score: a list of {} arrays, the first of shape {}; concatenate"
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (
-            [(3, 2), (3, 1)],
-            "y_score: predict_proba's array of label 1 has one class",
-        ),
-        (
-            [(3, 4), (3, 4), (2, 4)],
-            "y_score: a list of 3 arrays, the first of shape (3, 4); concatenate",
-        ),
-        ([(3, 2), (2, 2)], "y_score: a list of 2 arrays, the first of shape (3, 2); concatenate"),
-        ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
+        ([(3, 2), (3, 1)], "y_score: predict_proba's array of label 1 has one class"),
+        ([(3, 4), (3, 4), (2, 4)], SHAPES.format(3, (3, 4))),
+        ([(3, 2), (2, 2)], SHAPES.format(2, (3, 2))),
+        ([(3, 4), (3, 4)], SHAPES.format(2, (3, 4))),
     ],
 )
 def test_lists_of_arrays_that_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
@@ -127,21 +122,20 @@ def test_lists_of_arrays_that_are_refused(shapes: list[tuple[int, int]], message
         evaluate(np.eye(3, 2), [np.zeros(shape) for shape in shapes], metrics="p@1")
 
 
-def test_cross_validation_of_several_measures() -> None:
+def test_cross_validation_of_measures() -> None:
     names = ["p@1", "p@3", "ranking_loss", "f1.macro"]
-    found = cross_validate(LINEAR, X, Y, scoring=make_scorer(names), cv=3)
-    assert {name for name in found if name.startswith("test_")} == {
+    together = cross_validate(LINEAR, X, Y, scoring=make_scorer(names), cv=3)
+    each = cross_validate(LINEAR, X, Y, scoring={name: make_scorer(name) for name in names}, cv=3)
+    assert {name for name in together if name.startswith("test_")} == {
         "test_p@1", "test_p@3", "test_neg_ranking_loss", "test_f1.macro",
     }  # fmt: skip
-    assert not np.isnan([*found.values()]).any()
-    assert (found["test_neg_ranking_loss"] <= 0).all()
-    each = cross_validate(LINEAR, X, Y, scoring={name: make_scorer(name) for name in names}, cv=3)
-    for name in ("p@1", "p@3", "f1.macro"):
-        np.testing.assert_array_equal(found[f"test_{name}"], each[f"test_{name}"])
-    np.testing.assert_array_equal(found["test_neg_ranking_loss"], each["test_ranking_loss"])
+    assert (together["test_neg_ranking_loss"] <= 0).all()
+    for name in ("p@1", "p@3", "ranking_loss", "f1.macro"):
+        other = "neg_ranking_loss" if name == "ranking_loss" else name
+        np.testing.assert_array_equal(together[f"test_{other}"], each[f"test_{name}"])
 
 
-def test_what_is_seen_in_the_data_is_said_once() -> None:
+def test_notes_are_warned_of_once() -> None:
     model = DecisionTreeClassifier(random_state=0)  # whose scores are all 0 or 1
     with pytest.warns(UserWarning, match="every score is 0 or 1") as caught:
         cross_validate(model, X, Y, scoring=make_scorer("p@3"), cv=3)
@@ -152,34 +146,38 @@ GRID = {"estimator__C": [1e-4, 1.0]}
 
 
 @pytest.mark.slow
-def test_a_search_on_two_processes_finds_what_one_does() -> None:
+def test_a_search_on_two_processes_has_the_values_of_one() -> None:
     scorer = make_scorer(["p@3", "f1.micro"])
-    two, one = (GridSearchCV(LINEAR, GRID, scoring=scorer, refit="p@3", cv=2, n_jobs=n) for n in (2, 1))
+    searches = (GridSearchCV(LINEAR, GRID, scoring=scorer, refit="p@3", cv=2, n_jobs=n) for n in (2, 1))
+    actual, expected = (search.fit(X, Y).cv_results_ for search in searches)
     for name in ("mean_test_p@3", "mean_test_f1.micro"):
-        found, expected = (search.fit(X, Y).cv_results_[name] for search in (two, one))
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual[name], expected[name])
 
 
 @pytest.mark.parametrize("metric", ["p@3", "ranking_loss", "hamming_loss"])
-def test_a_search_finds_the_better_one(metric: str) -> None:
+def test_a_search_has_the_better_model(metric: str) -> None:
     search = GridSearchCV(LINEAR, GRID, scoring=make_scorer(metric), cv=2).fit(X, Y)
     assert search.best_params_ == {"estimator__C": 1.0}
 
 
-def test_decisions_and_propensities() -> None:
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("f1.micro", {"decision": "top2"}),
+        ("f1.micro", {"decision": "threshold0.3"}),
+        ("psp@3", {"inverse_propensity": inverse_propensity(Y[TRAIN])}),
+    ],
+)
+def test_options_are_those_of_evaluate(metric: str, options: dict[str, Any]) -> None:
     model = LINEAR.fit(X[TRAIN], Y[TRAIN])
-    q = inverse_propensity(Y[TRAIN])
-    scores, proba = model.decision_function(X[TEST]), model.predict_proba(X[TEST])
-    top = make_scorer("f1.micro", decision="top2")(model, X[TEST], Y[TEST])
-    assert top == evaluate(Y[TEST], scores, metrics="f1.micro", decision="top2")["f1.micro"]
-    scorer = make_scorer("f1.micro", decision="threshold0.3", response_method="predict_proba")
-    expected = evaluate(Y[TEST], proba, metrics="f1.micro", decision="threshold0.3")["f1.micro"]
-    assert scorer(model, X[TEST], Y[TEST]) == expected
-    psp = make_scorer("psp@3", inverse_propensity=q)(model, X[TEST], Y[TEST])
-    assert psp == evaluate(Y[TEST], scores, metrics="psp@3", inverse_propensity=q)["psp@3"]
+    by_probability = options.get("decision", "").startswith("threshold")
+    method = {"response_method": "predict_proba"} if by_probability else {}
+    scores = model.predict_proba(X[TEST]) if by_probability else model.decision_function(X[TEST])
     weights = np.arange(30) % 3
-    weighted = make_scorer("p@1")(model, X[TEST], Y[TEST], sample_weight=weights)
-    assert weighted == evaluate(Y[TEST], scores, metrics="p@1", sample_weight=weights)["p@1"]
+    scorer = make_scorer(metric, **options, **method)
+    for weighted in ({}, {"sample_weight": weights}):
+        expected = evaluate(Y[TEST], scores, metrics=metric, **options, **weighted)[metric]
+        assert scorer(model, X[TEST], Y[TEST], **weighted) == expected
 
 
 def test_frames_are_taken_by_position() -> None:
@@ -189,20 +187,14 @@ def test_frames_are_taken_by_position() -> None:
     assert make_scorer("p@3")(model, X[TEST], frame) == make_scorer("p@3")(model, X[TEST], Y[TEST])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_scorers_are_refused_by_argument_pickled_and_shown() -> None:
+    for arguments, message in (
         ({"metrics": "pp@3"}, "did you mean"),
         ({"metrics": "label_density"}, "metrics: no value of label_density is better than another"),
         ({"metrics": "f1.micro", "decision": "threshold0.5"}, "response_method: a threshold needs to know"),
-    ],
-)
-def test_scorers_that_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_scorer(**arguments)
-
-
-def test_a_scorer_is_pickled_and_shown() -> None:
+    ):
+        with pytest.raises(ValueError, match=message):
+            make_scorer(**arguments)
     scorer = pickle.loads(pickle.dumps(make_scorer(["p@1", "lrap"], k=3)))
     assert repr(scorer) == "make_scorer(['p@1', 'lrap'])"
     assert scorer(LINEAR.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST]).keys() == {"p@1", "lrap"}
