@@ -1,21 +1,22 @@
 """Runs of the command line that are killed at chosen moments, each in a process of its own.
 
-Called as ``python -m tests.cli.killed_runs COUNT...  -- WORDS...``: runs `xmleval WORDS...` once for each
-COUNT, each time in a fork that is killed when it makes that call of those below, and once more to the end.
-Before, it runs once without a checkpoint, so that the forks have what it loads.
+`python -m tests.cli.killed_runs COUNT... -- WORDS...` runs `xmleval WORDS...` once for each COUNT, in a fork
+that is killed when it makes that call of those below, and once more to the end; it prints how each ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from xmleval.cli import checkpoint, evaluation, main
+from xmleval.cli import evaluation, main
+from xmleval.cli.checkpoint import Checkpoint
 from xmleval.evaluator import Evaluator
 from xmleval.states.score_runs import ScoreRuns
 
@@ -24,22 +25,21 @@ MOMENTS = (
     (Evaluator, "update"),
     (ScoreRuns, "spill"),
 )
-evaluation.LEAST_MEMORY = 1
 
 
 def kill_at(count: int) -> None:
     """Kill the process when it makes so many of the calls, before or after the call by turns."""
-    made = [0]
+    numbers = itertools.count(1)
 
     def counting(call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **more: Any) -> Any:
-            made[0] += 1
-            if made[0] == count and count % 2:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            number = next(numbers)
+            if number == count and count % 2:
                 os.kill(os.getpid(), signal.SIGKILL)
-            found = call(*arguments, **more)
-            if made[0] == count:
+            result = call(*arguments, **options)
+            if number == count:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return found
+            return result
 
         return counted
 
@@ -54,6 +54,7 @@ def run(words: list[str], count: int | None) -> int:
     if child == 0:
         code = 99
         try:
+            Checkpoint.save_sometimes = Checkpoint.save  # type: ignore[method-assign]  # after every batch
             if count is not None:
                 kill_at(count)
             code = main(words)
@@ -64,12 +65,12 @@ def run(words: list[str], count: int | None) -> int:
 
 
 if __name__ == "__main__":
-    checkpoint.LEAST_SECONDS, checkpoint.SHARE = 0.0, 0  # after every piece
+    evaluation.LEAST_MEMORY = 1
     cut = sys.argv.index("--")
     words = sys.argv[cut + 1 :]
-    first = [word.replace("found", "first") for word in words[: words.index("--checkpoint")]]
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert main(first) == 0
+    without = words[: words.index("--checkpoint")]
+    with contextlib.redirect_stdout(io.StringIO()):  # so that the forks have what it loads
+        assert main([word.replace("resumed", "first") for word in without]) == 0
     ends = [run(words, int(count)) for count in sys.argv[1:cut]]
     ends.append(run(words, None))
     print(*ends, file=sys.stderr)

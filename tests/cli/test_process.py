@@ -1,64 +1,257 @@
-"""The process of the command line: how it starts, and how it ends when it is told to."""
+"""The process of the command line: how signals and pipes end it, and outputs whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import importlib
+import json
+import os
 import signal
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.commands import process
+from tests.damage import answer
+from tests.made_files import npz
+from xmleval import Evaluator
+from xmleval.input.reader import RowReader
 
+Run = Callable[..., str]
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = """
+IMPORTS = """
 import signal, sys
 name, number = sys.argv[1], int(sys.argv[2])
 sys.argv[1:] = ["evaluate", "nowhere", "nowhere"]
-class Telling:
+class Finder:
     def find_spec(self, module, path=None, target=None):
         if module == name:
             signal.raise_signal(number)
 from xmleval import __main__
-sys.meta_path.insert(0, Telling())
+sys.meta_path.insert(0, Finder())
 sys.exit(__main__.main())
 """
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("name", ["click", "xmleval.cli.evaluate", "numpy", "numba", "xmleval.kernels.jit"])
-def test_a_signal_during_imports_ends_it_without_a_traceback(name: str, number: int) -> None:
-    done = process(SCRIPT, name, str(int(number)), python="-c")
-    assert done.returncode in (128 + number, -number)
-    assert (done.stdout, done.stderr.strip()) == ("", "")
-
-
-def test_every_way_to_start_it_is_one() -> None:
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    module, _, name = scripts["xmleval"].partition(":")
-    assert list(scripts) == ["xmleval"]
-    assert (module, callable(getattr(importlib.import_module(module), name))) == ("xmleval.__main__", True)
-
-
-def test_nohup_is_respected() -> None:
-    code = """
+NOHUP = """
 import signal
 from xmleval import __main__, cli
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 cli.main = lambda: signal.raise_signal(signal.SIGHUP) or 5
 raise SystemExit(__main__.main())
 """
-    assert process(code, python="-c").returncode == 5
-
-
-def test_importing_the_library_sets_nothing_of_the_process() -> None:
-    code = """
+IMPORTING = """
 import os, signal, warnings
-def held():
+def settings():
     return os.environ.copy(), [signal.getsignal(n) for n in signal.valid_signals()], warnings.showwarning
-before = held()
+before = settings()
 import xmleval.cli.evaluate, xmleval.__main__
-assert held() == before
+raise SystemExit(settings() != before)
 """
-    assert process(code, python="-c").returncode == 0
+INTERRUPTED = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from xmleval import Evaluator, cli
+def compute(evaluator):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+Evaluator.compute = compute
+sys.exit(cli.main(["evaluate", "Y_test.npz", "m", "--output", "out.json"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["click", "numpy", "xmleval.kernels.jit"])
+def test_signal_during_imports_ends_without_a_traceback(name: str, number: int) -> None:
+    done = process(IMPORTS, name, str(int(number)), python="-c")
+    assert done.returncode in (128 + number, -number)
+    assert (done.stdout, done.stderr.strip()) == ("", "")
+
+
+@pytest.mark.parametrize(("script", "code"), [(NOHUP, 5), (IMPORTING, 0), (INTERRUPTED, 130)])
+def test_process_ends_with_its_code_and_no_word(folder: Path, script: str, code: int) -> None:
+    done = process(script, python="-c")
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "")
+    assert not Path("out.json").exists()
+
+
+def test_script_of_the_package_is_its_main_module() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"xmleval": "xmleval.__main__:main"}
+    assert callable(importlib.import_module("xmleval.__main__").main)
+
+
+def test_process_prints_to_terminals_without_arrows_and_refuses(folder: Path) -> None:
+    done = process("xmleval", "evaluate", "Y_test.npz", "m", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "P ? " in done.stdout
+    done = process("xmleval", "evaluate", "Y_test.npz", "gone.npz")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("xmleval: gone.npz: No such file")
+    variables = {"COMP_WORDS": "xmleval eva", "COMP_CWORD": "1", "_XMLEVAL_COMPLETE": "bash_complete"}
+    done = process("import sys; from xmleval.cli import main; sys.exit(main())", python="-c", env=variables)
+    assert (done.returncode, done.stdout) == (0, "plain,evaluate\n")
+
+
+def test_reader_that_leaves_early_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as pipe:
+        done = process("xmleval", "metrics", stdout=pipe)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_full_device_is_reported(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = process("xmleval", "evaluate", "Y_test.npz", "m", stdout=full)
+    assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
+
+
+# ------------------------------------------------------------------------ outputs whole or not at all
+
+
+def test_output_that_cannot_be_written_leaves_nothing(
+    folder: Path, refused: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        before = {*folder.iterdir()}
+        assert refused("evaluate Y_test.npz m --output out.json") == "out.json: No space left on device"
+        assert {*folder.iterdir()} == before
+    if os.geteuid() != 0:
+        Path("locked").mkdir(mode=0o500)
+        assert refused("evaluate Y_test.npz m --output locked/x") == "locked/x: Permission denied"
+    monkeypatch.setattr(Evaluator, "compute", lambda self: np.empty(2**62, np.uint8))
+    assert refused("evaluate Y_test.npz m").startswith("not enough memory: ")
+
+
+@pytest.mark.parametrize("moment", [(Evaluator, "compute"), (os, "fsync")])
+def test_interrupt_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch, moment: Any) -> None:
+    def interrupt(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    Path("out.json").write_text("old")
+    before = sorted(folder.iterdir())
+    monkeypatch.setattr(*moment, interrupt)
+    assert answer(["evaluate", "Y_test.npz", "m", "--output", "out.json"])[:2] == (130, "")
+    assert sorted(folder.iterdir()) == before
+    assert Path("out.json").read_text() == "old"
+
+
+def test_link_to_an_old_output_is_followed(folder: Path, run: Run) -> None:
+    Path("real.json").write_text("old")
+    Path("link.json").symlink_to("real.json")
+    run("evaluate Y_test.npz m --format json --output link.json")
+    assert Path("link.json").is_symlink()
+    assert json.loads(Path("real.json").read_text())["n_rows"] == 4
+
+
+# what stands behind the name of an input; the last word is the output
+INPUTS = """
+evaluate Y_test.npz m --output m_scores.npy
+evaluate Y_test.npz m --output hard.npy
+evaluate Y_test.npz 'parts/p*' --output link/p1.npz
+evaluate Y_test.npz 'parts/p*' --per-label parts/p1.npz
+evaluate mulan.arff m --save mulan.xml
+evaluate Y_test.npz m --decision rule.npz --metrics sets --save rule.npz
+evaluate Y_test.npz m --train mulan.arff --output mulan.xml
+evaluate q.qrels r.run --labels names.txt --output names.txt
+convert m there/../m_scores.npy
+convert m other_scores.npy --like other_indices.npy
+convert 'parts/p*' parts/p1.npz --kind scores
+stats 'parts/p*' --output parts/p0.npz
+stats Y_test.npz --train mulan.arff --output mulan.xml
+bench Y_test.npz 'parts/p*' --output parts/p0.npz
+threshold fit Y_test.npz m --measure f1.micro --output m_scores.npy
+threshold fit Y_test.npz m --rule row --measure f1.samples --features q.npy --output q.npy
+threshold fit q.qrels r.run --measure f1.micro --labels names.txt --output names.txt
+threshold apply 'parts/p*' --rule rule.npz --output parts/p0.npz
+merge state --output state
+"""
+
+
+def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, run: Run) -> None:
+    Path("mulan.arff").write_text("@relation x\n@attribute a {0,1}\n@data\n1\n")
+    Path("mulan.xml").write_text('<labels><label name="a"/></labels>')
+    Path("parts").mkdir()
+    Path("there").mkdir()
+    for number, rows in enumerate([slice(1), slice(1, 4)]):
+        npz(Path(f"parts/p{number}"), sp.csr_array(sp.load_npz("Y_test.npz"))[rows])
+    for part in ("indices", "scores"):
+        os.link(f"m_{part}.npy", f"other_{part}.npy")
+    Path("q.qrels").write_text("a 0 x 1\n")
+    Path("r.run").write_text("a Q0 x 1 0.5 m\n")
+    Path("names.txt").write_text("x\n")
+    os.link("m_scores.npy", "hard.npy")
+    Path("link").symlink_to("parts")
+    run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
+    run("evaluate Y_test.npz m --save state --output state.txt")
+    np.save("bare_indices.npy", np.load("m_indices.npy"))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for line in INPUTS.strip().splitlines():
+        assert "is an input; expected another file for the output" in refused(line), line
+    message = "other_scores.npy: would be taken for scores of the list, which has none"
+    assert refused("convert bare_indices.npy other_indices.npy --kind scores") == message
+    for line in ("evaluate Y_test.npz m --save one --output ./one", "merge state --save one --output ./one"):
+        assert refused(line).startswith("two outputs have one name; see `xmleval ")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+OUTPUTS = """
+evaluate Y_test.npz m --output {}
+evaluate Y_test.npz m --metrics f1.macro@1 --decision top1 --per-label {}
+evaluate Y_test.npz m --save {}
+convert m {}.npz --kind scores
+stats Y_test.npz --output {}
+bench Y_test.npz m --output {}
+threshold fit Y_test.npz m --measure f1.micro --output {}
+threshold apply m --rule rule.npz --output {}
+merge state --output {}
+merge state --save {}
+"""
+
+
+@pytest.mark.parametrize("line", OUTPUTS.strip().splitlines())
+def test_outputs_are_checked_before_rows_are_read(
+    folder: Path, refused: Run, run: Run, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    def read(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("rows were read")
+
+    run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
+    run("evaluate Y_test.npz m --save state --output state.txt")
+    name = "é" * 124  # 248 of 255 bytes
+    run(line.format(name))
+    assert [path.stem for path in folder.iterdir() if path.name[:2] in ("éé", ".é")] == [name]
+    monkeypatch.setattr(RowReader, "take", read)
+    monkeypatch.setattr(Evaluator, "load", read)
+    Path("name").touch()
+    for output in ("none/out", "name/out"):
+        assert refused(line.format(output)).endswith(": its folder does not exist")
+    if "--save" in line or "threshold" in line or "convert" in line:
+        os.mkfifo("pipe")
+        os.symlink("pipe", "pipe.npz")
+        assert refused(line.format("pipe")).endswith(": exists and is not a regular file")
+
+
+def test_statistics_take_memory_for_labels_that_occur(folder: Path) -> None:
+    code = """
+import resource, sys, xmleval.cli
+main = lambda name: xmleval.cli.main(["stats", name, "--train", name, "--output", "out.json"])
+assert main("Y_test.npz") == 0
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert main("wide.npz") == 0
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    labels = np.array([3, 150_000_000, 199_999_999])
+    sp.save_npz("wide.npz", sp.csr_array((np.ones(3), labels, np.array([0, 1, 3])), shape=(2, 200_000_000)))
+    done = process(code, python="-c")
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 100  # MiB; two counts of each label would take 3 GiB

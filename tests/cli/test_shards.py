@@ -1,8 +1,8 @@
-"""Files that follow one another: in row order, refused by the file that is at fault and the row in it."""
+"""Files that follow one another: in row order, each row once, and faults named by file and row."""
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,190 +10,208 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.damage import answer
 from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz
 from xmleval import evaluate
 
-SIZES = [3, 1, 0, 4, 2, 5, 1, 9, 2, 8, 3, 22]  # part_10 and part_11 sort before part_2 by their letters
+Run = Callable[..., str]
+SIZES = [3, 1, 4, 2, 5, 1, 9, 2, 8, 3, 22]  # part_10 sorts before part_2 by its letters
 METRICS = "xmc,lrap,auc.micro,f1.macro@3"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def write_shards(folder: Path, name: str, writer: Any, matrix: Any) -> None:
-    """Write the rows of a matrix to files that are numbered from 0."""
-    (folder / name).mkdir()
+def write_shards(name: str, formats: list[str], matrix: Any) -> None:
+    """Write the rows of a matrix to files that are numbered from 0, in formats by turns."""
+    Path(name).mkdir()
     ends = np.cumsum([0, *SIZES])
-    assert ends[-1] == matrix.shape[0]
     for number, size in enumerate(SIZES):
-        part = matrix[ends[number] : ends[number] + size]
-        if size:
-            writer(folder / name / f"part_{number}", part)
+        writers = TRUTHS if name == "truth" else SCORES
+        write = writers[formats[number % len(formats)]]
+        write(Path(name, f"part_{number}"), matrix[ends[number] : ends[number] + size])
 
 
-def wanted(**more: Any) -> str:
-    metrics = METRICS.split(",")
-    report = evaluate(make_truth(), make_scores(), metrics=metrics, inverse_propensity=None, **more)
-    return report.to_json() + "\n"
+def expected(scores: Any = None) -> str:
+    scores = make_scores() if scores is None else scores
+    return evaluate(make_truth(), scores, metrics=METRICS.split(",")).to_json() + "\n"
 
 
-@pytest.mark.parametrize("name", ["npz", "npy", "npz-list-packed", "xmc-gz", "feather"])
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
-def test_folders_and_patterns_are_in_row_order(folder: Path, run: Any, name: str, memory: str) -> None:
-    write_shards(folder, "truth", TRUTHS["xmc"], make_truth())
-    write_shards(folder, "scores", SCORES[name], make_scores())
+@pytest.mark.parametrize("formats", [["npy"], ["feather"], ["npz", "npz-packed", "xmc", "xmc-gz", "npz-coo"]])
+def test_shards_are_in_row_order(folder: Path, run: Run, formats: list[str], memory: str) -> None:
+    scores = make_scores().astype(np.float64 if "xmc" in formats else np.float32)
+    write_shards("truth", ["xmc" if len(formats) == 1 else "svmlight"], make_truth())
+    write_shards("scores", formats, scores)
+    Path("scores", "README.md").write_text("about these files")
+    Path("scores", "older").mkdir()
     words = f"--metrics {METRICS} --format json --memory {memory}"
-    assert run(f"evaluate truth scores {words}") == wanted()
-    assert run(f"evaluate 'truth/part_*' 'scores/part_[0-9]*' {words}") == wanted()
+    assert run(f"evaluate truth scores {words}") == expected(scores)
+    assert run(f"evaluate 'truth/part_*' 'scores/part_[0-9]*' {words}") == expected(scores)
     npz(folder / "whole", make_truth())
-    assert run(f"evaluate whole.npz scores {words}") == wanted()
+    assert run("stats truth --format json") == run("stats whole.npz --format json")
 
 
-def test_formats_may_differ_and_other_files_do_not_count(folder: Path, run: Any) -> None:
-    writers = iter([SCORES[name] for name in ("npz", "npz-packed", "xmc", "xmc-gz", "npz-coo", "npz") * 2])
+def test_shards_are_in_the_order_of_numbers_anywhere_in_their_names(folder: Path, run: Run) -> None:
+    Path("scores").mkdir()
+    for number, rows in (9, slice(20)), (10, slice(20, 21)), (101, slice(21, 60)):
+        npz(Path(f"scores/run2-{number}of200"), make_scores()[rows])
     npz(folder / "truth", make_truth())
-    scores = make_scores().astype(np.float64)  # as text is read
-    write_shards(folder, "scores", lambda path, matrix: next(writers)(path, matrix), scores)
-    (folder / "scores" / "README.md").write_text("about these files")
-    (folder / "scores" / "older").mkdir()
-    assert run(f"evaluate truth.npz scores --metrics {METRICS} --format json") == wanted()
-
-
-def test_numbers_anywhere_in_a_name(folder: Path, run: Any) -> None:
-    (folder / "scores").mkdir()
-    for number, (start, stop) in enumerate([(0, 20), (20, 21), (21, 60)]):
-        npz(folder / "scores" / f"run2-{[9, 10, 101][number]}of200", make_scores()[start:stop])
-    npz(folder / "truth", make_truth())
-    assert run(f"evaluate truth.npz scores --metrics {METRICS} --format json") == wanted()
-
-
-def test_a_fault_names_the_file_and_the_row_in_it(folder: Path, run: Any, refused: Any) -> None:
-    write_shards(folder, "truth", TRUTHS["npz"], make_truth())
-    write_shards(folder, "scores", SCORES["npy"], make_scores())
-    labels, values = as_list(make_scores()[28:30])  # of part_8
-    for memory in ("2KB", "1GB"):
-        words = f"--metrics {METRICS} --memory {memory}"
-        bad = labels.copy()
-        bad[1, 2] = 30
-        np.save(folder / "scores" / "part_8_indices.npy", bad)
-        assert refused(f"evaluate truth scores {words}") == (
-            "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot); "
-            "truth has 30 labels"
-        )
-        np.save(folder / "scores" / "part_8_indices.npy", labels)
-        nan = values.copy()
-        nan[0, 0] = np.nan
-        np.save(folder / "scores" / "part_8_scores.npy", nan)
-        assert refused(f"evaluate truth scores {words}").startswith(
-            "scores/part_8_indices.npy: row 0: score nan"
-        )
-        np.save(folder / "scores" / "part_8_scores.npy", values)
-        npz(folder / "truth" / "part_3", make_truth()[4:8] * 2)
-        said = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
-        assert refused(f"evaluate truth scores {words}") == f"{said}; grades need --gains 'linear' or 'exp'"
-        assert refused("stats truth") == said
-        assert refused("convert truth truth.txt --kind truth") == said
-        assert refused(f"evaluate truth scores {words} --train truth") == said
-        npz(folder / "truth" / "part_3", make_truth()[4:8])
-        run(f"evaluate truth scores {words}")
+    assert run(f"evaluate truth.npz scores --metrics {METRICS} --format json") == expected()
 
 
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
-def test_scores_that_a_rule_is_applied_to(folder: Path, run: Any, refused: Any, memory: str) -> None:
-    npz(folder / "truth", make_truth())
-    write_shards(folder, "scores", SCORES["npy"], make_scores())
-    run("threshold fit truth.npz scores --measure f1.micro --output rule.npz")
-    values = np.load(folder / "scores" / "part_5_scores.npy")
-    values[3, 1] = np.nan
-    np.save(folder / "scores" / "part_5_scores.npy", values)
-    said = "scores/part_5_indices.npy: row 3: score nan"
-    assert refused("threshold apply scores --rule rule.npz --output sets.npz").startswith(said)
-    assert refused("threshold fit truth.npz scores --measure f1.micro --output two.npz").startswith(said)
+def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused: Run, memory: str) -> None:
+    write_shards("truth", ["npz"], make_truth())
+    write_shards("scores", ["npy"], make_scores())
+    line = f"evaluate truth scores --metrics {METRICS} --memory {memory}"
+    run("threshold fit truth scores --measure f1.micro --output rule.npz")
+    labels, values = as_list(make_scores()[27:35])  # of part_8
+    bad = labels.copy()
+    bad[1, 2] = 30
+    np.save("scores/part_8_indices.npy", bad)
+    message = "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot)"
+    assert refused(line) == f"{message}; truth has 30 labels"
+    np.save("scores/part_8_indices.npy", labels)
+    values[3, 0] = np.nan
+    np.save("scores/part_8_scores.npy", values)
+    for command in (
+        line,
+        "threshold apply scores --rule rule.npz --output sets.npz",
+        "threshold fit truth scores --measure f1.micro --output two.npz",
+    ):
+        assert refused(command).startswith("scores/part_8_indices.npy: row 3: score nan")
+    npz(Path("truth/part_3"), make_truth()[8:10] * 2)
+    message = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
+    assert refused(line) == f"{message}; grades need --gains 'linear' or 'exp'"
+    npz(folder / "Y", make_truth())
+    for command in (
+        "stats truth",
+        "convert truth truth.txt --kind truth",
+        f"evaluate Y.npz scores --metrics {METRICS} --train truth",
+    ):
+        assert refused(command) == message
 
 
-def test_shards_that_do_not_belong_together(folder: Path, refused: Any) -> None:
+def test_shards_that_do_not_belong_together_are_refused(folder: Path, refused: Run) -> None:
     npz(folder / "truth", make_truth())
-    write_shards(folder, "scores", SCORES["npz"], make_scores())
-    npz(folder / "scores" / "part_11", make_scores(22, 31))
-    said = "scores/part_11.npz: 31 labels; scores/part_0.npz has 30"
-    assert refused("evaluate truth.npz scores") == said
-    (folder / "scores" / "part_11.npz").unlink()
-    assert refused("evaluate truth.npz scores") == "scores: 38 rows do not match the 60 of truth.npz"
+    write_shards("scores", ["npz"], make_scores())
+    npz(Path("scores/part_10"), make_scores(22, 31))
+    assert refused("evaluate truth.npz scores") == "scores/part_10.npz: 31 labels; scores/part_0.npz has 30"
+    Path("scores/part_10.npz").unlink()
     TRUTHS["svmlight"](folder / "text", make_truth())
-    assert refused("evaluate text.svm scores") == "scores: 38 rows do not match the 60 of text.svm"
-    assert refused("evaluate truth.npz 'nothing*'") == "nothing*: no file matches"
-    (folder / "empty").mkdir()
-    assert refused("evaluate truth.npz empty").startswith("empty: is a directory; expected")
-    (folder / "scores" / "part_4.npz").write_bytes(b"PK but cut")
-    assert refused("evaluate truth.npz scores").startswith("scores/part_4.npz: the zip archive is cut short")
-
-
-def test_a_folder_of_one_file_is_that_file(folder: Path, refused: Any) -> None:
-    npz(folder / "truth", make_truth() * 3)
-    (folder / "one").mkdir()
-    shutil.move(folder / "truth.npz", folder / "one")
+    for truth in ("truth.npz", "text.svm"):
+        assert refused(f"evaluate {truth} scores") == f"scores: 38 rows do not match the 60 of {truth}"
+    Path("one").mkdir()
+    npz(folder / "one/truth", make_truth() * 3)
     assert refused("evaluate one one").startswith("one/truth.npz: row 1: value 3.0 is neither")
 
 
-def test_text_without_sizes_is_as_wide_as_the_widest(folder: Path, run: Any) -> None:
-    write_shards(folder, "truth", TRUTHS["svmlight"], make_truth())
-    SCORES["npy"](folder / "m", make_scores())
-    assert run(f"evaluate truth m --metrics {METRICS} --format json --memory 2KB") == wanted()
-    stats = run("stats truth --format json")
-    npz(folder / "whole", sp.csr_array(make_truth()))
-    assert run("stats whole.npz --format json") == stats
-
-
-def test_a_shard_counts_once(folder: Path, run: Any, refused: Any) -> None:
-    npz(folder / "truth_1", make_truth())
-    npz(folder / "scores_1", make_scores())
-    npz(folder / "truth_2", make_truth(seed=5))
-    npz(folder / "scores_2", make_scores(seed=5))
-    for shard in "12":
+def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> None:
+    for shard, seed in ("1", 0), ("2", 5):
+        npz(folder / f"truth_{shard}", make_truth(seed=seed))
+        npz(folder / f"scores_{shard}", make_scores(seed=seed))
         run(f"evaluate truth_{shard}.npz scores_{shard}.npz --metrics p@1 --save state_{shard}")
     run("evaluate truth_1.npz scores_1.npz --metrics p@1 --save again")
     run("evaluate 'truth_*.npz' 'scores_*.npz' --metrics p@1 --save both")
-    assert (folder / "again").read_bytes() == (folder / "state_1").read_bytes()  # reproducible
+    assert Path("again").read_bytes() == Path("state_1").read_bytes()  # reproducible
     run("merge state_1 state_2 --save merged")
-    for states, name, number in (
-        ("state_1 state_1", "state_1", 1),
-        ("state_1 again", "again", 1),
-        ("merged state_2", "state_2", 2),
-        ("both state_2", "state_2", 2),
-        ("state_1 both", "both", 1),
+    for states, number in (
+        ("state_1 state_1", 1),
+        ("state_1 again", 1),
+        ("merged state_2", 2),
+        ("both state_2", 2),
+        ("state_1 both", 1),
     ):
-        said = refused(f"merge {states}")
-        assert said.startswith(f"{name}: rows 0..59 of {(folder / f'truth_{number}.npz').resolve()} (")
-        assert said.endswith(") are counted already; count each row once")
+        message = refused(f"merge {states}")
+        truth = (folder / f"truth_{number}.npz").resolve()
+        assert message.startswith(f"{states.split()[1]}: rows 0..59 of {truth} (")
+        assert message.endswith(") are counted already; count each row once")
     npz(folder / "truth_1", make_truth(seed=7))  # another version of the file holds other rows
     run("evaluate truth_1.npz scores_1.npz --metrics p@1 --save other")
     assert "120 rows" in run("merge state_1 other")
+    run("evaluate truth_1.npz scores_1.npz --metrics p@2 --save other")
+    assert refused("merge state_1 other") == "other: metrics differs: p@1 here, p@2 there"
+    Path("cut").write_bytes(Path("both").read_bytes()[:-40])
+    assert refused("merge state_1 cut").startswith("cut: not a saved evaluator, or damaged")
 
 
-@pytest.mark.parametrize(("truth", "pattern"), [("truth.npz", "part_*.npz"), ("text.svm", "part_*.npz")])
-def test_a_pattern_that_the_shell_has_expanded(folder: Path, refused: Any, truth: str, pattern: str) -> None:
-    npz(folder / "truth", make_truth())
-    TRUTHS["svmlight"](folder / "text", make_truth())
-    for number in range(9, 12):
-        npz(folder / f"part_{number}", make_scores(20))
-    several = " ".join(f"part_{number}.npz" for number in range(9, 12))
-    told = "20 rows do not match the 60 of"
-    ask = "; do the files follow one another?"
-    assert refused(f"evaluate {truth} {several}") == (
-        f"part_9.npz: {told} {truth}{ask} quote the pattern: '{pattern}'"
-    )
-    assert refused(f"evaluate {truth} part_10.npz part_11.npz") == (
-        f"part_10.npz: {told} {truth}{ask} quote the pattern: 'part_1*.npz'"
-    )
-    assert refused(f"evaluate {truth} part_9.npz part_11.npz").endswith(
-        f"{ask} give their folder, or a pattern in quotes"
-    )
-    npz(folder / "m", make_scores())
-    assert refused(f"evaluate {truth} m.npz part_9.npz") == f"part_9.npz: {told} {truth}"
+def test_values_by_row_are_merged_in_the_order_of_states(folder: Path, run: Run) -> None:
+    for place, (shard, rows) in enumerate([(2, slice(30)), (0, slice(30, 35)), (1, slice(35, 60))]):
+        npz(folder / f"V_{place}", make_truth()[rows])
+        npz(folder / f"m_{place}", make_scores()[rows])
+        words = "--metrics p@1,lrap,ndcg@2 --memory 1B --per-row rows.csv"  # a row at a time
+        run(f"evaluate V_{place}.npz m_{place}.npz {words} --save s{shard}")
+    run("merge s2 s0 s1 --per-row merged.csv --save all")
+    run("evaluate V_*.npz m_*.npz --metrics p@1,lrap,ndcg@2 --per-row whole.csv")
+    run("merge all --per-row again.csv")
+    assert Path("merged.csv").read_text() == Path("whole.csv").read_text() == Path("again.csv").read_text()
 
 
-def test_a_wrong_measure_is_told_before_files_are_opened(refused: Any) -> None:
-    assert refused("evaluate none.npz none.npz --metrics pp@1").startswith("'pp@1': unknown measure 'pp'")
+@pytest.mark.parametrize(
+    ("scores", "pattern", "names"),
+    [
+        ("a_0.npz other/a_0.npz", "s_{}.npz", ["s_a_0.npz.npz", "s_other_a_0.npz.npz"]),
+        ("a_0.npz m_indices.npy", "{}.state", ["a_0.state", "m_indices.state"]),
+    ],
+)
+def test_states_of_several_scores_are_called_by_their_names(
+    folder: Path, run: Run, refused: Run, scores: str, pattern: str, names: list[str]
+) -> None:
+    Path("other").mkdir()
+    for name in ("a_0", "b_0", "other/a_0"):
+        npz(Path(name), make_scores(4, 5, 2))
+    before = {*Path().iterdir()}
+    run(f"evaluate Y_test.npz {scores} --metrics p@1 --save {pattern}")
+    assert sorted(str(path) for path in {*Path().iterdir()} - before) == names
+    line = "evaluate Y_test.npz a_0.npz b_0.npz --metrics p@1 --save"
+    assert refused(f"{line} {{}}_0.npz --output a_0_0.npz").startswith("two outputs have one name")
+    assert refused(f"{line} {{}}.npz") == "a_0.npz: is an input; expected another file for the output"
+
+
+T, S, ROWS = "T_9.npz T_10.npz T_11.npz", "S_9.npz S_10.npz S_11.npz", "rows do not match the"
+ALONE = "TRUTH would be T_9.npz alone, and T_10.npz one of SCORES; quote the patterns: 'T_*.npz'"
+ASK, FOLLOW = "do the files follow one another?", "follow one another as TRUTH? "
+NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal", "note"),
+    [
+        (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
+        (f"{T} b", f"{ALONE} b", ""),
+        (f"{T} 8.npz", f"T_11.npz: 2 {ROWS} 3 of T_9.npz; do {T.replace(' ', ' and ')} {FOLLOW}", ""),
+        ("T_9.npz T_10.npz 6.npz", f"6.npz: 6 {ROWS} 3 of T_9.npz; do T_9.npz and T_10.npz {FOLLOW}", ""),
+        ("t_1.txt t_2.txt 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.txt; do t_1.txt and t_2.txt {FOLLOW}", ""),
+        ("T_9.npz T_10.npz 7.npz", f"7.npz: 7 {ROWS} 3 of T_9.npz", ""),
+        (f"T8.npz {S}", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} quote the pattern: 'S_*.npz'", ""),
+        (
+            "T8.npz S_9.npz S_11.npz",
+            f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder",
+            "",
+        ),
+        ("T8.npz 8.npz S_9.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz", ""),
+        ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
+        ("T_10.npz S_9.npz S_10.npz", "", NOTE.format(10, 9)),
+        ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
+        ("T_9.npz S_9.npz R_10.npz", "", ""),
+        ("T3.npz S_9.npz S_10.npz", "", ""),
+        ("T_9.npz T_10.npz", "", ""),
+    ],
+)
+def test_expanded_patterns_are_refused_and_scores_of_another_shard_noted(
+    folder: Path, words: str, refusal: str, note: str
+) -> None:
+    rng = np.random.default_rng(1)
+    Path("b").mkdir()
+    shards = [(f"{name}_{shard}", n) for name in ("T", "S", "b/S") for shard, n in ((9, 3), (10, 3), (11, 2))]
+    for name, n_rows in (*shards, *((f"{n}", n) for n in (6, 7, 8)), ("T8", 8), ("T3", 3), ("R_10", 3)):
+        matrix = rng.random((n_rows, 4))
+        sp.save_npz(f"{name}.npz", sp.csr_array((matrix < 0.4).astype(int) if "T" in name else matrix))
+    Path("t_1.txt").write_text("0\n1\n3\n")
+    Path("t_2.txt").write_text("0\n1\n3\n")
+    if "S_13" in words:
+        sp.save_npz("S_13.npz", sp.csr_array(matrix))
+    code, out, err = answer(f"evaluate {words} --metrics p@1".split())
+    assert (code, out == "") == ((2, True) if refusal else (0, False))
+    assert err.startswith(f"xmleval: {refusal}" if refusal else "")
+    assert ("follow one another" in err) == ("follow one another" in refusal)
+    quoted = f"{note}files that follow one another are given as 'T_*.npz' 'S_*.npz'\n"
+    assert (quoted in out) if note else ("though" not in out)

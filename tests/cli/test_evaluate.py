@@ -1,0 +1,357 @@
+"""`xmleval evaluate`: options are arguments, in every format, and several SCORES are as each alone."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from tests.damage import answer
+from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
+from tests.file_routes import NAMED, Record, interrupted
+from tests.made_files import SCORES as SCORE_WRITERS
+from tests.made_files import TRUTHS, make_scores, make_truth, npy, npz
+from xmleval import evaluate, inverse_propensity
+from xmleval.cli import main
+from xmleval.cli.checkpoint import Checkpoint
+from xmleval.cli.forms import WRITERS
+from xmleval.conventions import PRESETS
+
+Run = Callable[..., str]
+
+
+def json_of(words: str) -> Any:
+    code, out, err = answer([*words.split(), "--format", "json"])
+    assert code == 0, err
+    return json.loads(out)
+
+
+def table(path: str) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of a CSV file."""
+    with open(path, newline="") as file:
+        header, *rows = csv.reader(file)
+    return header, rows
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ("", {}),
+        (
+            "--metrics p@1 --metrics 'fbeta.samples(beta=2), fbeta.macro@2 ,lrap' --decision ' top1'",
+            {
+                "metrics": ["p@1", "fbeta.samples(beta=2)", "fbeta.macro@2", "lrap"],
+                "decision": "top1",
+            },
+        ),
+        ("--k 4 --k 1-2,3", {"k": [4, 1, 2, 3]}),
+        (
+            "--metrics f1.micro --decision Threshold1e-3",
+            {"metrics": "f1.micro", "decision": "threshold0.001"},
+        ),
+        ("--metrics f1.micro --decision threshold-inf", {"metrics": "f1.micro", "decision": "threshold-inf"}),
+        ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
+        ("--metrics all --conventions sklearn", {"metrics": "all", "conventions": "sklearn"}),
+        (
+            "--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
+            {"metrics": "all", "conventions": replace(PRESETS["sklearn"], labels="seen", ap_empty="skip")},
+        ),
+        ("--metrics all --conventions unlisted=0.5 --unlisted below", {"metrics": "all"}),
+        (
+            "--train Y_train.npz --a 0.6 --b 2.6",
+            {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)},
+        ),
+    ],
+)
+@pytest.mark.parametrize("scores", ["m", "m_scores.npy"])
+def test_options_are_arguments(
+    folder: Path, run: Run, scores: str, options: str, arguments: dict[str, Any]
+) -> None:
+    report = evaluate(Y_TEST, (LABELS, SCORES), **arguments)
+    assert run(f"evaluate Y_test.npz {scores} {options} --format json") == report.to_json() + "\n"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, name: str) -> None:
+    line = "evaluate Y_test.npz m --metrics p,r@3 --k 1-3"
+    report = evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "r@3"], k=[1, 2, 3])
+    printed = run(f"{line} --format {name}")
+    if name != "table":
+        assert printed == getattr(report, f"to_{name}")().rstrip("\n") + "\n"
+    suffixes = {"table": ["", ".txt"], "markdown": [".md", ".markdown"], "latex": [".tex"], "csv": [".CSV"]}
+    for output in (
+        *(f"out{suffix}" for suffix in suffixes.get(name, [f".{name}"])),
+        f"x.json --format {name}",
+    ):
+        assert run(f"{line} --output {output}") == ""
+        assert Path(output.split()[0]).read_text(encoding="utf-8") == printed
+
+
+# ------------------------------------------------------------------------------------------- formats
+
+METRICS = ["xmc", "mrr@3", "f1.macro@3", "rprec"]
+AMONG = sp.csr_array((np.random.default_rng(9).random((60, 30)) < 0.4).astype(np.float32))
+LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")  # of candidates, too
+
+
+@pytest.mark.parametrize("memory", ["2KB", "1GB"])
+@pytest.mark.parametrize(("truth", "scores"), [*zip(TRUTHS, itertools.cycle(SCORE_WRITERS), strict=False)])
+def test_values_of_files_are_those_of_arrays(folder: Path, truth: str, scores: str, memory: str) -> None:
+    arrays = make_truth(), make_scores().astype(np.float64 if scores.startswith("xmc") else np.float32)
+    Path("there").mkdir()  # where a format has the name of its companion
+    paths = TRUTHS[truth](Path("Y"), arrays[0]), SCORE_WRITERS[scores](Path("there/m"), make_scores())
+    line = f"evaluate {paths[0]} {paths[1]} --memory {memory} --metrics {','.join(METRICS)},lrap,auc.micro"
+    train = npz(Path("train"), make_truth(90, seed=7))
+    options: dict[str, Any] = {"inverse_propensity": inverse_propensity(make_truth(90, seed=7))}
+    report = evaluate(*arrays, metrics=[*METRICS, "lrap", "auc.micro"], **options)
+    contents = json_of(f"{line} --train {train}")
+    assert contents == json.loads(report.to_json())
+    short = make_scores(depth=12, seed=4)
+    candidates = [] if truth in LISTS else [(TRUTHS[truth](Path("c"), AMONG), AMONG)]
+    candidates += [(SCORE_WRITERS[scores](Path("there/d"), short), short != 0)] * (scores in LISTS)
+    for path, among in candidates:
+        report = evaluate(*arrays, metrics=METRICS, candidates=among, **options)
+        contents = json_of(f"{line.removesuffix(',lrap,auc.micro')} --train {train} --candidates {path}")
+        assert contents["values"] == dict(report)
+        assert contents["notes"] == [*report.notes]
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1B"])
+def test_excluded_label_beyond_those_of_some_rows_changes_nothing(folder: Path, memory: str) -> None:
+    npz(folder / "truth", sp.csr_array(np.eye(9, dtype=np.float32)[[1, 2, 8]]))
+    columns = {"instance": [0, 1, 1, 2], "label": [1, 2, 0, 3], "score": [0.5, 0.9, 0.4, 0.3]}
+    pq.write_table(pa.table(columns), folder / "scores.parquet")
+    line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --memory {memory}"
+    for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
+        (folder / "pairs.txt").write_text(f"0 {label}\n")
+        contents = json_of(f"{line} --exclude pairs.txt")
+        assert contents["values"] == json_of(line)["values"]
+        note = "exclude: 0 of 1 pair is excluded; the others match no relevant and no predicted label"
+        assert contents["notes"][0] == note
+
+
+@pytest.mark.parametrize("exclude_from", ["both", "predictions"])
+def test_note_counts_the_pairs_that_match(folder: Path, exclude_from: str) -> None:
+    truth, scores = make_truth().toarray() > 0, make_scores().toarray() != 0
+    pairs = np.argwhere(np.random.default_rng(3).random(truth.shape) < 0.2)
+    n = int((truth | scores if exclude_from == "both" else scores)[pairs[:, 0], pairs[:, 1]].sum())
+    Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in [*pairs, pairs[0]]))
+    for name, rows in (("", slice(60)), ("0", slice(25)), ("1", slice(25, 60))):
+        npz(Path(f"Y{name}"), make_truth()[rows])
+        npy(Path(f"s{name}"), make_scores()[rows])
+    line = f"evaluate Y{{0}}.npz s{{0}} --metrics p@1 --exclude pairs.txt --exclude-from {exclude_from}"
+    expected = f"{n} of {len(pairs)} pairs are excluded"
+    contents = json_of(line.format(""))
+    assert contents["notes"][0].partition(": ")[2].startswith(expected)
+    assert contents["exclude"] | {"sha256": ""} == {"file": "pairs.txt", "sha256": "", "from": exclude_from}
+    for form in ("table", "csv"):
+        _, out, err = answer([*line.format("").split(), "--format", form])
+        assert (expected in out, expected in err) == (form == "table", form == "csv")
+    Path("few.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs if row < 25))
+    line = line.replace("pairs.txt", "few.txt")
+    notes = [json_of(f"{line.format(part)} --save state{part}")["notes"][0] for part in "01"]
+    numbers = [[int(word) for word in note.split() if word.isdecimal()] for note in notes]
+    merged = json_of("merge state0 state1")["notes"][0]
+    assert [int(word) for word in merged.split() if word.isdecimal()] == [
+        *map(sum, zip(*numbers, strict=True))
+    ]
+    answer(["evaluate", "Y1.npz", "s1", "--metrics", "p@1", "--save", "state1"])
+    assert answer(["merge", "state0", "state1"])[0] == 2  # of all pairs, and of less
+
+
+# ----------------------------------------------------------------------------------- several SCORES
+
+TRUTH = {"0": "cat dog", "1": "dog", "2": "bee cat owl", "3": "cow"}
+TRAIN = {"0": "cat eel", "1": "dog gnu eel", "2": "ant", "3": "cat dog bee"}
+MODELS = {  # labels with scores, of rows 0 to 3
+    "a": ["cat 0.9 eel 0.5", "ant 0.8 dog 0.3", "owl 0.7 cat 0.7", "dog 0.4 cow 0.2"],
+    "b": ["gnu 0.9 dog 0.6", "hen 0.8 yak 0.3", "eel 0.7 bee 0.6", "cow 0.9 fox 0.4"],
+    "c": ["cat 0.9 dog 0.8", "dog 0.8 bee 0.1", "cat 0.7 bee 0.2", "cow 0.6 cat 0.5"],
+}
+
+
+def write_model(form: str, name: str) -> str:
+    """Write the rows of a model, in formats of names and in those of lines in order."""
+    rows = [row.split() for row in MODELS[name]]
+    if form == "lines":
+        lines = [
+            " ".join(f"{label}:{x}" for label, x in zip(row[::2], row[1::2], strict=True)) for row in rows
+        ]
+        Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
+        return f"{name}.txt"
+    if form == "npy":
+        np.save(f"{name}-labels.npy", np.array([row[::2] for row in rows]))
+        np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
+        return f"{name}-labels.npy"
+    records = [Record(str(i), row[::2], [*map(float, row[1::2])]) for i, row in enumerate(rows)]
+    return NAMED["csv" if form == "tags" else form](
+        Path(name), "sets" if form == "tags" else "scores", records
+    ).name
+
+
+@pytest.fixture
+def models(folder: Path) -> None:
+    for name, rows in (("truth", TRUTH), ("train", TRAIN)):
+        judged = [f"{row} 0 {label} 1\n" for row, labels in rows.items() for label in labels.split()]
+        Path(f"{name}.qrels").write_text("".join(judged))
+        lines = "".join(f"{labels.replace(' ', ';')}\n" for labels in rows.values())
+        Path(f"{name}.csv").write_text(f"tags\n{lines}")
+    Path("pred.csv").write_text("id,predicted\n0,cat;kid\n1,dog\n2,owl;eel\n3,ram\n")
+    Path("pairs.txt").write_text("0 0\n1 3\n2 1\n")
+    Path("names.txt").write_text("ant bee cat cow dog eel fox gnu hen owl yak pig ".replace(" ", "\n"))
+
+
+def results(line: str) -> dict[str, Any]:
+    """Return the report, and lines of labels, of each of SCORES."""
+    contents = json_of(f"{line} --per-label labels.out")
+    names = [word for word in line.split() if word[0] in MODELS and word[1:2] in (".", "-", "_")]
+    reports = contents.get("reports") or {names[0]: contents}
+    by_name: dict[str, Any] = {name: [] for name in reports}
+    with open("labels.out", newline="") as file:
+        for row in csv.DictReader(file):
+            by_name[row.pop("scores", names[0])].append(row)
+    return {name: (report, by_name[name]) for name, report in reports.items()}
+
+
+def joint_and_alone(line: str, files: list[str]) -> list[dict[str, Any]]:
+    alone: dict[str, Any] = {}
+    for file in files:
+        alone |= results(line.format(file))
+    return [results(line.format(" ".join(files))), alone]
+
+
+SEVERAL = (
+    ("--metrics all --decision top2 --train {train}", [7, 10, 5]),
+    ("--metrics sets,f1.weighted@3,auc.macro --decision threshold0.5 --conventions sklearn", [7, 10, 5]),
+    ("--metrics sets,p@1 --decision rule.npz", [7, 10, 5]),
+    ("--metrics xmc,f1.macro@2 --train {train} --exclude pairs.txt", [7, 10, 5]),
+    ("--metrics sets,f1.macro@1 --decision top2 --labels names.txt", [12, 12, 12]),
+    ("--metrics sets,ranking --pred pred.csv", [9, 12, 8]),
+)
+
+
+@pytest.mark.parametrize("form", [*NAMED, "tags", "lines", "npy"])
+@pytest.mark.parametrize(("options", "n_labels"), SEVERAL, ids=range(len(SEVERAL)))
+def test_several_scores_have_the_values_of_each_alone(
+    models: None, form: str, options: str, n_labels: list[int]
+) -> None:
+    in_order = form in ("lines", "npy")
+    if (form == "tags" and ("threshold" in options or "rule" in options)) or (
+        in_order and "--pred" in options
+    ):
+        pytest.skip("the format has no scores, or no ids")
+    if "rule" in options:
+        scores = write_model("trec", "a")
+        words = f"threshold fit truth.qrels {scores} --rule label --measure f1.macro --output rule.npz"
+        assert main(words.split()) == 0
+    ending = "csv" if in_order else "qrels"
+    files = [write_model(form, name) for name in MODELS]
+    joint, alone = joint_and_alone(
+        f"evaluate truth.{ending} {{}} {options.format(train=f'train.{ending}')}", files
+    )
+    assert joint == alone
+    assert [report["n_labels"] for report, _ in alone.values()] == n_labels
+
+
+@pytest.mark.parametrize("truth", ["ids.txt", "Y.svm"])
+def test_several_scores_of_numbered_labels_have_the_values_of_each_alone(folder: Path, truth: str) -> None:
+    Path("ids.txt").write_text("0 2\n1\n5\n")
+    Path("Y.svm").write_text("0,2 1:1\n1 1:1\n5 1:1\n")
+    scores = np.array([[0.9, 0.4]] * 3, np.float32)
+    np.savez("a.npz", indices=np.array([[0, 1], [1, 2], [5, 0]]), scores=scores)
+    np.savez("b.npz", indices=np.array([[0, 8], [1, 2], [4, 5]], np.uint32), scores=scores)
+    sp.save_npz("c.npz", sp.csr_array(np.random.default_rng(0).random((3, 10))))
+    for files in (["a.npz", "b.npz", "c.npz"], ["c.npz", "b.npz", "a.npz"]):
+        joint, alone = joint_and_alone(
+            f"evaluate {truth} {{}} --metrics f1.macro@1,f1.macro --decision top1", files
+        )
+        assert joint == alone
+    out = answer(f"evaluate {truth} a.npz b.npz c.npz --metrics p@1".split())[1]
+    assert out.startswith("3 rows x 6 (a), 9 (b), 10 (c) labels")
+    assert f"note: b.npz: evaluated with 9 labels; its ids go beyond the 6 of {truth}\n" in out
+
+
+def test_resumed_run_has_the_labels_of_each(models: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Checkpoint, "save_sometimes", Checkpoint.save)
+    files = " ".join(write_model("tags", name) for name in MODELS)
+    line = f"evaluate truth.qrels {files} --metrics all --decision top1 --train train.qrels --memory 1B"
+    whole = results(line)
+    line = f"{line} --per-label labels.out --checkpoint kept --format json"
+    with interrupted(7):
+        assert answer(line.split())[0] == 130
+    code, out, err = answer([*line.split(), "--resume"])
+    assert (code, "resumed at row" in err) == (0, True)
+    assert json.loads(out)["reports"] == {name: report for name, (report, _) in whole.items()}
+
+
+@pytest.mark.parametrize("option", ["--per-row", "--per-label"])
+@pytest.mark.parametrize("metrics", ["all", "f1.macro@1,auc.samples,recall.macro@1"])
+@pytest.mark.parametrize("scores", [["bare", "m"], ["m", "full.npy", "bare"]])
+def test_values_of_several_scores_have_the_columns_of_all(
+    folder: Path, scores: list[str], metrics: str, option: str
+) -> None:
+    np.save("bare_indices.npy", LABELS)  # without scores
+    np.save("full.npy", np.random.default_rng(0).random(Y_TEST.shape))
+
+    def rows_of(*names: str) -> list[dict[str, str]]:
+        line = f"evaluate Y_test.npz {' '.join(names)} --metrics {metrics} {option} out.csv"
+        code, _, err = answer(line.split())
+        assert code == 0, err
+        with open("out.csv", newline="") as file:
+            return [*csv.DictReader(file, restkey="more")]
+
+    joint = rows_of(*scores)
+    assert not any("more" in row for row in joint)
+    for name in scores:
+        rows, alone = [row for row in joint if row["scores"] == name], rows_of(name)
+        shared = [column for column in alone[0] if column in rows[0]]  # each group is cut to what all have
+        assert len(shared) > 1
+        assert [[row[column] for column in shared] for row in rows] == [
+            [row[column] for column in shared] for row in alone
+        ]
+        assert not any(row[column] for row in rows for column in row.keys() - {*alone[0], "scores"})
+
+
+# ------------------------------------------------------------------------- values by label and by row
+
+
+@pytest.mark.parametrize(
+    ("option", "metrics", "worst", "reverse"),
+    [
+        ("--per-label", "p@1", "fn@1", True),
+        ("--per-label", "curves", "auc", False),
+        ("--per-row", "p@1,p@3,lrap", "p@1", False),
+        ("--per-row", "one_error,p@3", "one_error", True),
+    ],
+)
+def test_worst_row_or_label_is_first(
+    folder: Path, option: str, metrics: str, worst: str, reverse: bool
+) -> None:
+    json_of(f"evaluate Y_test.npz m --metrics {metrics} {option} out.csv")
+    header, rows = table("out.csv")
+    values = [float(row[header.index(worst)]) for row in rows if row[header.index(worst)]]
+    assert values == sorted(values, reverse=reverse)
+    assert len(values) > 2
+    if option == "--per-row":
+        kept = evaluate(Y_TEST, (LABELS, SCORES), metrics=metrics.split(","), per_row=True).per_row()
+        assert {name: kept[name][int(rows[0][0])] for name in kept} == {
+            name: float(text) for name, text in zip(header[1:], rows[0][1:], strict=True)
+        }
+
+
+def test_names_of_rows_and_labels_are_written(folder: Path) -> None:
+    Path("q.qrels").write_text('d1 0 apple 1\nd2 0 p,"ear 1\n')
+    Path("m.run").write_text("d1 Q0 apple 1 0.9 t\nd2 Q0 apple 1 0.8 t\n")
+    json_of("evaluate q.qrels m.run --metrics p@1,f1.macro@1 --per-label labels.csv --per-row rows.csv")
+    assert [row[:2] for row in table("labels.csv")[1]] == [["1", 'p,"ear'], ["0", "apple"]]
+    assert [row[:2] for row in table("rows.csv")[1]] == [["1", "d2"], ["0", "d1"]]

@@ -1,0 +1,251 @@
+"""`xmleval compare`, `diff`, `rank`, `report`, `plot` and `bench` give what Python gives."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.damage import answer
+from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
+from xmleval import compare, rank
+from xmleval.cli.evaluate import SECTIONS
+from xmleval.report.saved_results import load_results
+
+Run = Callable[..., str]
+OTHER = LABELS[::-1].copy(), SCORES[::-1].copy()
+MODELS = {"m": (LABELS, SCORES), "n.npz": OTHER}
+COMPARE = "compare Y_test.npz m_indices.npy n.npz"
+
+
+@pytest.fixture
+def models(folder: Path) -> Path:
+    np.savez("n.npz", indices=OTHER[0], scores=OTHER[1])
+    Path("labels.csv").write_text("".join(f"{label},{group}\n" for label, group in enumerate("xxyyy")))
+    Path("rows.txt").write_text("a\na\nb\nb\n")
+    Path("names.txt").write_text("".join(f"label {label}\n" for label in range(5)))
+    return folder
+
+
+ROWS = [*"aabb"]
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("--baseline n.npz", {"baseline": "n.npz"}),
+        ("--test randomisation --clusters rows.txt", {"test": "randomisation", "clusters": ROWS}),
+        ("--confidence 0.9", {"confidence": 0.9}),
+        (
+            "--label-groups labels.csv --row-groups rows.txt",
+            {"label_groups": [*"xxyyy"], "row_groups": ROWS},
+        ),
+    ],
+)
+def test_compare_gives_what_python_gives(
+    models: Path, run: Run, words: str, arguments: dict[str, Any]
+) -> None:
+    metrics = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
+    line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words} --format json"
+    expected = compare(MODELS, Y_TEST, metrics=metrics, y_train=Y_TRAIN, **arguments).to_dict()
+    actual = json.dumps(json.loads(run(line))["comparison"]).replace("m_indices.npy", "m")
+    assert json.loads(actual) == json.loads(json.dumps(expected["comparison"]))
+
+
+@pytest.mark.parametrize("command", ["compare", "report", "plot", "diff"])
+def test_help_names_the_inputs_of_evaluate_that_a_command_lacks(run: Run, command: str) -> None:
+    text = " ".join(run(f"{command} --help").split())
+    (lacking,) = re.findall("Inputs are those of `xmleval evaluate` except ([^.;]*)[.;]", text)
+    inputs = f"{SECTIONS['Inputs']} {SECTIONS['Predictions to sets']}".split()
+    module = importlib.import_module(f"xmleval.cli.{command}")
+    names = {param.name for param in module.__dict__[command].params}
+    expected = {f"--{name}".replace("_", "-") for name in inputs if name not in names}
+    assert {*re.findall("--[a-z-]+", lacking)} == expected
+
+
+# ------------------------------------------------------------------------------------------- rank
+
+
+@pytest.fixture
+def results(folder: Path, run: Run) -> Path:
+    """Return a folder of results of three models on three data sets."""
+    Path("results").mkdir()
+    for name, file in ("knn", "sets.npz"), ("lr", "scores.npz"), ("tree", "Y_train.npz"):
+        scores = sp.load_npz(file)
+        scores.data = scores.data + 0.1
+        sp.save_npz(f"{name}.npz", scores)
+    for data_set, truth in ("bibtex", "Y_test"), ("delicious", "Y_train"), ("eurlex", "sets"):
+        line = f"evaluate {truth}.npz knn.npz lr.npz tree.npz --metrics p,ranking_loss,label_cardinality"
+        run(f"{line} --k 1,3 --output results/{data_set}.json")
+    return Path("results")
+
+
+@pytest.mark.parametrize("metric", ["p@1", "ranking_loss"])
+@pytest.mark.parametrize(
+    "words", ["results/bibtex.json results/delicious.json results/eurlex.json", "results"]
+)
+def test_rank_gives_what_python_gives(results: Path, run: Run, words: str, metric: str) -> None:
+    values: Any = {
+        path.stem: {name: report.values[metric] for name, report in load_results(path).items()}
+        for path in sorted(results.glob("*.json"))
+    }
+    expected = rank(values, metric, alpha=0.1, control="lr.npz")
+    line = f"rank {words} --metric {metric} --alpha 0.1 --control lr"
+    assert run(line) == f"{expected}\n"
+    for form, text in (
+        ("json", expected.to_json() + "\n"),
+        ("markdown", expected.to_markdown()),
+        ("csv", expected.to_csv()),
+    ):
+        assert run(f"{line} --format {form}") == text
+    run(f"{line} --output ranks.tex")
+    assert Path("ranks.tex").read_text() == expected.to_latex()
+
+
+def test_rank_has_a_table_of_each_measure(results: Path, run: Run) -> None:
+    names = ["p@1", "p@3", "ranking_loss"]  # no model has a say in the label cardinality
+    text = run("rank 'results/*.json'")
+    assert text == run("rank results --metric P@1,p@3 --metric ranking_loss")
+    assert text == "\n".join(run(f"rank results --metric {name}") for name in names)
+    rankings = json.loads(run("rank results --format json"))["rankings"]
+    assert [*rankings] == names
+    assert rankings["p@3"] == json.loads(run("rank results --metric p@3 --format json"))
+    lines = run("rank results --format csv").splitlines()
+    assert lines[0] == "metric,model,average_rank,rank on bibtex,rank on delicious,rank on eurlex"
+    assert [line.split(",")[0] for line in lines[1:]] == [name for name in names for _ in range(3)]
+
+
+def test_rank_matches_names_and_names_data_sets(results: Path, run: Run) -> None:
+    for path in results.iterdir():
+        contents = json.loads(path.read_text())
+        contents["reports"] = {
+            f"{name.removesuffix('.npz')}_{path.stem}.npz": report
+            for name, report in contents["reports"].items()
+        }
+        path.write_text(json.dumps(contents))
+    ranking = json.loads(run("rank results --metric p@1 --format json"))
+    assert {*ranking["average_ranks"]} == {"knn", "lr", "tree"}
+    note = "models are matched by the part of their names that differs within a data set"
+    assert ranking["notes"][0] == note
+    for name in ("bibtex", "eurlex"):
+        (results / name).mkdir()
+        shutil.move(results / f"{name}.json", results / name / "all.json")
+    line = "rank results/bibtex/all.json results/eurlex/all.json --metric p@1 --format json"
+    assert [*json.loads(run(line))["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
+
+
+# ------------------------------------------------------------------------------- pages and figures
+
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "htm": b"<!DOCTYPE html>"}
+
+
+@pytest.fixture
+def figures(models: Path) -> Path:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    return models
+
+
+def test_page_says_how_it_was_computed_and_what_changed(figures: Path, run: Run) -> None:
+    inputs = "Y_test.npz m_indices.npy n.npz --metrics p@2 --labels names.txt"
+    changes = json.loads(run(f"diff {inputs.replace('metrics', 'metric')} --format json"))["changes"]
+    run(f"report {inputs} --train Y_train.npz --output page.html --title 'My <models>'")
+    run(f"compare {inputs} --html compared.html")
+    page = Path("page.html").read_text("utf-8")
+    assert "<title>My &lt;models&gt;</title>" in page
+    for name in ("Y_test.npz", "m_indices.npy", "n.npz", "Y_train.npz"):
+        assert f"SHA-256 of {name}" in page
+    for heading in ("Differences", "Measures against k", "ROC curve", "Groups of labels", "Data set"):
+        assert f"<h2>{heading}</h2>" in page
+    labels = page.partition("<h2>Labels that changed most</h2>")[2]
+    assert changes["labels_by"] == "tp@2"
+    assert all(label["name"] in labels for label in changes["labels"])
+    for text in (page, Path("compared.html").read_text("utf-8")):
+        rows = text[text.index("<h2>Rows that changed most</h2>") :]
+        for row in changes["rows"]:
+            for names in (row["list_a"], row["list_b"]):
+                assert "; ".join(f"{name}{'*' * (name in row['truth'])}" for name in names) in rows
+            assert "; ".join(row["truth"]) in rows
+
+
+def test_page_of_one_model_has_what_there_is(figures: Path, run: Run) -> None:
+    np.save("bare_indices.npy", LABELS)  # without scores
+    run("report Y_test.npz bare_indices.npy --output page.html")
+    page = Path("page.html").read_text("utf-8")
+    assert "<title>Evaluation of bare_indices.npy</title>" in page
+    assert "P@1 is 0." in page
+    assert "<h2>Measures against k</h2>" in page
+    assert "ROC" not in page
+    run("report Y_test.npz bare_indices.npy --metrics mrr --output P.HTM")
+    assert Path("P.HTM").read_bytes().startswith(BEGINS["htm"])
+
+
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("plot Y_test.npz m n.npz --metrics p,ndcg --kind cutoffs", "svg"),
+        ("plot Y_test.npz m n.npz --metrics p,ndcg --kind differences", "png"),
+        ("plot Y_test.npz m n.npz --metrics p,ndcg --kind roc", "pdf"),
+        ("plot Y_test.npz m --metrics ndcg --kind ranks", "svg"),
+        *(
+            (f"plot Y_test.npz m n.npz --metrics all --label-groups labels.csv --kind {kind}", "svg")
+            for kind in ("values", "differences", "ranks", "groups")
+        ),
+    ],
+)
+def test_figure_is_drawn(figures: Path, run: Run, words: str, form: str) -> None:
+    code, _, err = answer([*words.split(), "--output", f"a.{form}"])
+    assert code == 0, err
+    assert Path(f"a.{form}").read_bytes().startswith(BEGINS[form])
+    if form == "svg":
+        text = Path("a.svg").read_text("utf-8")
+        assert "<text" in text
+        assert "ardinality" not in text  # measures of the truth are not drawn
+
+
+def test_pages_and_figures_of_compare_and_rank(figures: Path, results: Path, run: Run) -> None:
+    run(f"{COMPARE} --metrics p@1 --html c.html --plot c.png")
+    page = Path("c.html").read_text("utf-8")
+    assert "Differences" in page
+    assert "SHA-256 of n.npz" in page
+    assert Path("c.png").read_bytes().startswith(BEGINS["png"])
+    run("rank results --metric p@1,p@3 --html r.html --plot r.svg")
+    run("rank results --metric p@1 --plot d.svg")
+    for name, n_measures in ("d.svg", 1), ("r.svg", 2):
+        assert Path(name).read_text("utf-8").count(">  critical difference ") == n_measures
+    page = Path("r.html").read_text("utf-8")
+    assert all(text in page for text in ("Critical differences by P@1", "SHA-256 of", "<dt>Command</dt>"))
+
+
+# ------------------------------------------------------------------------------------------ bench
+
+
+@pytest.fixture
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("xmleval.cli.bench")  # the name in its package is the command
+    monkeypatch.setattr(module, "RUNS", (1, 1))
+    monkeypatch.setattr(module, "READ_BYTES", (1 << 20, 1 << 19))
+
+
+def test_bench_counts_files_and_makes_data(few_runs: None, folder: Path, run: Run) -> None:
+    results = json.loads(run("bench Y_test.npz m --format json --metrics xmc,f1.macro,lrap"))
+    assert (results["rows"], results["labels"], results["scores"]) == (4, 5, 12)
+    assert results["metrics"] == ["xmc", "f1.macro", "lrap"]
+    assert results["rows_per_second"] == pytest.approx(4 / results["seconds"])
+    assert results["gb_per_second"] == pytest.approx(results["bytes"] / results["seconds"] / 1e9)
+    share = results["gb_per_second"] / results["read_bandwidth_gb_per_second"]
+    assert results["share_of_read_bandwidth"] == pytest.approx(share)
+    assert results["read_files_seconds"] > 0
+    text = run("bench --rows 50 --labels 40 --k 30 --metrics all --threads 1")
+    assert text.startswith("50 rows x 40 labels, 1500 scores, ")
+    assert text.endswith("\nall; 1 threads, median of 1 runs\n")
+    assert run("bench --rows 20 --labels 10 --k 5 --output bench.json") == ""
+    assert json.loads(Path("bench.json").read_text())["read_files_seconds"] is None

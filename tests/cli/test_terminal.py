@@ -1,0 +1,149 @@
+"""Commands on a terminal: progress, tables and help that fit, and a word before kernels are compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from numba import config
+
+from tests.commands import process
+from tests.damage import answer
+from tests.made_files import make_scores, make_truth, npy, npz
+from tests.terminal import on_terminal, plain
+from xmleval.cli import warmup
+from xmleval.cli.evaluate import SECTIONS, evaluate
+from xmleval.report.tables import BEST
+
+compiles = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+SLOWLY = """
+import sys, time
+import rich.live
+rich.live._RefreshThread = None  # a bar needs no thread, of which there may be none left
+from xmleval.cli import evaluation, main
+from xmleval.evaluator import Evaluator
+evaluation.LEAST_MEMORY = 1
+update = Evaluator.update
+def slowly(*arguments, **options):
+    time.sleep(0.05)
+    return update(*arguments, **options)
+Evaluator.update = slowly
+sys.exit(main(sys.argv[1:]))
+"""
+WORDS = ["m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
+
+
+@pytest.mark.slow
+def test_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
+    npz(tmp_path / "Y", make_truth(600))
+    npy(tmp_path / "m", make_scores(600))
+    out, shown = on_terminal(tmp_path, "-c", SLOWLY, "evaluate", "Y.npz", *WORDS)
+    shown = plain(shown)
+    assert out.startswith("{")
+    rows = [int(row) for row in re.findall(r"(\d+)/600 *rows", shown)]
+    assert rows == sorted(rows)
+    assert len(set(rows)) > 3
+    assert re.search(r"[\d,]+ rows/s", shown)
+    assert re.search(r"\d:\d\d:\d\d", shown)
+    (tmp_path / "Y.svm").write_text("1,2 0:1\n29 0:1\n" * 300)  # which does not tell how many rows it has
+    _, shown = on_terminal(tmp_path, "-c", SLOWLY, "evaluate", "Y.svm", *WORDS)
+    assert re.search(r"\d+/\? *rows", plain(shown))
+    done = process(SLOWLY, "evaluate", "Y.npz", *WORDS, python="-c", cwd=tmp_path, env={"FORCE_COLOR": "1"})
+    assert (done.returncode, done.stdout[:1], done.stderr) == (0, "{", "")
+
+
+@pytest.mark.slow
+def test_tables_fit_the_terminal_and_the_best_are_green(tmp_path: Path) -> None:
+    npz(tmp_path / "Y", make_truth())
+    names = ["bert_test", "roberta_test", "attentionxml_test", "parabel_test"]
+    for seed, name in enumerate(names):
+        npz(tmp_path / name, make_scores(seed=seed))
+    line = ["xmleval", "evaluate", "Y.npz", *(f"{name}.npz" for name in names), "--metrics", "p,lrap"]
+    _, shown = on_terminal(tmp_path, "-m", *line, columns=40, piped=False)
+    table = shown[shown.index("60 rows") :]
+    assert BEST in table
+    assert max(map(len, plain(table).splitlines())) <= 40
+    assert "attentionxml" in plain(table).split()
+    assert "_test" not in table
+    _, shown = on_terminal(tmp_path, "-m", *line, piped=False, variables={"NO_COLOR": "1"})
+    assert BEST not in shown
+    done = process(*line, cwd=tmp_path, env={"COLUMNS": "40"})
+    assert done.returncode == 0
+    assert BEST not in done.stdout
+    assert done.stdout.splitlines()[1].split() == ["measure", "bert", "roberta", "attentionxml", "parabel"]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("words", ["--help", "evaluate --help", "merge --help", "metrics"])
+def test_help_fits_the_terminal(words: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("xmleval.cli.metrics.screen", lambda: (columns, False))
+    monkeypatch.setattr("xmleval.cli.output.WIDE", columns)
+    code, out, _ = answer(words.split())
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= columns
+
+
+def test_help_has_every_option_in_one_section(run: Callable[..., str]) -> None:
+    text = run("evaluate --help")
+    assert [title for title in SECTIONS if f"\n{title}:\n" not in text] == []
+    options = [param for param in evaluate.params if isinstance(param, click.Option)]
+    assert [o.opts[0] for o in options if text.count(f"\n  {o.opts[0]} ") != 1] == []
+    named = " ".join(SECTIONS.values()).split()
+    assert len({*named}) == len(named)
+    assert {*named} <= {*(param.name for param in options), "help"}
+    assert text.index("  -h, --help") > text.index("Resources:")
+
+
+COMPILES = """
+import sys
+import numpy as np
+from xmleval.cli import main
+from xmleval.kernels import jit
+def doubled(values): return values * 2
+assert main(["--version"]) == 0
+jit.kernel(doubled)(np.arange(3))
+"""
+EVALUATES = """
+import numpy as np
+import xmleval
+print(xmleval.evaluate(np.eye(3), np.eye(3) + 0.1, metrics="p@1")["p@1"])
+"""
+REFUSES = "import numba.core.caching as caching\ndef refuse(self): raise OSError('read-only')\n"
+REFUSES += "caching._CacheLocator.ensure_cache_path = refuse\n"
+MESSAGE = "xmleval: compiling kernels, once, about 4 to 14 s\n"
+
+
+@compiles
+@pytest.mark.slow
+def test_compiling_is_announced_once_on_a_terminal(tmp_path: Path) -> None:
+    for name, script in ("compiles", COMPILES), ("refused", REFUSES + COMPILES), ("evaluates", EVALUATES):
+        (tmp_path / f"{name}.py").write_text(script)  # a cache needs a file
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for expected in (MESSAGE, ""):
+        out, shown = on_terminal(tmp_path, "compiles.py", variables=cache)
+        assert (out[:8], shown) == ("xmleval ", expected)
+    _, shown = on_terminal(tmp_path, "-W", "ignore", "refused.py")
+    assert shown == MESSAGE.replace(" once,", "")  # which no cache can promise
+    done = process("-u", "compiles.py", python="-B", cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    for expected in (MESSAGE, ""):  # a warning of Python's would be an error
+        done = process("-W", "error", "evaluates.py", python="-B", cwd=tmp_path, env=cache)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", expected)
+
+
+@compiles
+@pytest.mark.slow
+def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
+    assert any("--metrics all" in options for options in warmup.OPTIONS)
+    for _ in range(2):  # the cache of all tests has most kernels already
+        shown = plain(on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False)[1])
+        assert "; kept in " in shown
+        if shown.startswith("0 kernels compiled in "):
+            break
+    else:
+        pytest.fail(shown)
+    assert on_terminal(tmp_path, "-m", "xmleval", "demo")[1] == ""

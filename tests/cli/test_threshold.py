@@ -1,0 +1,189 @@
+"""`xmleval threshold`, and saved rules as --decision: rules of Python, by the names of labels."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+import scipy.sparse as sp
+
+from tests.damage import answer
+from tests.examples import LABELS, SCORES, Y_TEST
+from xmleval import evaluate
+from xmleval.input.formats.registry import read_truth
+from xmleval.thresholds import Rule, fit
+
+Run = Callable[..., str]
+NAMES = ["sport", "art", "law", "war", "sea"]
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "unlisted": 0.1}),
+        ("--rule cardinality", {"rule": "cardinality"}),
+        (
+            "--rule label --measure f1.macro --fbr 0.7 --fallback highest",
+            {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"},
+        ),
+        ("--rule rank --measure hamming_loss", {"rule": "rank", "measure": "hamming_loss"}),
+        ("--rule row --measure f1.samples --k 2", {"rule": "row", "measure": "f1.samples", "k": 2}),
+        ("--rule top --k 2", {"rule": "top", "k": 2}),
+    ],
+)
+@pytest.mark.parametrize("scores", ["scores.npz", "m"])
+def test_rules_are_those_of_python(
+    folder: Path, run: Run, options: str, arguments: dict[str, Any], scores: str
+) -> None:
+    rule = fit(sp.csr_array(Y_TEST), (LABELS, SCORES), **arguments)
+    assert run(f"threshold fit Y_test.npz {scores} {options} --output rule.npz") == f"{rule}\n"
+    assert Rule.load("rule.npz").decision == rule.decision
+    sets = rule.apply((LABELS, SCORES))
+    text = run(f"threshold apply {scores} --rule rule.npz --output sets.npz")
+    assert text == f"4 rows x 5 labels, {sets.nnz} predicted\n"
+    assert (read_truth("sets.npz") != sets).nnz == 0
+    unlisted = f"--unlisted {arguments['unlisted']}" if "unlisted" in arguments else ""
+    line = f"evaluate Y_test.npz {{}} --metrics f1.micro,hamming_loss --format json {unlisted}"
+    contents = json.loads(run(line.format(f"{scores} --decision rule.npz")))
+    assert contents["values"] == json.loads(run(line.format("--pred sets.npz")))["values"]
+    assert contents["decision"] == str(rule.decision)
+
+
+def write_named(stem: str, truth: Any, scores: Any, order: list[int], form: str) -> list[str]:
+    """Write files whose labels appear in an order, and return their names."""
+    cells = [(row, label) for row in range(truth.shape[0]) for label in order]
+    relevant = sorted((cell for cell in cells if truth[cell]), key=lambda cell: order.index(cell[1]))
+    if form == "trec":
+        lines = [f"q{i} 0 {NAMES[j]} 1\n" for i, j in relevant]
+        Path(f"{stem}.qrels").write_text("".join(lines))
+        lines = [f"q{i} Q0 {NAMES[j]} 1 {float(scores[i, j])!r} me\n" for i, j in cells]
+        Path(f"{stem}.run").write_text("".join(lines))
+        return [f"{stem}.qrels", f"{stem}.run"]
+    for kind, rows in ("truth", relevant), ("scores", cells):
+        columns: Any = {"instance": [f"q{i}" for i, _ in rows], "label": [NAMES[j] for _, j in rows]}
+        columns |= {"score": [float(scores[cell]) for cell in rows]} if kind == "scores" else {}
+        pyarrow.feather.write_feather(pa.table(columns), f"{stem}_{kind}.arrow", compression="uncompressed")
+    return [f"{stem}_truth.arrow", f"{stem}_scores.arrow"]
+
+
+def named_data(seed: int, n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((n, 5)) < 0.4).astype(int)
+    truth[np.arange(n), np.arange(n) % 3] = 1  # a row without labels is not in a file of them
+    return truth, np.round(0.5 * truth + rng.random((n, 5)) + np.arange(5), 3)
+
+
+@pytest.mark.parametrize(("form", "listed"), [("trec", False), ("trec", True), ("arrow", False)])
+def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, form: str, listed: bool) -> None:
+    (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
+    fitted = write_named("fit", truth, scores, [0, 1, 2, 3, 4], form)
+    tested = write_named("test", y_test, test_scores, [3, 0, 4, 2, 1], form)
+    Path("names.txt").write_text("\n".join(["more", *NAMES, "others"]) + "\n")
+    labels = "--labels names.txt" if listed else ""
+    words = f"--rule label --measure f1.macro --output rule.npz {labels}"
+    run(f"threshold fit {' '.join(fitted)} {words}")
+    rule, saved = fit(truth, scores, "f1.macro", rule="label"), Rule.load("rule.npz")
+    assert saved.label_names is not None
+    thresholds = dict(zip(saved.label_names, saved.decision.numbers.tolist(), strict=True))
+    assert [thresholds[name] for name in NAMES] == rule.decision.numbers.tolist()
+    line = "evaluate {} --decision rule.npz --metrics f1.micro,hamming_loss --format json"
+    report = evaluate(y_test, test_scores, decision=rule, metrics=["f1.micro", "hamming_loss"])
+    assert json.loads(run(line.format(" ".join(tested))))["values"] == dict(report)
+    sets = rule.apply(test_scores).toarray()
+    columns = [saved.label_names.index(name) for name in NAMES]
+    run(f"threshold apply {tested[1]} --rule rule.npz --output sets.npz")
+    np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, columns], sets)
+    Path("other.txt").write_text("\n".join(NAMES[::-1]) + "\n")
+    run(f"threshold apply {tested[1]} --rule rule.npz --labels other.txt --output sets.npz")
+    np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, ::-1], sets)
+    if not listed:
+        whole = run(f"{line.format(' '.join(fitted))} --save s")
+        assert run("merge s --format json") == whole
+
+
+def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run: Run) -> None:
+    (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
+    write_named("fit", truth[:, :3], scores[:, :3], [0, 1, 2], "trec")
+    write_named("test", y_test, test_scores, [3, 0, 4, 2, 1], "trec")
+    run("threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz")
+    line = "evaluate test.qrels test.run --metrics f1.micro --format json --decision"
+    contents = json.loads(run(f"{line} rule.npz"))
+    assert "rule.npz: 2 labels did not occur in fitting; they are never predicted" in contents["notes"]
+    rule = fit(truth[:, :3], scores[:, :3], "f1.macro", rule="label")
+    sets = np.hstack([rule.apply(test_scores[:, :3]).toarray(), np.zeros((20, 2), bool)])
+    assert contents["values"] == dict(evaluate(y_test, y_pred=sets, metrics=["f1.micro"]))
+    run("threshold fit fit.qrels fit.run --measure f1.micro --output one.npz")
+    assert run(f"{line} one.npz")  # one threshold is for any labels
+
+
+@pytest.mark.parametrize("name", ["threshold.npz", "top5.npz", "threshold5", "topmost"])
+def test_rules_may_be_called_anything(folder: Path, run: Run, name: str) -> None:
+    run(f"threshold fit Y_test.npz m --measure f1.micro --output {name}")
+    contents = json.loads(run(f"evaluate Y_test.npz m --metrics f1.micro --format json --decision {name}"))
+    is_threshold = name == "threshold5"  # which is what it reads as
+    assert contents["decision"] == (name if is_threshold else str(Rule.load(name).decision))
+
+
+def test_rule_is_for_the_scores_that_it_was_fitted_with(folder: Path, run: Run, refused: Run) -> None:
+    run("threshold fit Y_test.npz m --rule row --measure f1.samples --k 2 --unlisted 0 --output rule.npz")
+    message = refused("evaluate Y_test.npz m --metrics sets --decision rule.npz --unlisted 0.5")
+    assert f"--decision {Rule.load('rule.npz').decision} was not fitted with --unlisted 0.5" in message
+    assert "unlisted=0)#" in message
+    sp.save_npz("bounds=1.npz", sp.csr_array((3, 5)))
+    line = "threshold fit Y_test.npz bounds=1.npz --measure f1.micro --output r.npz"
+    assert "bounds=1.npz" in refused(line)
+
+
+@pytest.mark.parametrize("memory", ["1GiB", "4KB", "8"])  # the others read a few rows, or one, at a time
+@pytest.mark.parametrize("file", ["x.npy", "x.npz"])
+def test_thresholds_may_depend_on_features(
+    folder: Path, run: Run, refused: Run, monkeypatch: pytest.MonkeyPatch, file: str, memory: str
+) -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = (rng.random((50, 5)) < 0.4).astype(int), rng.random((50, 5))
+    features = rng.random((50, 3))
+    features *= features > 0.3
+    np.save("x.npy", features)
+    sp.save_npz("x.npz", sp.csc_array(features))
+    sp.save_npz("t.npz", sp.csr_array(truth))
+    sp.save_npz("s.npz", sp.csr_array(scores))
+    run(f"threshold fit t.npz s.npz --rule row --measure f1.samples --features {file} --output rule.npz")
+    array = features if file == "x.npy" else sp.csc_array(features)
+    rule = fit(truth, scores, "f1.samples", rule="row", features=array)
+    assert Rule.load("rule.npz").decision == rule.decision
+    monkeypatch.setattr(sys.modules["xmleval.cli.threshold"], "MEMORY", memory)
+    apply = "threshold apply s.npz --rule rule.npz --output sets.npz --features"
+    run(f"{apply} {file}")
+    assert (read_truth("sets.npz") != rule.apply(scores, features=array)).nnz == 0
+    Path("sets.npz").unlink()
+    sp.save_npz("more.npz", sp.csr_array(np.ones((51, 3))))
+    features[41, 1] = np.nan
+    np.save("nan.npy", features)
+    assert refused(f"{apply} more.npz") == "more.npz: 51 rows do not match the 50 of s.npz"
+    assert refused(f"{apply} nan.npy") == "nan.npy: row 41: nan in column 1 is not a finite number"
+    assert not Path("sets.npz").exists()
+
+
+def test_fields_of_documents_are_named_to_every_command(folder: Path, run: Run) -> None:
+    Path("t.csv").write_text("key,topics\n1,a~b\n2,c\n")
+    Path("s.csv").write_text("key,guess,sure\n2,c~a,0.9;0.2\n1,b,0.8\n")
+    true = "--true-field topics --id-field key --separator ~"
+    pred = "--pred-field guess --score-field sure --id-field key --separator ~"
+    for line in (
+        f"stats t.csv --format json {true}",
+        f"convert s.csv s.npz --kind scores --like t.csv {true} {pred}",
+        f"threshold fit t.csv s.csv --measure f1.micro --output r.npz {true} {pred}",
+        f"threshold apply s.csv --rule r.npz --output p.npz {pred}",
+    ):
+        code, out, err = answer(line.split())
+        assert code == 0, err
+        assert "stats" not in line or json.loads(out)["n_labels"] == 3
+    np.testing.assert_array_equal(sp.load_npz("s.npz").toarray(), [[0, 0.8, 0], [0.2, 0, 0.9]])
+    assert sp.load_npz("p.npz").toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
