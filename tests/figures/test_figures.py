@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +12,12 @@ import pytest
 
 import xmleval
 from tests.figures.made_models import compared, made_scores
-from xmleval import evaluate, rank
+from xmleval import Comparison, evaluate, rank
 from xmleval.comparing.shown import plot_ranks
 from xmleval.figures.drawing import as_svg, figure_of, save
 from xmleval.figures.kinds import KINDS
 from xmleval.figures.panels import as_table, described
 from xmleval.page.page import themed
-from xmleval.report.comparison import Comparison
 
 pytest.importorskip("matplotlib").use("Agg")
 HOSTILE = ["<script>alert(1)</script>", "$x_{1}$ & \\alpha", "نموذج", "x" * 10_000, "\x1b[31mred\n\t"]
@@ -25,139 +25,132 @@ HOSTILE = ["<script>alert(1)</script>", "$x_{1}$ & \\alpha", "نموذج", "x" *
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_are_those_of_the_report(kind: str) -> None:
-    told = compared()
-    for panel in told.panels(kind):
-        for one in panel.series:
-            assert one.x.shape == one.y.shape
-            assert one.low is None or one.low.shape == one.y.shape
-            report = next((r for n, r in told.reports.items() if n == one.name), None)
-            if report is None:
-                continue
-            if kind == "cutoffs":
-                names = [f"{panel.title.lower()}@{k:.0f}" for k in one.x]
-                assert one.y.tolist() == [report[name] for name in names]
-                assert one.low is not None
-                assert one.low.tolist() == [report.confidence[name][0] for name in names]
-            elif kind == "groups":
-                (name,) = [spec.name for spec in told.specs if spec.symbol == panel.title]
-                assert one.y.tolist() == [part[name] for part in report.groups.values()]
-            elif kind == "roc":
-                assert one.x.tolist() == report.roc_curve()[0].tolist()
+    comparison = compared()
+    symbols = {spec.symbol: spec.name for spec in comparison.specs}
+    for panel in comparison.panels(kind):
+        for series in panel.series:
+            assert series.x.shape == series.y.shape
+            assert series.low is None or series.low.shape == series.y.shape
+            report = comparison.reports.get(series.name or "")
+            if report is not None and kind == "cutoffs":
+                names = [f"{panel.title.lower()}@{k:.0f}" for k in series.x]
+                assert series.y.tolist() == [report[name] for name in names]
+                assert series.low is not None
+                assert series.low.tolist() == [report.confidence[name][0] for name in names]
+            elif report is not None and kind == "groups":
+                name = symbols[panel.title]
+                assert series.y.tolist() == [part[name] for part in report.groups.values()]
+            elif report is not None and kind == "roc":
+                assert series.x.tolist() == report.roc_curve()[0].tolist()
         header, rows = as_table(panel)
         assert {len(row) for row in rows} <= {len(header)}
         assert described(panel)
+    (panel,) = comparison.panels("differences", ["p@1", "lrap"])
+    for series, pair in zip(panel.series, comparison.pairs, strict=True):
+        significant = [comparison.difference(name, *pair).better for name in ("p@1", "lrap")]
+        assert [*series.marked] == [better is not None for better in significant]
 
 
 def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
     truth, models = made_scores(3)
     (panel,) = compared().panels("ranks")
-    for one, scores in zip(panel.series, models.values(), strict=True):
+    for series, scores in zip(panel.series, models.values(), strict=True):
         order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
-        np.testing.assert_allclose(one.y, np.take_along_axis(truth, order, 1).mean(0))
-        assert one.low is not None
-        assert one.high is not None
-        assert (one.low <= one.y).all()
-        assert (one.y <= one.high).all()
+        np.testing.assert_allclose(series.y, np.take_along_axis(truth, order, 1).mean(0))
+        assert series.low is not None
+        assert series.high is not None
+        assert ((series.low <= series.y) & (series.y <= series.high)).all()
+    report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
+    for kind in ("cutoffs", "ranks"):
+        (panel,) = report.panels(kind)
+        assert panel.series[0].x.tolist() == [1, 2, 3]  # as many as labels
 
 
 def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
-    truth, models = made_scores(1)
+    truth, models = made_scores(2)
     scores = models["model_0"].astype(np.float32)
     report = evaluate(truth, scores, metrics=["auc.micro"], curve_points=10_000)
     (panel,) = report.panels("calibration")
     lows, highs, shares = panel.series[0].x[::3], panel.series[0].x[1::3], panel.series[0].y[::3]
     for n, (low, high, share) in enumerate(zip(lows, highs, shares, strict=True)):
-        last = n == len(shares) - 1
-        held = (scores >= low) & ((scores <= high) if last else (scores < high))
-        assert truth[held].mean() == pytest.approx(share)
-
-
-def test_calibration_is_that_of_the_measures_of_the_table() -> None:
-    truth, models = made_scores(2)
-    reports = {n: evaluate(truth, one, metrics=["ece@1", "ece@2", "ece@3"]) for n, one in models.items()}
+        is_last = n == len(shares) - 1
+        in_bin = (scores >= low) & ((scores <= high) if is_last else (scores < high))
+        assert truth[in_bin].mean() == pytest.approx(share)
+    reports = {n: evaluate(truth, s, metrics=["ece@1", "ece@2", "ece@3"]) for n, s in models.items()}
     assert len(Comparison(reports).panels("calibration")) == 3
     (panel,) = Comparison(reports, only=["ece(bins=15)@2"]).panels("calibration")
     assert panel.title.endswith("@2")
-
-
-def test_full_marks_are_significant_differences() -> None:
-    told = compared()
-    (panel,) = told.panels("differences", ["p@1", "lrap"])
-    for one, pair in zip(panel.series, told.pairs, strict=True):
-        assert [*one.marked] == [told.difference(name, *pair).better is not None for name in ("p@1", "lrap")]
+    near = evaluate(truth, 1 - scores, metrics=["p@1"], higher_is_better=False, curve_points=20)
+    (panel,) = near.panels("scores")
+    assert panel.y_label == "share of listed at or below"
+    with pytest.raises(ValueError, match="'calibration' needs"):
+        near.panels("calibration")
 
 
 @pytest.mark.parametrize("n_models", [1, 3, 12])
 def test_texts_of_a_figure_do_not_overlap(n_models: int) -> None:
     from matplotlib.text import Text
 
-    told = compared(n_models) if n_models > 1 else Comparison({"m": next(iter(compared().reports.values()))})
+    comparison = Comparison({"m": next(iter(compared().reports.values()))})
+    if n_models > 1:
+        comparison = compared(n_models)
     for kind in KINDS:
         if n_models == 1 and kind in ("differences", "labels"):
             continue
-        figure = figure_of(told.panels(kind, ["p@1", "p@5", "ndcg@1", "ndcg@5"] if kind != "ranks" else None))
+        metrics = ["p@1", "p@5", "ndcg@1", "ndcg@5"] if kind != "ranks" else None
+        figure = figure_of(comparison.panels(kind, metrics))
         figure.savefig(io.BytesIO(), format="png")  # which lays it out
         boxes = [Text.get_window_extent(text) for text in _texts(figure)]  # without arrows of annotations
-        for n, box in enumerate(boxes):
-            for other in boxes[:n]:
-                assert not _overlap(box, other), kind
+        for a, b in itertools.combinations(boxes, 2):
+            wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert not (wide > 1 and high > 1), kind
 
 
 def _texts(figure: Any) -> list[Any]:
     """Return titles and names of axes, and entries of the legend; ticks keep apart by themselves."""
-    found = [
-        text for one in figure.axes for text in (one.title, one.xaxis.label, one.yaxis.label, *one.texts)
-    ]
-    found += [one._left_title for one in figure.axes]
-    found += [text for legend in figure.legends for text in legend.get_texts()]
-    return [text for text in found if text.get_text()]
-
-
-def _overlap(a: Any, b: Any) -> bool:
-    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
-    high = min(a.y1, b.y1) - max(a.y0, b.y0)
-    return bool(wide > 1 and high > 1)
+    texts = [t for ax in figure.axes for t in (ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts)]
+    texts += [ax._left_title for ax in figure.axes]
+    texts += [text for legend in figure.legends for text in legend.get_texts()]
+    return [text for text in texts if text.get_text()]
 
 
 def test_names_are_shown_as_text() -> None:
     reports = [*compared(12).reports.values()]
-    names = np.array(HOSTILE * 4, object)[:20].tolist()
-    told = Comparison(
-        {name: replace(one, label_names=names) for name, one in zip(HOSTILE, reports, strict=False)}
-    )
+    labels = np.array(HOSTILE * 4, object)[:20].tolist()
+    named = {name: replace(one, label_names=labels) for name, one in zip(HOSTILE, reports, strict=False)}
     for kind in ("values", "labels"):
-        svg = as_svg(figure_of(told.panels(kind, ["p@1", "f1.macro@5"])), "a")
-        assert "<script" not in svg
-        assert "x" * 30 not in svg
-        assert "\x1b" not in svg
-    assert "$x_{1}$ &amp; " in as_svg(figure_of(told.panels("values", ["p@1"])), "a")
+        svg = as_svg(figure_of(Comparison(named).panels(kind, ["p@1", "f1.macro@5"])), "a")
+        assert not any(text in svg for text in ("<script", "x" * 30, "\x1b"))
+    assert "$x_{1}$ &amp; " in as_svg(figure_of(Comparison(named).panels("values", ["p@1"])), "a")
+    name = 'id="x" href="#y" #0072b2'  # like marks of a page
+    panels = Comparison({name: reports[0], "b": reports[0]}).panels("values", ["p@1"])
+    assert name in themed(as_svg(figure_of(panels), "figure0"))
 
 
-def test_equal_figures_give_equal_bytes() -> None:
-    for form in ("svg", "png", "pdf"):
-        files = [io.BytesIO(), io.BytesIO()]
-        for file in files:
-            save(compared().plot("roc"), file, form)
-        assert files[0].getvalue() == files[1].getvalue()
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_equal_figures_have_equal_bytes(form: str) -> None:
+    files = [io.BytesIO(), io.BytesIO()]
+    for file in files:
+        save(compared().plot("roc"), file, form)
+    assert files[0].getvalue() == files[1].getvalue()
 
 
 def test_axes_of_the_caller_are_drawn_into() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(1, 2)
-    given = compared().plot("cutoffs", metrics=["p", "ndcg"], ax=axes)
-    assert given[0] is axes[0]
+    assert compared().plot("cutoffs", metrics=["p", "ndcg"], ax=axes)[0] is axes[0]
     assert axes[0].lines
     with pytest.raises(ValueError, match="ax: has 2 axes, and the figure 1 panel"):
         compared().plot("cutoffs", metrics="p", ax=axes)
-    with pytest.raises(ValueError, match="ax: str is no Axes"):
-        compared().plot("values", ax="axes")
-    with pytest.raises(ValueError, match="ax: str is no Axes"):
-        rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax="axes")
+    ranking = rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1")
+    for plot in (compared().plot, ranking.plot):
+        with pytest.raises(ValueError, match="ax: str is no Axes"):
+            plot(ax="axes")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("control", [None, "m2"])
-@pytest.mark.parametrize("measures", [["p@1"], ["p@1", "p@3"], ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5"]])
+@pytest.mark.parametrize("measures", [["p@1"], ["p@1", "p@3", "p@5", "ndcg@3", "ndcg@5"]])
 def test_each_measure_has_a_critical_difference_diagram(measures: list[str], control: Any) -> None:
     values = np.linspace(0.3, 0.6, 6) + 0.05 * np.random.default_rng(0).normal(size=(5, 12, 6))
     results = {
@@ -165,53 +158,22 @@ def test_each_measure_has_a_critical_difference_diagram(measures: list[str], con
         for i in range(12)
     }
     rankings = [rank(results, name, control=control) for name in measures]
-    every = np.atleast_1d(plot_ranks(rankings))
-    assert [one.get_title(loc="left") for one in every] == (
-        [one.measure.spec.symbol for one in rankings if one.measure.spec] if measures[1:] else [""]
-    )
-    for ranking, ax in zip(rankings, every, strict=True):
+    diagrams = np.atleast_1d(plot_ranks(rankings))
+    titles = [ranking.measure.spec.symbol for ranking in rankings if ranking.measure.spec]
+    assert [ax.get_title(loc="left") for ax in diagrams] == (titles if measures[1:] else [""])
+    for ranking, ax in zip(rankings, diagrams, strict=True):
         texts = {text.get_text().strip() for text in ax.texts}
         assert f"critical difference {ranking.critical_difference:.3g}" in texts
-        for name, own in ranking.average_ranks.items():
-            assert {f"{name} ({own:.3g})", f"({own:.3g}) {name}"} & texts
-            assert [own, own] in [[*line.get_xdata()[:2]] for line in ax.lines]  # hangs from the axis
+        for name, mean in ranking.average_ranks.items():
+            assert {f"{name} ({mean:.3g})", f"({mean:.3g}) {name}"} & texts
+            assert [mean, mean] in [[*line.get_xdata()[:2]] for line in ax.lines]  # hangs from the axis
         bars = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 3.2]
-        spans = [[ranking.average_ranks[model] for model in (own[0], own[-1])] for own in ranking.groups]
+        spans = [[ranking.average_ranks[group[end]] for end in (0, -1)] for group in ranking.groups]
         if control:
-            rank_of_control, difference = ranking.average_ranks[control], ranking.critical_difference
-            spans = [[max(1, rank_of_control - difference), min(6, rank_of_control + difference)]]
+            center, difference = ranking.average_ranks[control], ranking.critical_difference
+            spans = [[max(1, center - difference), min(6, center + difference)]]
         assert len(bars) == len(spans) > 0
         np.testing.assert_allclose(bars, spans, atol=0.05)
-
-
-def test_names_that_look_like_marks_of_a_page_stay_as_they_are() -> None:
-    name = 'id="x" href="#y" #0072b2'
-    report = next(iter(compared().reports.values()))
-    panels = Comparison({name: report, "b": report}).panels("values", ["p@1"])
-    assert name in themed(as_svg(figure_of(panels), "figure0"))
-
-
-def test_cutoffs_beyond_the_labels_are_not_drawn() -> None:
-    report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
-    for kind in ("cutoffs", "ranks"):
-        (panel,) = report.panels(kind)
-        assert panel.series[0].x.tolist() == [1, 2, 3]
-
-
-def test_distances_are_no_probabilities() -> None:
-    truth, models = made_scores(1)
-    distances = 1 - models["model_0"]
-    report = evaluate(truth, distances, metrics=["p@1"], higher_is_better=False, curve_points=20)
-    (panel,) = report.panels("scores")
-    assert panel.y_label == "share of listed at or below"
-    with pytest.raises(ValueError, match="'calibration' needs"):
-        report.panels("calibration")
-
-
-def test_a_report_alone_has_no_name_in_texts_and_numbers() -> None:
-    (panel,) = evaluate(np.eye(3), np.eye(3), metrics=["p@1"]).panels("values")
-    assert as_table(panel) == (["measure", "value"], [["P@1 ↑", "1"]])
-    assert described(panel) == "value; from 1 to 1."
 
 
 @pytest.mark.parametrize(
@@ -225,23 +187,26 @@ def test_a_report_alone_has_no_name_in_texts_and_numbers() -> None:
         ("labels", "kind: 'labels' needs two models"),
     ],
 )
-def test_what_a_kind_needs_is_told(kind: str, message: str) -> None:
+def test_a_report_without_the_input_of_a_kind_is_refused(kind: str, message: str) -> None:
     report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
     with pytest.raises(ValueError, match=message):
         report.plot(kind)
     with pytest.raises(KeyError, match=r"p@9"):
         report.plot(metrics="p@9")
+    (panel,) = report.panels("values")  # a report alone has no name in texts and numbers
+    assert as_table(panel) == (["measure", "value"], [["P@1 ↑", "1"]])
+    assert described(panel) == "value; from 1 to 1."
 
 
 def test_groups_are_drawn_from_head_to_tail() -> None:
     truth, models = made_scores(1)
-    counts = np.r_[[0, 0], np.arange(1, 19) ** 2]
-    for groups in (xmleval.label_groups(label_counts=counts, edges="deciles"), {0: "b", 1: "a"}):
+    deciles = xmleval.label_groups(label_counts=np.r_[[0, 0], np.arange(1, 19) ** 2], edges="deciles")
+    ticks, names = [], []
+    for groups in (deciles, {0: "b", 1: "a"}):
         report = evaluate(truth, models["model_0"], metrics=["p@1"], label_groups=groups)
-        (panel,) = report.panels("groups")
-        if isinstance(groups, dict):
-            assert panel.ticks == [*report.groups]
-        else:
-            assert panel.ticks[-1] == "0"
-            firsts = [int(tick.split("-")[0]) for tick in panel.ticks]
-            assert firsts == sorted(firsts, reverse=True)
+        ticks.append(report.panels("groups")[0].ticks)
+        names.append([*report.groups])
+    assert ticks[1] == names[1]
+    assert ticks[0][-1] == "0"
+    firsts = [int(tick.split("-")[0]) for tick in ticks[0]]
+    assert firsts == sorted(firsts, reverse=True)
