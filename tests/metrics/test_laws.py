@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 
 from tests.definitions import MEASURES, case_of, rows_of, value_of
 from tests.problems import SPECS, Draw, Problem, free_problems, is_allowed, label_sets, mend
-from xmleval import evaluate
+from xmleval import Evaluator
 from xmleval.conventions import CHOICES
 from xmleval.metrics import TABLE, Setting
 from xmleval.spec import expand_metrics
+from xmleval.thresholds import fit
 
 CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 UNUSED = ("decision", "exclude", "exclude_from", "candidates", "higher_is_better", "confidence", "clusters",
@@ -25,6 +27,7 @@ WEIGHTS = [0, 0.1, 1, 3, 1e-6, 2.0**-30, 2.0**20]
 LONG = {
     spec.name: spec for spec, _ in expand_metrics(["all", "fbeta.macro(beta=0.5)@30"], (1, 5, 30, 150, 500))
 }
+EYE = np.eye(3, dtype=int)
 every_form = pytest.mark.parametrize("form", ["csr", "dense", "list", "ragged"])
 
 
@@ -165,8 +168,21 @@ def test_every_measure_has_a_definition_and_is_documented() -> None:
             assert variant is None or replace(variant, **same) == metric
 
 
-def test_perfect_values_of_deep_rankings_are_one_to_the_bit() -> None:
-    rng = np.random.default_rng(0)
-    grades = rng.random((50, 40)) * (rng.random((50, 40)) < 0.5)
-    report = evaluate(grades, grades, metrics=["ndcg@7", "ndcg@40"], gains="linear")
-    assert dict(report) == {"ndcg@7": 1.0, "ndcg@40": 1.0}
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"gains": "exp"}, {"gains": "linear"}, "gains differs: exp here, linear there"),
+        ({"link": "sigmoid"}, {}, "link differs"),
+        ({"hierarchy": [(1, 0), (2, 0)]}, {"hierarchy": [(1, 0)]}, "hierarchy differs"),
+        ({"higher_is_better": False}, {}, "higher_is_better differs"),
+        ({"decision": fit(EYE, 2 * EYE, "f1.macro", rule="label")},
+         {"decision": fit(EYE, 3 * EYE + 1, "f1.macro", rule="label")}, "decision differs: label(f1.macro)#"),
+    ],
+)  # fmt: skip
+def test_parts_with_other_options_are_not_merged(
+    first: dict[str, Any], second: dict[str, Any], message: str
+) -> None:
+    metrics = ["p@1"] + ["h_f1.micro@1"] * ("hierarchy" in first) + ["f1.micro"] * ("decision" in first)
+    parts = [Evaluator(metrics, n_labels=3, **options) for options in (first, second)]
+    with pytest.raises(ValueError, match=f"^merge: {re.escape(message)}"):
+        parts[0].merge(parts[1])
