@@ -39,15 +39,13 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def doctests(path: Path) -> int:
-    return read(path).count("\n>>> ")
+EXAMPLES_OF = [path for path in DOCUMENTS if "\n>>> " in read(path)]
 
 
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if doctests(path)], ids=name_of)
+@pytest.mark.parametrize("path", EXAMPLES_OF, ids=name_of)
 def test_python_examples_run(path: Path) -> None:
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-    assert tried == doctests(path)
-    assert failed == 0
+    assert (failed, tried) == (0, read(path).count("\n>>> "))
 
 
 @pytest.mark.slow
@@ -57,32 +55,25 @@ def test_shell_examples_print_what_is_shown(path: Path) -> None:
     assert with_outputs(text) == text
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_tables_are_current(path: Path) -> None:
-    text = read(path)
-    assert with_tables(text) == text
-
-
-def test_every_table_has_a_place() -> None:
+def test_tables_are_current_and_documents_complete() -> None:
+    texts = {path: read(path) for path in DOCUMENTS}
+    assert all(with_tables(text) == text for text in texts.values())
     for name in TABLES:
         marker = f"<!-- {name}: written by scripts/readme.py -->"
-        assert sum(read(path).count(marker) for path in DOCUMENTS) == 1
-
-
-def test_documents_are_all_there_are() -> None:
+        assert sum(text.count(marker) for text in texts.values()) == 1
     folders = [ROOT / name for name in ("xmleval", "tests", "benchmarks", "scripts")]
     made = {RESULTS / name for name in ("tables.md", "real_models.md")}
-    found = {path for folder in folders for path in folder.rglob("*.md")} - made - {*TRANSCRIPTS}
-    assert found == {*DOCUMENTS} - {README}
+    files = {path for folder in folders for path in folder.rglob("*.md")} - made - {*TRANSCRIPTS}
+    assert files == {*DOCUMENTS} - {README}
 
 
 def test_speed_is_that_of_the_last_full_run() -> None:
-    found = read_results(RESULTS)
-    assert set(found) == {"comparison", "threads", "growth", "startup"}
-    assert all(part["scale"] == 1 for part in found.values())
-    cases = {(record["family"], record["workload"]) for record in found["comparison"]["records"]}
+    results = read_results(RESULTS)
+    assert set(results) == {"comparison", "threads", "growth", "startup"}
+    assert all(part["scale"] == 1 for part in results.values())
+    cases = {(record["family"], record["workload"]) for record in results["comparison"]["records"]}
     assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}
-    assert (RESULTS / "tables.md").read_text() == report(found)
+    assert (RESULTS / "tables.md").read_text() == report(results)
     assert (RESULTS / "growth.svg").stat().st_size < 100_000
 
 
@@ -114,9 +105,6 @@ def test_the_first_page_is_short_and_begins_with_installing() -> None:
     assert text.count("\n") < 250
     first_screen = "\n".join(text.splitlines()[:35])
     for kind in ("demo", "test"):
-        command = install_command(first_screen, kind)
-        assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
-
-
-def test_license_is_there() -> None:
-    assert "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
+        assert install_command(first_screen, kind).startswith(
+            "python3 -m venv .venv && .venv/bin/pip install "
+        )

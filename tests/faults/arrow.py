@@ -21,6 +21,8 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
     ({"labels": [1, 2]}, "truth", "column 'labels' is int64, not lists..."),
     ({"labels": [[0.5]]}, "truth", "column 'labels' holds double, not integers..."),
+    ({"labels": [["x"]]}, "truth", "column 'labels' holds string, names..."),
+    ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
     ({"labels": [[1]], "scores": [["x"]]}, "scores", "column 'scores' holds string, not floating-point..."),
     ({"labels": [[1], [2], None]}, "truth", "row 2: 'labels' is null..."),
     ({"labels": [[1], [2], [3, None]]}, "truth", "row 2: a null in 'labels'..."),
@@ -35,12 +37,6 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"row": [0, 1, 2], "label": [1, 1, 5]}, "truth", "row 2: label id 5 is not in 0..4..."),
     ({"row": [0, 1, 2], "label": [1, 1, 1], "score": [1, 1, np.nan]}, "scores", "row 2: a score is NaN..."),
     ({"row": [0, 1, 10**15], "label": [1, 1, 1]}, "truth", "1000000000000001 instances with 3 labels..."),
-
-]  # fmt: skip
-# names, which commands take, but not what reads numbers
-NAMES: list[tuple[dict[str, Any], str, str]] = [
-    ({"labels": [["x"]]}, "truth", "column 'labels' holds string, names..."),
-    ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
 ]
 
 
@@ -53,26 +49,23 @@ def changed(change: Callable[[bytes], bytes]) -> Callable[[Path], Any]:
     """Write a table, and change its bytes."""
 
     def write(path: Path) -> None:
-        save(path.parent, {"labels": lists()}, path.name.removeprefix("f."))
+        table({"labels": lists()})(path)
         path.write_bytes(change(path.read_bytes()))
 
     return write
 
 
-CUTS: list[Callable[[bytes], bytes]] = [
-    lambda held: held[:-9],
-    lambda held: held[: len(held) // 2],
-    lambda held: held[:12],
-    lambda held: held[:7] + os.urandom(500),
+BYTES: list[tuple[Callable[[bytes], bytes], str]] = [
+    (lambda data: data[: len(data) // 2], "..."),
+    (lambda data: data[:7] + os.urandom(500), "..."),
+    (lambda data: b"", "the file is empty"),
+    (lambda data: b"FEA1" * 9, "it begins neither as Parquet nor as Arrow IPC..."),
 ]
 LARGE = pa.array([[2**64 - 1]], pa.list_(pa.uint64()))
-NAMED = [
-    Fault(f"f.{ending}", table(columns), said, (kind,)) for columns, kind, said in NAMES for ending in ENDINGS
-]
 FAULTS = [
     *(
-        Fault(f"f.{ending}", table(columns), said, (kind,))
-        for columns, kind, said in COLUMNS
+        Fault(f"f.{ending}", table(columns), message, (kind,))
+        for columns, kind, message in COLUMNS
         for ending in ENDINGS
     ),
     *(
@@ -81,10 +74,5 @@ FAULTS = [
     ),
     Fault("f.parquet", table({"labels": LARGE}, None), "row 0: label id...", ("truth",)),
     Fault("f.arrow", table({"labels": pa.array([[]] * 5, pa.list_(pa.int64(), 0))}, None), "...not lists..."),
-    *(Fault(f"f.{ending}", changed(cut), "...") for ending in ENDINGS for cut in CUTS),
-    *(Fault(f"f.{ending}", b"", "the file is empty") for ending in ENDINGS),
-    *(
-        Fault(f"f.{ending}", b"FEA1" * 9, "it begins neither as Parquet nor as Arrow IPC...")
-        for ending in ENDINGS
-    ),
+    *(Fault(f"f.{ending}", changed(change), message) for ending in ENDINGS for change, message in BYTES),
 ]

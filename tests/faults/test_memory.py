@@ -1,0 +1,253 @@
+"""Small files that unpack to very much are refused by name, before they take more than the memory."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tests.made_files import make_scores, make_truth, npy, npz, qrels, trec_run
+from xmleval import Evaluator, budget
+from xmleval.input import lines
+
+PEAK, UNPACKED = 6 << 20, 16 << 20
+NEEDS = "expected at most 896 KiB, the share of --memory 1 MiB for what is not read in pieces"
+
+
+@pytest.fixture
+def within(tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Return what a command line is refused with, having taken little memory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(budget, "LEAST_WHOLE", 1 << 20)
+    npz(Path("Y"), make_truth())
+    npy(Path("m"), make_scores())
+    qrels(Path("q"), make_truth())
+    trec_run(Path("r"), make_scores())
+
+    def refusal(line: str) -> str:
+        refused(line)  # loads kernels
+        tracemalloc.start()
+        try:
+            message = str(refused(line))
+            assert tracemalloc.get_traced_memory()[1] < PEAK
+        finally:
+            tracemalloc.stop()
+        return message
+
+    return refusal
+
+
+# ----------------------------------------------------------------------------------------------- arrays
+
+FLAT, BLANK = ("<i8", (UNPACKED // 8,)), ("header", (UNPACKED,))  # zeros, and a header of blanks
+N = UNPACKED // 8
+ROWS, COLUMNS = np.minimum(np.arange(61), 1), np.minimum(np.arange(31), 1)
+ONE, AT = np.ones(1), np.zeros(1, np.int32)
+SCHEMES: dict[str, dict[str, Any]] = {
+    "csr": {"data": ONE, "indices": AT, "indptr": ROWS},
+    "csc": {"data": ONE, "indices": AT, "indptr": COLUMNS},
+    "bsr": {"data": ONE[:, None, None], "indices": AT, "indptr": ROWS},
+    "coo": {"data": ONE, "row": AT, "col": AT},
+    "dia": {"data": np.ones((1, 30)), "offsets": AT},
+}
+LARGE: dict[str, dict[str, Any]] = {  # arrays of a matrix that are large together
+    "csr": {"shape": np.array([60, 1 << 30]), "indptr": np.array([0, *[N] * 60]), "data": ("|u1", (N,)),
+            "indices": ("<i4", (N,))},
+    "coo": dict.fromkeys(("data", "row", "col"), ("|u1", (N,))),
+    "csc": {"indptr": np.array([0, *[N] * 30]), "data": ("|u1", (N,)), "indices": FLAT},
+}  # fmt: skip
+MATRICES = [(scheme, {name: FLAT}) for scheme in SCHEMES for name in ("format", "shape", *SCHEMES[scheme])]
+MATRICES += [("csr", {name: BLANK}) for name in ("format", "indices")]
+MATRICES += [("csr", {"format": (f"S{UNPACKED}", ())}), *LARGE.items()]
+LISTS: list[dict[str, Any]] = [
+    {"indices": ("<i4", (1, N))},
+    {"indices": ("<i4", (N, 1), True)},  # in Fortran's order
+    {"scores": ("<f4", (1, N))},
+    {"scores": ("<f4", (N, 2), True)},
+]
+
+
+def write_archive(path: Path, arrays: dict[str, Any]) -> None:
+    """Write arrays of which some are a type and a shape, full of zeros."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                if not isinstance(array, tuple):
+                    np.lib.format.write_array(file, np.asarray(array))
+                    continue
+                descr, shape, *order = array
+                if descr == "header":
+                    file.write(b"\x93NUMPY\x02\x00" + shape[0].to_bytes(4, "little") + b" " * shape[0])
+                    continue
+                head = {"descr": descr, "fortran_order": bool(order), "shape": shape}
+                np.lib.format.write_array_header_1_0(file, head)
+                for _ in range(int(np.prod(shape) * np.dtype(descr).itemsize) >> 20):
+                    file.write(bytes(1 << 20))
+
+
+@pytest.mark.parametrize("role", ["Z.npz m", "Y.npz Z.npz"])
+@pytest.mark.parametrize(("scheme", "arrays"), MATRICES, ids=str)
+def test_matrix_that_unpacks_to_very_much_is_refused(
+    within: Any, scheme: str, arrays: Any, role: str
+) -> None:
+    parts = {"format": np.array(scheme.encode()), "shape": np.array([60, 30]), **SCHEMES[scheme], **arrays}
+    write_archive(Path("Z.npz"), parts)
+    assert within(f"evaluate {role} --metrics p@1 --memory 1MiB").startswith("Z.npz: ")
+
+
+@pytest.mark.parametrize("arrays", LISTS, ids=str)
+def test_list_that_unpacks_to_very_much_is_refused(within: Any, arrays: Any) -> None:
+    write_archive(Path("Z.npz"), arrays)
+    assert within("evaluate Y.npz Z.npz --metrics p@1 --memory 1MiB").startswith("Z.npz: ")
+
+
+@pytest.mark.parametrize("option", ["m --train", "--pred", "m --metrics f1.micro --decision", "merge"])
+def test_option_that_unpacks_to_very_much_is_refused(within: Any, option: str) -> None:
+    write_archive(Path("Z.npz"), {"meta": FLAT} if "m" in option else {**SCHEMES["csr"], "format": FLAT})
+    line = f"evaluate Y.npz {option} Z.npz" if option != "merge" else "merge Z.npz"
+    more = (
+        ""
+        if "metrics" in line or option == "merge"
+        else " --metrics " + ("f1.micro" if "pred" in option else "p@1")
+    )
+    assert within(f"{line}{more} --memory 1MiB").startswith("Z.npz: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "descr", "shape"),
+    [("Z.npy", "<f4", (60, N)), ("Z_indices.npy", "<i4", (60, N)), ("Z.weights.npy", "<f8", (N,))],
+)
+def test_row_larger_than_the_memory_is_refused(within: Any, name: str, descr: str, shape: Any) -> None:
+    with Path(name).open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+        file.truncate(file.tell() + int(np.prod(shape)) * np.dtype(descr).itemsize)  # a hole, without blocks
+    line = f"Y.npz m --inverse-propensity {name}" if "weights" in name else f"Y.npz {name}"
+    message = within(f"evaluate {line} --metrics p@1 --memory 1MiB")
+    assert message.startswith(f"{name}: needs ")
+    assert message.endswith(NEEDS)
+
+
+# ------------------------------------------------------------------------------------------------ texts
+
+ARFF = b"@relation 'x: -C 1'\n@attribute a {0,1}\n"
+TEXTS: list[tuple[str, bytes, bytes | str]] = [  # files of a command, a head, and what is repeated below it
+    ("q.qrels r.run --labels Z.names.gz", b"", "label #\n"),
+    ("q.qrels r.run --labels Z.json.gz", b'["a"', b',"b"'),
+    ("q.qrels r.run --labels Z.json.gz", b"", b"["),
+    ("Z.qrels.gz r.run", b"", b"a 0 b 1\n"),
+    ("Z.qrels.gz r.run", b"", "q# 0 d# 1\n"),
+    ("Z.qrels.gz r.run", b"a 0 b ", b"1 "),
+    ("q.qrels Z.run.gz", b"", "0 Q0 new# 1 0.5 t\n"),
+    ("Z.csv.gz r.run", b"id,labels\n", "q#,a#;b#\n"),
+    ("Z.csv.gz r.run", b'id,labels\n0,"', b"a\n"),
+    ("Z.csv.gz r.run", b"", b"a,"),
+    ("Z.qrels.json.gz r.run", b'{"q": {"a": 1', b',"b":1'),
+    ("Z.jsonl.gz r.run", b"", '{"id": "q#", "labels": ["a#"]}\n'),
+    ("q.qrels Z.jsonl.gz", b"", '{"id": "q#", "predicted": {"a#": 0.5}}\n'),
+    ("Y.npz m --inverse-propensity Z.weights.gz", b"", b"1\n"),
+    ("Y.npz m --exclude Z.pairs.gz", b"", b"0 0\n"),
+    ("Z.arff.gz m", ARFF, b"@attribute b numeric\n"),
+    ("Z.arff.gz m", b"@relation 'x: -C 1'\n@attribute a {", b"0,"),
+    ("Z.arff.gz m", ARFF + b"@data\n{", b"0 1,"),
+    ("Z.txt.gz m", b"60 9 30\n", b"0,"),
+    ("Z.txt.gz m", b"60 30\n", b"0:1 "),
+    ("Z.svm.gz m", b"0 1:1 #", b"a"),
+]
+
+
+@pytest.mark.parametrize(("line", "head", "repeated"), TEXTS)
+def test_text_that_unpacks_to_very_much_is_refused(
+    within: Any, line: str, head: bytes, repeated: Any
+) -> None:
+    name = next(word for word in line.split() if word.startswith("Z"))
+    if isinstance(repeated, str):  # numbered
+        body = gzip.compress("".join(repeated.replace("#", str(i)) for i in range(50_000)).encode(), 1)
+    else:
+        body = gzip.compress(repeated * ((1 << 20) // len(repeated)), 1) * (UNPACKED >> 20)
+    Path(name).write_bytes(gzip.compress(head) + body)
+    message = within(f"evaluate {line} --metrics p@1 --memory 1MiB")
+    assert message.startswith(f"{name}: ")
+    assert message.endswith(NEEDS)
+
+
+@pytest.mark.parametrize("name", ["Z.txt", "Z.svm"])
+@pytest.mark.parametrize("filling", [b"\0", b"7", b":", b" ", b"1:"])
+def test_a_line_without_end_is_refused(
+    within: Any, monkeypatch: pytest.MonkeyPatch, name: str, filling: bytes
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 18)
+    Path(name).write_bytes(gzip.compress(b"60 9 30\n 1:1\n" * (name == "Z.txt") + filling * (1 << 24)))
+    message = within(f"evaluate {name} m --metrics p@1 --memory 1MiB")
+    line = f"{name}: line {3 if name == 'Z.txt' else 1}"
+    assert message.startswith((f"{line}: ", f"{line} is longer than 262144 bytes")), message
+
+
+def test_lines_are_read_up_to_the_longest(tmp_path: Path, run: Any, refused: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 10)
+    monkeypatch.chdir(tmp_path)
+    for length in (1000, 1023, 2000):
+        Path("Z.txt").write_bytes(b"2 9\n1:1\n2:1" + b" " * (length - 3) + b"\n")
+        if length < 1024:
+            run("evaluate Z.txt Z.txt --metrics p@1 --memory 1kB")
+        else:
+            message = refused("evaluate Z.txt Z.txt --metrics p@1 --memory 1kB")
+            assert message.startswith("Z.txt: line 3 is longer than 1024 bytes")
+
+
+# ------------------------------------------------------------------------------- columns, labels, states
+
+
+@pytest.mark.parametrize("names", [("instance", "label"), ("labels",)])
+def test_row_of_columns_that_is_very_long_is_refused(within: Any, names: tuple[str, ...]) -> None:
+    labels = pa.array(np.zeros(100_000, np.int64))
+    lists = pa.ListArray.from_arrays(pa.array([0, len(labels)]), labels)
+    pa.parquet.write_table(pa.table([labels] * 2 if len(names) > 1 else [lists], names), "Z.parquet")
+    assert within("evaluate Z.parquet m --metrics p@1 --memory 1MiB").startswith("Z.parquet: needs ")
+
+
+def test_many_labels_of_xml_are_refused(within: Any) -> None:
+    Path("Z.arff").write_bytes(ARFF + b"@data\n0\n")
+    names = "".join(f'<label name="{label}"/>' for label in range(5000))
+    Path("Z.xml").write_text(f"<labels>{names}</labels>")
+    assert within("evaluate Z.arff m --memory 1MiB").startswith("Z.xml: needs ")
+
+
+@pytest.mark.parametrize("metric", ["f1.macro@1", "auc.macro", "label_coverage@1", "psp@1 --train w.txt"])
+def test_counts_of_many_labels_are_refused(within: Any, run: Any, metric: str) -> None:
+    Path("w.txt").write_text("2 50000000\n0:1\n1:1\n")
+    message = within(f"evaluate w.txt w.txt --metrics {metric} --memory 1MiB")
+    assert message.startswith("w.txt: counting 50000000 labels needs ")
+    assert message.endswith(NEEDS)
+    run("evaluate w.txt w.txt --metrics p@1,lrap --memory 1MiB")  # which count no labels
+
+
+def test_memory_is_shared_by_the_files_of_a_command(within: Any, run: Any) -> None:
+    for number in range(21):
+        npz(Path(f"S{number}"), make_truth(2000, 30), True, "csc")
+    run("evaluate S0.npz S1.npz --metrics p@1 --memory 1MiB")
+    files = " ".join(f"S{number}.npz" for number in range(21))
+    assert " of memory or more beside " in within(f"evaluate {files} --metrics p@1 --memory 1MiB")
+
+
+def test_saved_scores_are_loaded_in_pieces(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.random((6000, 1000)) < 0.5, rng.random((6000, 1000), np.float32)
+    evaluator = Evaluator("auc.micro", n_labels=1000)
+    evaluator.update(truth, scores)
+    evaluator.save(tmp_path / "state.npz")
+    Evaluator.load(tmp_path / "state.npz", memory=1 << 20)  # loads kernels
+    tracemalloc.start()
+    try:
+        loaded = Evaluator.load(tmp_path / "state.npz", memory=1 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 9 << 20
+    finally:
+        tracemalloc.stop()
+    assert loaded.compute()["auc.micro"] == evaluator.compute()["auc.micro"]
