@@ -112,7 +112,8 @@ class Checkpoint:
                 if evaluators[-1].n_rows != rows:
                     raise ValueError(f"{name} is of other rows")
                 arrays = evaluators[-1].as_saved().arrays
-                self._written |= {arrays[key].of: file for key, file in runs.items()}
+                unchanging = {key: arrays[key].of for key in runs if arrays[key].of is not None}
+                self._written |= {run: runs[key] for key, run in unchanging.items()}
             own = json.loads(json.dumps([evaluator.settings for evaluator in evaluators]))
             if own != self.settings["evaluators"]:
                 raise ValueError("its states are of other evaluators")
@@ -136,11 +137,13 @@ class Checkpoint:
         written: dict[object, str] = {}
         for evaluator in evaluators:
             meta, arrays = evaluator.as_saved(spill=True)
-            runs = {key: array for key, array in arrays.items() if isinstance(array, Chunks)}
-            for run in runs.values():
-                written[run.of] = self._written.get(run.of) or self._write(sums, ".npy", run)
-            small = Saved(meta, {key: array for key, array in arrays.items() if key not in runs})
-            files = {key: written[run.of] for key, run in runs.items()}
+            files: dict[str, str] = {}
+            for key, array in arrays.items():
+                if isinstance(array, Chunks):
+                    files[key] = self._written.get(array.of) or self._write(sums, ".npy", array)
+                    if array.of is not None:  # others may change until the next time
+                        written[array.of] = files[key]
+            small = Saved(meta, {key: array for key, array in arrays.items() if key not in files})
             states.append((self._write(sums, ".npz", small), files))
         kept = {file for _, files in states for file in files.values()}
         sums |= {name: found for name, found in self._sums.items() if name in kept}
