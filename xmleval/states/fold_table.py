@@ -343,7 +343,8 @@ def _tallied(rare: Ints, changes: Labels, n_rows: Ints) -> tuple[Counts, Ints]:
     occurring = np.flatnonzero((rare != 0) | changes.any(axis=0))
     tp, n_pred, n_true = (own[:, None] for own in np.unravel_index(occurring, (SMALL,) * 3))
     times = np.ascontiguousarray((rare[occurring] + changes[:, occurring]).T)
-    return _tables(np.stack([tp, n_pred, n_true]), n_rows[None, :, None], False), times
+    rows = np.maximum(n_rows, n_pred + n_true - tp)  # a table of more rows occurs 0 times without that fold
+    return _tables(np.stack([tp, n_pred, n_true]), rows[..., None], False), times
 
 
 def _is_zero(left: Ints, weighted: bool) -> bool:
