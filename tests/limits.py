@@ -1,0 +1,57 @@
+"""Limits of the package made small, so that few rows reach what is done with many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from unittest import mock
+
+from xmleval.kernels.folds import N_FOLDS
+
+# places that decide when work is cut, packed, spilled or shared
+SMALL = {
+    "cluster.cutting": {"LEAST_BYTES": 64, "FAN_IN": 2},
+    "cluster.job": {"LEAST_FILE": 1},
+    "cluster.packing": {"LEAST_SIZE": 8},
+    "cluster.ranges": {"MOST_SENT": 2},
+    "cli.convert": {"STREAMED_BYTES": 64},
+    "files.ranges": {"STREAMED_BYTES": 64, "MOST_BLOCK_BYTES": 128, "KEPT_PAGES": 3},
+    "input.csr": {"MOST_ROWS": 2},
+    "input.formats.tabular": {"WHOLE_BYTES": 64},
+    "input.formats.xmc": {"WHOLE_BYTES": 64, "PER_PART": 2},
+    "input.lines": {"READ_BYTES": 16, "SPLIT_BYTES": 16},
+    "pooled.columns": {"GROUPED_RANGE": 4},
+    "pooled.curves": {"LARGE": 1, "LEAST_RANGE": 16},
+    "pooled.fold_curves": {"LABELS_AT_A_TIME": 2},
+    "pooled.piles": {"SMALL": 2},
+    "pooled.spill": {"SAMPLES": 2, "CHUNK_BYTES": 64},
+    "pooled.store": {"LEAST_PACKED": 1},
+    "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
+    "pooled.weighted_curves": {"LEAST_RANGE": 16},
+    "propensity": {"LABELS_AT_A_TIME": 3},
+    "states.fold_table": {"FEW_BYTES": 1, "PIECE": 2, "FEW_LABELS": 1, "TABLES_AT_A_TIME": 600 * N_FOLDS},
+    "states.label_sets": {"ENOUGH": 1},
+    "states.label_table": {
+        "ENOUGH": 2,
+        "MANY": 2,
+        "PIECE": 2,
+        "LABELS_AT_A_TIME": 2,
+        "AT_ONCE": 2,
+        "FEW_LABELS": 1,
+    },
+    "states.label_slots": {"LABELS_AT_A_TIME": 2},
+    "states.score_runs": {"GROUPED": 0, "SMALL": 2},
+}
+
+
+@contextmanager
+def small_limits() -> Iterator[None]:
+    """Make all limits small at once."""
+    with ExitStack() as stack:
+        for place, limits in SMALL.items():
+            module = import_module(f"xmleval.{place}")
+            for name, value in limits.items():
+                assert hasattr(module, name), f"{place} has no {name}"
+                stack.enter_context(mock.patch.object(module, name, value))
+        yield
