@@ -29,12 +29,12 @@ def shown_names() -> Iterator[tuple[str, str]]:
     """Yield each function, class, method and property of the reference with its docstring."""
     for module in modules():
         for name in module.__all__:
-            found, title = getattr(module, name), f"{module.__name__}.{name}"
-            if inspect.isclass(found) or inspect.isroutine(found):
-                yield title, inspect.getdoc(found) or ""
-            for member in dir(found) if inspect.isclass(found) else ():
-                if member[0] != "_" and is_ours(inspect.getattr_static(found, member), member, found):
-                    yield f"{title}.{member}", inspect.getdoc(getattr(found, member)) or ""
+            shown, title = getattr(module, name), f"{module.__name__}.{name}"
+            if inspect.isclass(shown) or inspect.isroutine(shown):
+                yield title, inspect.getdoc(shown) or ""
+            for member in dir(shown) if inspect.isclass(shown) else ():
+                if member[0] != "_" and is_ours(inspect.getattr_static(shown, member), member, shown):
+                    yield f"{title}.{member}", inspect.getdoc(getattr(shown, member)) or ""
 
 
 def is_ours(member: Any, name: str, owner: type) -> bool:

@@ -12,31 +12,18 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.examples import H, Q, S, T
 from xmleval import evaluate
 from xmleval.api import measures
 from xmleval.metrics import TABLE
 from xmleval.spec import parse_spec
 
-T = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
-H = np.array([[1, 1, 0, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 1, 1]])
-S = np.array(
-    [[0.9, 0.8, 0.7, 0.1, 0.2], [0.1, 0.2, 0.5, 0.6, 0.4], [0.3, 0.2, 0.1, 0, 0], [0, 0.5, 0.4, 0.5, 1]]
-)
-Q = np.array([3.0, 1.0, 2.0, 5.0, 1.5])
-LISTED = np.array([[0, 1, -1], [3, 2, 4], [-1, -1, -1], [4, 1, 0]])
-
-AT_K = {
-    "p_at_k": "p", "r_at_k": "r", "ndcg_at_k": "ndcg", "hit_at_k": "hit", "mrr_at_k": "mrr",
-    "psp_at_k": "psp", "psndcg_at_k": "psndcg",
-}  # fmt: skip
-RANKINGS = {
-    "one_error": "one_error", "coverage": "coverage", "ranking_loss": "ranking_loss", "lrap": "lrap",
-    "auc_samples": "auc.samples", "auc_micro": "auc.micro", "auc_macro": "auc.macro",
-}  # fmt: skip
-SETS = {
-    "hamming_loss": "hamming_loss", "subset_accuracy": "subset_accuracy", "f1_micro": "f1.micro",
-    "f1_macro": "f1.macro", "f1_samples": "f1.samples",
-}  # fmt: skip
+LISTED = np.array([[0, 1, -1], [3, 2, 1], [-1, -1, -1]])
+SETS = ("hamming_loss", "subset_accuracy", "f1.micro", "f1.macro", "f1.samples")
+RANKINGS = ("one_error", "coverage", "ranking_loss", "lrap", "auc.samples", "auc.micro", "auc.macro")
+AT_K = ("p", "r", "ndcg", "hit", "mrr", "psp", "psndcg")
+ONE_LINERS = {name.replace(".", "_"): name for name in (*SETS, *RANKINGS)}
+ONE_LINERS |= {f"{name}_at_k": name for name in AT_K}
 ALIASES = {
     "precision_at_k": "p_at_k", "recall_at_k": "r_at_k", "hit_rate_at_k": "hit_at_k",
     "mean_reciprocal_rank_at_k": "mrr_at_k", "label_ranking_average_precision": "lrap",
@@ -45,45 +32,38 @@ ALIASES = {
 }  # fmt: skip
 
 
-def more(name: str) -> dict[str, Any]:
-    return {"inverse_propensity": Q} if name.startswith("ps") else {}
-
-
 def test_every_one_liner_is_checked_here_and_public() -> None:
-    own = {n for n, f in vars(measures).items() if getattr(f, "__module__", None) == measures.__name__}
-    public = {name for name in own if not name.startswith("_")}
-    assert {*AT_K, *RANKINGS, *SETS, *ALIASES} == public
-    for name, measure in {**AT_K, **RANKINGS, **SETS}.items():
-        assert name == f"{measure}_at_k" if name in AT_K else name == measure.replace(".", "_")
-    for alias, name in ALIASES.items():
-        assert getattr(xmleval, alias) is getattr(xmleval, name)
+    functions = {n for n, f in vars(measures).items() if getattr(f, "__module__", None) == measures.__name__}
+    public = {name for name in functions if not name.startswith("_")}
+    assert public == ONE_LINERS.keys() | ALIASES
     assert public <= set(xmleval.__all__)
     assert all(getattr(xmleval, name) is getattr(measures, name) for name in public)
+    for alias, name in ALIASES.items():
+        assert getattr(xmleval, alias) is getattr(xmleval, name)
 
 
 @pytest.mark.filterwarnings("ignore:lists hold at most")
-@pytest.mark.parametrize("name", [*AT_K, *RANKINGS, *SETS])
+@pytest.mark.parametrize("name", ONE_LINERS)
 def test_a_one_liner_is_evaluate_with_one_name(name: str) -> None:
-    function, options = getattr(xmleval, name), more(name)
-    forms = (
-        [H, sp.csr_matrix(H), H.astype(bool), H.tolist()]
-        if name in SETS
-        else [S, sp.csr_array(S), S.tolist()]
-    )
-    if name not in (*SETS, "auc_micro", "auc_macro"):
+    function, measure = getattr(xmleval, name), ONE_LINERS[name]
+    options = {"inverse_propensity": Q} if name.startswith("ps") else {}
+    argument = "y_pred" if measure in SETS else "y_score"
+    forms: list[Any] = [S, sp.csr_array(S), S.tolist()]
+    if measure in SETS:
+        forms = [H, sp.csr_matrix(H), H.astype(bool), H.tolist()]
+    elif measure not in ("auc.micro", "auc.macro"):
         forms.append((LISTED, None))
     for form in forms:
-        for k in (1, 2, 5, 9) if name in AT_K else (None,):
-            measure = f"{AT_K[name]}@{k}" if k else {**RANKINGS, **SETS}[name]
-            scores = {"y_pred": form} if name in SETS else {"y_score": form}
-            actual = function(T, form, **options, **({"k": k} if k else {}))
+        for k in (1, 2, 5, 9) if measure in AT_K else (None,):
+            spec, at_k = (f"{measure}@{k}", {"k": k}) if k else (measure, {})
+            actual = function(T, form, **options, **at_k)
             assert type(actual) is float
-            assert actual == evaluate(T, **scores, metrics=[measure], **options)[measure]
-    if name in AT_K:
+            assert actual == evaluate(T, **{argument: form}, metrics=[spec], **options)[spec]
+    if measure in AT_K:
         assert function(T, S, **options) == function(T, S, np.int64(5), **options)
-        for bad in (0, -1, 1.5, "3", True, None):
-            with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(bad))} is not a positive integer$"):
-                function(T, S, k=bad, **options)
+        for k in (0, -1, 1.5, "3", True, None):
+            with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(k))} is not a positive integer$"):
+                function(T, S, k=k, **options)
 
 
 def test_refused_input_is_named() -> None:
@@ -167,11 +147,11 @@ def test_docstring_has_the_parameters_and_sections(name: str) -> None:
         assert ">>> " in text
 
 
-@pytest.mark.parametrize("name", [*AT_K, *RANKINGS, *SETS])
+@pytest.mark.parametrize("name", ONE_LINERS)
 def test_one_liner_says_range_direction_and_source_of_its_table_row(name: str) -> None:
     text = inspect.getdoc(getattr(xmleval, name)) or ""
-    measure = {**AT_K, **RANKINGS, **SETS}[name]
-    metric = parse_spec(f"{measure}@5" if name in AT_K else measure).metric
+    measure = ONE_LINERS[name]
+    metric = parse_spec(f"{measure}@5" if measure in AT_K else measure).metric
     assert metric in TABLE
     assert ("lower is better" in text) == (metric.direction == "down")
     assert "Raises" in sections(text)

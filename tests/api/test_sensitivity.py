@@ -35,10 +35,10 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
         {"full": scores, "short": listed}, y_true, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
         threads=threads, block_rows=7,
     )  # fmt: skip
-    for name, given in (("full", scores), ("short", listed)):
+    for name, form in (("full", scores), ("short", listed)):
         for (i, a), (j, b) in product(enumerate(A), enumerate(B)):
             q = inverse_propensity(y_train, a, b)
-            expected = evaluate(y_true, given, metrics=NAMES, inverse_propensity=q, exclude=exclude)
+            expected = evaluate(y_true, form, metrics=NAMES, inverse_propensity=q, exclude=exclude)
             own = {metric: of[name][i, j] for metric, of in grid.values.items()}
             assert own == pytest.approx(dict(expected), rel=1e-12)
 
@@ -141,7 +141,7 @@ def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
     ({"models": {1: np.eye(3)}}, "models: dict is no dict of models by name"),
-    ({"models": {}}, "models: none given"),
+    ({"models": {}}, "models: none form"),
     ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
     ({"a": "x"}, "a: 'x' is no list of numbers"),
     ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),

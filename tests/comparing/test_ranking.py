@@ -78,26 +78,15 @@ def test_the_critical_values_of_demsar(k: int, nemenyi: float, dunn: float) -> N
         assert critical_value == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize("higher_is_better", [True, False])
-@pytest.mark.parametrize("n_values", [2, 3, 1000])
-def test_ranks_are_those_by_definition(n_values: int, higher_is_better: bool) -> None:
-    values = drawn(20, 6, n_values)
-    ranking = rank(as_results(values), higher_is_better=higher_is_better)
-    for i, row in enumerate(values):
-        for j, value in enumerate(row):
-            better = sum(other > value if higher_is_better else other < value for other in row)
-            tied = sum(other == value for other in row)
-            assert ranking.ranks[f"d{i}"][f"m{j}"] == np.mean(range(better + 1, better + tied + 1))
-    for name, mean in ranking.average_ranks.items():
-        assert mean == pytest.approx(np.mean([ranks[name] for ranks in ranking.ranks.values()]))
-    assert [*ranking.average_ranks.values()] == sorted(ranking.average_ranks.values())
-
-
 @pytest.mark.parametrize("n_values", [2, 3, 5, 10**6])
 @pytest.mark.parametrize(("n", "k"), [(2, 3), (14, 4), (40, 9)])
-def test_friedman_is_that_of_scipy(n: int, k: int, n_values: int) -> None:
+def test_ranks_and_friedman_are_those_of_scipy(n: int, k: int, n_values: int) -> None:
     values = drawn(n, k, n_values, n)
     ranking = rank(as_results(values), higher_is_better=True)
+    ranks = scipy.stats.rankdata(-values, axis=1)
+    assert ranking.ranks == as_results(ranks.tolist())
+    means = [*ranking.average_ranks.values()]
+    assert means == sorted(means) == pytest.approx(sorted(ranks.mean(axis=0)))
     expected = scipy.stats.friedmanchisquare(*values.T)
     test = ranking.corrected.get("friedman", ranking.friedman)
     assert test.statistic == pytest.approx(expected.statistic, rel=1e-12)
@@ -179,59 +168,54 @@ def test_frames_have_the_ranks_of_dicts() -> None:
 
 
 UNDEFINED = {**TWO, "c": {"x": 1, "y": math.nan}}
+UP = {"higher_is_better": True}
+
+
+def with_reports(**down: Any) -> Any:
+    """Return results of which the last are of other rows or conventions."""
+    return {"one": reports(), "two": {"up": reports()["up"], "down": reports(**down)["down"]}}
 
 
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        ({"a": {"x": 1}, "b": {"x": 1}}, {}, "results: 1 model; average ranks need 2 or more"),
-        (7, {}, "results: int is neither a mapping nor a frame; expected for each data set a mapping of"),
+        ({"a": {"x": 1}, "b": {"x": 1}}, UP, "results: 1 model; average ranks need 2 or more"),
+        (7, UP, "results: int is neither a mapping nor a frame; expected for each data set a mapping of"),
+        (TWO["a"], UP, "results: 'x' is one float; expected for each data set a mapping of models"),
+        ({"x": {"p@1": 0.5, "p@3": 1}}, UP, "results: 'x' holds 'p@1', a measure and no model; expected"),
+        (UNDEFINED, UP, "results: undefined value of y on c; average ranks need"),
+        ({**TWO, "c": {"x": 1, "y": "1"}}, UP, "results: y on c: '1' is not a number"),
+        (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
+        (UNDEFINED, {**UP, "leave_out": "models"}, "results: 1 model left; average ranks need 2 or more"),
+        (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
+        (TWO, {**UP, "metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
+        (TWO, {**UP, "metric": 5}, "metric: 5 is not the name of a measure"),
+        (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
         (
-            {"x": 0.5, "y": 0.5},
-            {},
-            "results: 'x' is one float; expected for each data set a mapping of models",
+            {"one": reports(), "two": reports("ranking_loss")}, {"metric": "p@1"},
+            "up on two: 'p@1' is not in this report; it has ranking_loss; down",
         ),
-        ({"x": {"p@1": 0.5, "p@3": 1}}, {}, "results: 'x' holds 'p@1', a measure and no model; expected"),
-        (UNDEFINED, {}, "results: undefined value of y on c; average ranks need"),
-        ({**TWO, "c": {"x": 1, "y": "1"}}, {}, "results: y on c: '1' is not a number"),
-        (UNDEFINED, {"leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
-        (UNDEFINED, {"leave_out": "models"}, "results: 1 model left; average ranks need 2 or more"),
-        (TWO, {"alpha": "0.05"}, "alpha: '0.05' is not a number"),
-        (TWO, {"metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
-        (TWO, {"metric": 5}, "metric: 5 is not the name of a measure"),
-    ],
-)
-def test_results_that_cannot_be_ranked(results: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        rank(results, **{"higher_is_better": True} | options)
-
-
-OTHER_ROWS = {"up": reports()["up"], "down": reports(rows=2)["down"]}
-OTHER_CONVENTIONS = {"up": reports()["up"], "down": reports(conventions={"empty": "skip"})["down"]}
-
-
-@pytest.mark.parametrize(
-    ("second", "metric", "message"),
-    [
-        (reports("ranking_loss"), "p@1", "up on two: 'p@1' is not in this report; it has ranking_loss; down"),
-        (reports(), None, "metric: not given; the models have p@1, ranking_loss"),
-        (reports("p@3"), None, "metric: not given, and there is none that every model has on every data set"),
         (
-            OTHER_ROWS,
-            "p@1",
+            {"one": reports(), "two": reports("p@3")}, {},
+            "metric: not given, and there is none that every model has on every data set",
+        ),
+        (
+            with_reports(rows=2), {"metric": "p@1"},
             "results: two: n_rows is 3 for up and 2 for down, whose values cannot be compared",
         ),
-        (OTHER_CONVENTIONS, "p@1", "results: two: empty is zero for up and skip for down"),
+        (
+            with_reports(conventions={"empty": "skip"}), {"metric": "p@1"},
+            "results: two: empty is zero for up and skip for down",
+        ),
     ],
-)
-def test_reports_that_cannot_be_ranked(second: Any, metric: str | None, message: str) -> None:
+)  # fmt: skip
+def test_results_that_cannot_be_ranked(results: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        rank({"one": reports(), "two": second}, metric)
+        rank(results, **options)
 
 
 def test_conventions_that_do_not_matter_may_differ() -> None:
-    second = {"up": reports()["up"], "down": reports(conventions={"loss_ties": "half"})["down"]}
-    assert rank({"one": reports(), "two": second}, "p@1").n_data_sets == 2
+    assert rank(with_reports(conventions={"loss_ties": "half"}), "p@1").n_data_sets == 2
 
 
 def test_models_or_data_sets_without_values_are_left_out_on_request() -> None:

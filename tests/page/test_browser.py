@@ -35,12 +35,12 @@ button.click(); const falling = column(1);
 const field = document.querySelector(".filter input");
 field.value = "ndcg"; field.dispatchEvent(new Event("input"));
 const left = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[0].textContent);
-const checked = window.axe ? (await axe.run()).violations.map((found) => [found.id, found.impact]) : [];
+const checked = window.axe ? (await axe.run()).violations.map((each) => [each.id, each.impact]) : [];
 const requests = performance.getEntriesByType("resource").map((entry) => entry.name);
 const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
-const told = document.createElement("pre"); told.id = "told";
-told.textContent = JSON.stringify({ problems, requests, rising, falling, state, left, checked, wide });
-document.body.append(told); })();</script>"""
+const answer = document.createElement("pre"); answer.id = "answer";
+answer.textContent = JSON.stringify({ problems, requests, rising, falling, state, left, checked, wide });
+document.body.append(answer); })();</script>"""
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -53,14 +53,14 @@ def test_a_browser_shows_the_page(tmp_path: Path, width: int) -> None:
     size = [f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [BROWSER, *FLAGS, *size, f"file://{tmp_path / 'page.html'}"]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
-    found = re.search(r'<pre id="told">(.*?)</pre>', shown, re.DOTALL)
-    assert found is not None, shown[-500:]
-    told: dict[str, Any] = json.loads(html.unescape(found[1]))
-    assert told["problems"] == told["requests"] == told["checked"] == []
-    assert not told["wide"]
-    numbers = [float(re.split(r"[^\d.]", value)[0]) for value in told["rising"]]
+    match = re.search(r'<pre id="answer">(.*?)</pre>', shown, re.DOTALL)
+    assert match is not None, shown[-500:]
+    answer: dict[str, Any] = json.loads(html.unescape(match[1]))
+    assert answer["problems"] == answer["requests"] == answer["checked"] == []
+    assert not answer["wide"]
+    numbers = [float(re.split(r"[^\d.]", value)[0]) for value in answer["rising"]]
     assert numbers == sorted(numbers)
-    assert told["falling"] == told["rising"][::-1]
-    assert told["state"] == "ascending"
-    assert told["left"]
-    assert all("nDCG" in name for name in told["left"])
+    assert answer["falling"] == answer["rising"][::-1]
+    assert answer["state"] == "ascending"
+    assert answer["left"]
+    assert all("nDCG" in name for name in answer["left"])

@@ -189,11 +189,3 @@ def test_names_of_files_are_printable(folder: Path, capfd: Any, form: str) -> No
     for text in texts:
         assert all(line.isprintable() for line in text.replace("\u200c", "").split("\n"))
         assert "R" in text
-
-
-def test_names_of_missing_files_are_printable(folder: Path, capfd: Any) -> None:
-    for name in (name for name in HOSTILE if name.strip() and "\x00" not in name):
-        assert main(["evaluate", "--metrics", "p@1", "--", "Y_test.npz", f"./{name}"]) == 2
-        out, err = capfd.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
-        assert err.rstrip("\n").isprintable()

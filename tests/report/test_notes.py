@@ -1,4 +1,4 @@
-"""What was seen in the data is said below every table and in JSON."""
+"""Notes on the data are below every table and in JSON."""
 
 from __future__ import annotations
 
@@ -122,7 +122,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, run in (("m.run", RUN), ("n.run", QRELS)):
         lines = (f"{q} Q0 {d} 1 {s} x\n" for q, row in run.items() for d, s in row.items())
         Path(name).write_text("".join(lines))
-    Path("labels.txt").write_text("".join(f"{label}\n" for label in LIST))
 
 
 def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
@@ -157,7 +156,7 @@ def test_every_form_of_a_result_has_the_notes_on_its_inputs(
     lines = [line.replace("\\", "").strip().removeprefix("% ") for line in out.splitlines()]
     notes = json.loads(out)["notes"] if form == "json" else [line.removeprefix("note: ") for line in lines]
     assert [note for note in notes_on(notes, "m.run") if note[0] != "±"] == ON_INPUT
-    assert err == ""  # nothing is said twice
+    assert err == ""  # no note is there twice
 
 
 @pytest.mark.usefixtures("runs")
@@ -185,22 +184,6 @@ def test_what_the_terminal_does_not_show_is_noted_on_standard_error(
     page = Path("page.html")
     if page.exists():
         assert all(f"m.run: {note}" in page.read_text(encoding="utf-8") for note in ON_INPUT)
-
-
-@pytest.mark.usefixtures("runs")
-def test_merged_states_have_the_notes_of_all_shards(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("u.qrels").write_text("a 0 d0 1\nb 0 d1 1\n")
-    Path("u.run").write_text("b Q0 d1 1 0.5 x\n")
-    for name, run in (("t", "m"), ("u", "u")):
-        line = f"evaluate {name}.qrels {run}.run --metrics mrr@1 --labels labels.txt --save {name}.npz"
-        assert main(line.split()) == 0
-    capsys.readouterr()
-    assert main(["merge", "t.npz", "u.npz", "--format", "json"]) == 0
-    out, err = capsys.readouterr()
-    notes = json.loads(out)["notes"]
-    assert notes_on(notes, "m.run") == [UNLISTED, *ON_INPUT[:2]]
-    assert notes_on(notes, "u.run") == ["1 row of the truth has no prediction; it counts as empty"]
-    assert err == ""
 
 
 A = "a: at least 4 predicted labels never occur in the truth; they count as wrong"

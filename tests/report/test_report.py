@@ -162,8 +162,8 @@ def test_signature_shows_what_was_chosen() -> None:
     assert (
         contents.signature() == "empty=skip zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75"
     )
-    given = evaluate(T, y_pred=H, metrics=["f1.micro"])
-    assert given.signature() == "zero_division=0 decision=pred"
+    sets = evaluate(T, y_pred=H, metrics=["f1.micro"])
+    assert sets.signature() == "zero_division=0 decision=pred"
 
 
 def test_members_of_groups_that_were_not_computed_are_listed() -> None:
