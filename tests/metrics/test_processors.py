@@ -30,10 +30,10 @@ scores = matrix(1800, lambda shape: rng.integers(1, 4000, shape).astype(np.float
 ranked = np.arange(m)[:, None] + np.arange(2000) * 30
 counts, weight = rng.integers(0, 70_000, l), rng.integers(1, 99, m) / 16
 q = xmleval.inverse_propensity(label_counts=counts, n_instances=1_717_899, dataset="amazon")
-found = {"q": q.tobytes().hex()}
+values = {"q": q.tobytes().hex()}
 far = np.concatenate([rng.integers(1, 2**52, 999), 2 ** np.arange(1, 52)])
 for name, array in (("first", discounts(70_000)), ("far", discounts_at(far)), ("sums", discount_sums(far))):
-    found[name] = array.tobytes().hex()
+    values[name] = array.tobytes().hex()
 ties, level = {"ndcg_ties": "average"}, {"unlisted": 0.0}
 cases = [
     ("all", scores, {}, None), ("all", scores, {}, weight), ("ranking", (ranked, None), {}, None),
@@ -45,8 +45,8 @@ for number, (metrics, given, conventions, w) in enumerate(cases):
         truth, given, metrics=metrics, k=(1, 1900), conventions=conventions, inverse_propensity=q,
         decision="top7", sample_weight=w, n_labels=l,
     )
-    found |= {f"{name} {number}": float(report[name]).hex() for name in report}
-json.dump(found, sys.stdout)
+    values |= {f"{name} {number}": float(report[name]).hex() for name in report}
+json.dump(values, sys.stdout)
 """
 
 
@@ -56,30 +56,18 @@ def features() -> list[str]:
     return [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
 
 
-def values(**settings: str) -> dict[str, Any]:
+def values(**settings: str) -> Any:
     env = {**os.environ, **settings}
     done = subprocess.run([sys.executable, "-c", VALUES], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-@pytest.fixture(scope="module")
-def here() -> dict[str, Any]:
-    return values()
-
-
-def test_all_kinds_of_measures_are_compared(here: dict[str, Any]) -> None:
-    names = {name.split()[0].partition("@")[0] for name in here}
-    assert {"psndcg", "ndcg", "dcg", "mcc.macro", "auc.micro", "ap.macro", "margin.macro", "lrap"} <= names
-
-
-@pytest.mark.skipif(not features(), reason="NumPy has nothing to disable")
-def test_vector_instructions_of_numpy_change_no_bit(here: dict[str, Any]) -> None:
-    assert values(NPY_DISABLE_CPU_FEATURES=" ".join(features())) == here
+    return json.loads(done.stdout)
 
 
 @pytest.mark.slow
-def test_the_processor_that_numba_compiles_for_changes_no_bit(here: dict[str, Any]) -> None:
-    # without optimisation, which would change no bit either, kernels compile faster
-    assert values(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_OPT="0") == here
+def test_vector_instructions_change_no_bit() -> None:
+    expected = values()
+    names = {name.split()[0].partition("@")[0] for name in expected}
+    assert {"psndcg", "ndcg", "dcg", "mcc.macro", "auc.micro", "ap.macro", "margin.macro", "lrap"} <= names
+    assert values(NPY_DISABLE_CPU_FEATURES=" ".join(features())) == expected  # of NumPy
+    # of the processor that Numba compiles for; kernels that are not optimised compile faster
+    assert values(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_OPT="0") == expected
