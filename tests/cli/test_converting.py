@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.damage import answer
-from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
+from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npy, npz
 from xmleval import calibrate
 from xmleval.fusion import RULES
 from xmleval.input.formats.registry import read_scores, read_truth
@@ -56,14 +56,6 @@ def test_truth_there_and_back(folder: Path, run: Run, refused: Run, source: str)
     message = "o_indices.npy: a top-k list holds no relevant labels; expected another name"
     assert refused(f"convert {path} o_indices.npy --kind truth") == message
     assert not [*folder.glob("o*")]
-
-
-@pytest.mark.parametrize("source", SCORES)
-def test_scores_of_every_format_are_those_of_the_matrix(folder: Path, run: Run, source: str) -> None:
-    Path("in").mkdir()
-    path = SCORES[source](Path("in/m"), make_scores())
-    run(f"convert {path} there.npz --kind scores --n-labels 30")
-    assert_same(sp.load_npz("there.npz").astype(np.float32), make_scores())
 
 
 @pytest.mark.parametrize("ending", [".npz", ".txt", ".txt.gz", ".parquet", "_indices.npy"])

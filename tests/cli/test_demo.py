@@ -19,7 +19,7 @@ from xmleval.cli.forms import WRITERS
 from xmleval.cli.metrics import example
 from xmleval.conventions import PRESETS
 from xmleval.input.formats.registry import FORMATS, read_truth
-from xmleval.metrics import ALIASES, GROUPS, TABLE
+from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 
 Run = Callable[..., str]
 
@@ -109,7 +109,7 @@ def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: 
 
 @pytest.mark.parametrize("metric", TABLE, ids=lambda metric: f"{metric.name}-{'-'.join(metric.averages)}")
 def test_measure_is_explained_by_an_example_that_works(
-    run: Run, demo_folder: Path, monkeypatch: pytest.MonkeyPatch, metric: object
+    run: Run, demo_folder: Path, monkeypatch: pytest.MonkeyPatch, metric: Metric
 ) -> None:
     monkeypatch.chdir(demo_folder)
     text = run(f"metrics {metric.name}")

@@ -48,9 +48,9 @@ def table(path: str) -> tuple[list[str], list[list[str]]]:
     [
         ("", {}),
         (
-            "--metrics p@1 --metrics 'fbeta.samples(beta=2), fbeta.macro@2 ,lrap' --decision ' top1'",
+            "--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
             {
-                "metrics": ["p@1", "fbeta.samples(beta=2)", "fbeta.macro@2", "lrap"],
+                "metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"],
                 "decision": "top1",
             },
         ),

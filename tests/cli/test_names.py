@@ -115,9 +115,6 @@ def test_numbered_lists_of_a_table_in_another_order_are_refused(
     assert message in refused("evaluate t.parquet other.parquet --metrics p@1")
 
 
-# ------------------------------------------------------------------------------------------ fields
-
-
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "json"])
 def test_notes_name_options_and_leave_csv_a_table_alone(folder: Path, name: str) -> None:
     for line in (
@@ -125,11 +122,9 @@ def test_notes_name_options_and_leave_csv_a_table_alone(folder: Path, name: str)
         "merge s.npz",
         "evaluate Y_test.npz sets.npz m",
     ):
-        code, out, err = (
-            text.replace("\\", "") if isinstance(text, str) else text
-            for text in answer([*line.split(), "--format", name])
-        )
+        code, out, err = answer([*line.split(), "--format", name])
         assert code == 0
+        out, err = out.replace("\\", ""), err.replace("\\", "")
         notes, rest = (err, out) if name == "csv" else (out, err)
         for text in ("--train or --inverse-propensity", "every score is 0 or 1"):
             assert text in notes

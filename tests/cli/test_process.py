@@ -139,7 +139,7 @@ def test_interrupt_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyP
 
     Path("out.json").write_text("old")
     before = sorted(folder.iterdir())
-    monkeypatch.setattr(*moment, interrupt)
+    monkeypatch.setattr(moment[0], moment[1], interrupt)
     assert answer(["evaluate", "Y_test.npz", "m", "--output", "out.json"])[:2] == (130, "")
     assert sorted(folder.iterdir()) == before
     assert Path("out.json").read_text() == "old"

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather
 import pytest
 import scipy.sparse as sp
 
@@ -56,21 +54,13 @@ def test_rules_are_those_of_python(
     assert contents["decision"] == str(rule.decision)
 
 
-def write_named(stem: str, truth: Any, scores: Any, order: list[int], form: str) -> list[str]:
-    """Write files whose labels appear in an order, and return their names."""
+def write_named(stem: str, truth: Any, scores: Any, order: list[int]) -> None:
+    """Write files whose labels appear in an order."""
     cells = [(row, label) for row in range(truth.shape[0]) for label in order]
     relevant = sorted((cell for cell in cells if truth[cell]), key=lambda cell: order.index(cell[1]))
-    if form == "trec":
-        lines = [f"q{i} 0 {NAMES[j]} 1\n" for i, j in relevant]
-        Path(f"{stem}.qrels").write_text("".join(lines))
-        lines = [f"q{i} Q0 {NAMES[j]} 1 {float(scores[i, j])!r} me\n" for i, j in cells]
-        Path(f"{stem}.run").write_text("".join(lines))
-        return [f"{stem}.qrels", f"{stem}.run"]
-    for kind, rows in ("truth", relevant), ("scores", cells):
-        columns: Any = {"instance": [f"q{i}" for i, _ in rows], "label": [NAMES[j] for _, j in rows]}
-        columns |= {"score": [float(scores[cell]) for cell in rows]} if kind == "scores" else {}
-        pyarrow.feather.write_feather(pa.table(columns), f"{stem}_{kind}.arrow", compression="uncompressed")
-    return [f"{stem}_truth.arrow", f"{stem}_scores.arrow"]
+    Path(f"{stem}.qrels").write_text("".join(f"q{i} 0 {NAMES[j]} 1\n" for i, j in relevant))
+    lines = [f"q{i} Q0 {NAMES[j]} 1 {float(scores[i, j])!r} me\n" for i, j in cells]
+    Path(f"{stem}.run").write_text("".join(lines))
 
 
 def named_data(seed: int, n: int) -> tuple[Any, Any]:
@@ -80,38 +70,37 @@ def named_data(seed: int, n: int) -> tuple[Any, Any]:
     return truth, np.round(0.5 * truth + rng.random((n, 5)) + np.arange(5), 3)
 
 
-@pytest.mark.parametrize(("form", "listed"), [("trec", False), ("trec", True), ("arrow", False)])
-def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, form: str, listed: bool) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, listed: bool) -> None:
     (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
-    fitted = write_named("fit", truth, scores, [0, 1, 2, 3, 4], form)
-    tested = write_named("test", y_test, test_scores, [3, 0, 4, 2, 1], form)
+    write_named("fit", truth, scores, [0, 1, 2, 3, 4])
+    write_named("test", y_test, test_scores, [3, 0, 4, 2, 1])
     Path("names.txt").write_text("\n".join(["more", *NAMES, "others"]) + "\n")
     labels = "--labels names.txt" if listed else ""
-    words = f"--rule label --measure f1.macro --output rule.npz {labels}"
-    run(f"threshold fit {' '.join(fitted)} {words}")
+    run(f"threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz {labels}")
     rule, saved = fit(truth, scores, "f1.macro", rule="label"), Rule.load("rule.npz")
     assert saved.label_names is not None
     thresholds = dict(zip(saved.label_names, saved.decision.numbers.tolist(), strict=True))
     assert [thresholds[name] for name in NAMES] == rule.decision.numbers.tolist()
     line = "evaluate {} --decision rule.npz --metrics f1.micro,hamming_loss --format json"
     report = evaluate(y_test, test_scores, decision=rule, metrics=["f1.micro", "hamming_loss"])
-    assert json.loads(run(line.format(" ".join(tested))))["values"] == dict(report)
+    assert json.loads(run(line.format("test.qrels test.run")))["values"] == dict(report)
     sets = rule.apply(test_scores).toarray()
     columns = [saved.label_names.index(name) for name in NAMES]
-    run(f"threshold apply {tested[1]} --rule rule.npz --output sets.npz")
+    run("threshold apply test.run --rule rule.npz --output sets.npz")
     np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, columns], sets)
     Path("other.txt").write_text("\n".join(NAMES[::-1]) + "\n")
-    run(f"threshold apply {tested[1]} --rule rule.npz --labels other.txt --output sets.npz")
+    run("threshold apply test.run --rule rule.npz --labels other.txt --output sets.npz")
     np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, ::-1], sets)
     if not listed:
-        whole = run(f"{line.format(' '.join(fitted))} --save s")
+        whole = run(f"{line.format('fit.qrels fit.run')} --save s")
         assert run("merge s --format json") == whole
 
 
 def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run: Run) -> None:
     (truth, scores), (y_test, test_scores) = named_data(1, 30), named_data(2, 20)
-    write_named("fit", truth[:, :3], scores[:, :3], [0, 1, 2], "trec")
-    write_named("test", y_test, test_scores, [3, 0, 4, 2, 1], "trec")
+    write_named("fit", truth[:, :3], scores[:, :3], [0, 1, 2])
+    write_named("test", y_test, test_scores, [3, 0, 4, 2, 1])
     run("threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz")
     line = "evaluate test.qrels test.run --metrics f1.micro --format json --decision"
     contents = json.loads(run(f"{line} rule.npz"))
