@@ -64,6 +64,7 @@ LARGE: dict[str, dict[str, Any]] = {  # arrays of a matrix that are large togeth
     "coo": dict.fromkeys(("data", "row", "col"), ("|u1", (N,))),
     "csc": {"indptr": np.array([0, *[N] * 30]), "data": ("|u1", (N,)), "indices": FLAT},
 }  # fmt: skip
+MATRICES: list[tuple[str, dict[str, Any]]]
 MATRICES = [(scheme, {name: FLAT}) for scheme in SCHEMES for name in ("format", "shape", *SCHEMES[scheme])]
 MATRICES += [("csr", {name: BLANK}) for name in ("format", "indices")]
 MATRICES += [("csr", {"format": (f"S{UNPACKED}", ())}), *LARGE.items()]
@@ -164,7 +165,7 @@ FILES: list[tuple[str, Callable[..., None], tuple[Any, ...]]] = [  # of a comman
     ("Z.parquet m", write_columns, ("instance", "label")),
     ("Z.parquet m", write_columns, ("labels",)),
     ("Z.arff m Z.xml", write_names, ()),
-    *((files, write_text, args) for files, *args in TEXTS),
+    *((files, write_text, (head, repeated)) for files, head, repeated in TEXTS),
 ]
 
 

@@ -5,30 +5,23 @@ from __future__ import annotations
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
-import scipy.sparse as sp
 
 from tests.damage import answer
 from tests.faults.arrays import ANY_CSR
-from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz, qrels
+from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz, trec_run
 from xmleval import evaluate
 from xmleval.io import read_truth
-
-N_ROWS, N_LABELS, DEPTH = 60, 30, 6
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     npz(Path("Y"), make_truth())
-    qrels(Path("Y"), make_truth())
     return tmp_path
 
 
@@ -43,90 +36,37 @@ def messages(truth: str, path: str) -> str:
     return lines.pop()
 
 
-def write_parquet(path: str, columns: dict[str, Any]) -> str:
-    table = pa.table(columns).replace_schema_metadata({"n_labels": str(N_LABELS)})
-    pa.parquet.write_table(table, path)
-    return messages("Y.npz", path)
-
-
-def write_text(path: str, lines: Iterator[str], head: str = "") -> str:
-    Path(path).write_text(head + "".join(f"{line}\n" for line in lines))
-    return messages("Y.qrels" if path.endswith("run") else "Y.npz", path)
-
-
-def rows(labels: Any, scores: Any) -> Iterator[tuple[int, list[tuple[int, float]]]]:
-    for row, (ids, values) in enumerate(zip(labels.tolist(), scores.tolist(), strict=True)):
-        yield row, [*zip(ids, values, strict=True)]
-
-
-def write_list(labels: Any, scores: Any) -> str:
-    np.save("m_indices.npy", labels)
-    np.save("m_scores.npy", scores)
-    return messages("Y.npz", "m_indices.npy")
-
-
-def write_archive(save: Callable[..., None], **parts: Any) -> str:
-    save("m.npz", **parts)
-    return messages("Y.npz", "m.npz")
-
-
-def refusal(y_score: Any) -> str:
-    with pytest.raises(ValueError) as error:
-        evaluate(make_truth(), y_score)
-    return str(error.value)
-
-
-PTR = np.arange(N_ROWS + 1) * DEPTH
-CSR = {"format": b"csr", "shape": (N_ROWS, N_LABELS), "indptr": PTR}
-FORMS: dict[str, tuple[str, Callable[[Any, Any], str]]] = {  # where a form names a value, and its message
-    "csr": ("y_score: row", lambda ids, scores: refusal(
-        sp.csr_array((scores.ravel(), ids.ravel(), PTR), shape=(N_ROWS, N_LABELS)))),
-    "lists": ("y_score: row", lambda ids, scores: refusal((ids, scores))),
-    "npy": ("m_indices.npy: row", write_list),
-    "npz-list": ("m.npz: row", lambda ids, scores: write_archive(np.savez, indices=ids, scores=scores)),
-    "npz-list-packed": ("m.npz: row", lambda ids, scores: write_archive(
-        np.savez_compressed, indices=ids, scores=scores)),
-    "npz": ("m.npz: row", lambda ids, scores: write_archive(
-        np.savez, **CSR, indices=ids.ravel(), data=scores.ravel())),
-    "npz-packed": ("m.npz: row", lambda ids, scores: write_archive(
-        np.savez_compressed, **CSR, indices=ids.ravel(), data=scores.ravel())),
-    "parquet": ("m.parquet: row", lambda ids, scores: write_parquet(
-        "m.parquet", {"labels": [*ids], "scores": [*scores]})),
-    "parquet-entries": ("e.parquet: entry", lambda ids, scores: write_parquet("e.parquet", {
-        "row": np.repeat(np.arange(N_ROWS), DEPTH), "label": ids.ravel(), "score": scores.ravel()})),
-    "xmc": ("m.txt: line", lambda ids, scores: write_text("m.txt", (
-        " ".join(f"{j}:{x}" for j, x in pairs) for _, pairs in rows(ids, scores)), f"{N_ROWS} {N_LABELS}\n")),
-    "run": ("m.run: line", lambda ids, scores: write_text("m.run", (
-        f"{row} Q0 {j} 0 {x} t" for row, pairs in rows(ids, scores) for j, x in pairs))),
-}  # fmt: skip
-TWICE = "label id 29 occurs twice; ids of a row must be distinct|label '29' of instance '59' a second time"
 LISTS = ("npy", "npy-labels", "npz-list", "npz-list-packed", "npz-calibration")  # without a number of labels
-WRONG = [
-    ((7, 2), 30, None, r"label id 30 is not in 0\.\.29"),
-    ((7, 2), -2, None, r"label id -2 is not in 0\.\.29|'-2:.*' is not label:score"),
-    ((59, 1), 29, None, TWICE),
-    ((8, 3), None, np.nan, "score '?nan'? is not a number|a score is NaN"),
+WRONG = [  # row, label, score, and the message
+    (7, 30, None, r"label id 30 is not in 0\.\.29|axis 1 index 30 exceeds matrix dimension 30"),
+    (7, -2, None, r"label id -2 is not in 0\.\.29|negative axis 1 index: -2"),
+    (59, 6, None, "label id 6 occurs twice; ids of a row must be distinct"),
+    (8, None, np.nan, "score nan is not a number; scores must be ordered|a score is NaN"),
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("at", "label", "score", "message"), WRONG)
-def test_a_wrong_value_is_named(form: str, at: Any, label: Any, score: Any, message: str) -> None:
-    labels, scores = (array.copy() for array in as_list(make_scores()))
-    assert labels[59, 0] == 29
-    if form == "run" and label in (30, -2):
-        pytest.skip("labels of runs are names")
-    labels[at], scores[at] = labels[at] if label is None else label, score or scores[at]
-    where, write = FORMS[form]
-    places = {at[0]}
-    if form == "xmc":
-        places.add(at[0] + 2)
-    elif form == "run":
-        places = {at[0] * DEPTH + at[1] + 1}
-    elif form == "parquet-entries":
-        places.add(at[0] * DEPTH + at[1])
-    pattern = rf"{where.split()[0]} (row|line) ({'|'.join(map(str, places))}): ({message})"
-    assert re.match(pattern, actual := write(labels, scores)), actual
+@pytest.mark.parametrize(("row", "label", "score", "message"), WRONG)
+def test_a_wrong_value_is_named_by_its_row(row: int, label: Any, score: Any, message: str) -> None:
+    """By what reads files, by what writes them, and in arrays."""
+    scores = make_scores()
+    scores.has_canonical_format = True
+    entry = scores.indptr[row] + 1
+    scores.indices[entry] = scores.indices[entry] if label is None else label
+    scores.data[entry] = scores.data[entry] if score is None else score
+    rows = f"row ({row}|{entry}): ({message})"  # of a table with a row for each entry
+    for form in (scores, as_list(scores)):
+        with pytest.raises(ValueError, match=f"^y_score: {rows}"):
+            evaluate(make_truth(), form)
+    read = set()
+    for name, write in {**SCORES, "run": trec_run}.items():
+        try:
+            path = str(write(Path(name), scores.copy()))
+        except ValueError as error:
+            assert re.search(message, str(error)), name  # noqa: PT017
+        else:
+            assert re.match(f"{path}: {rows}", actual := messages("Y.npz", path)), actual
+            read.add(name)
+    assert read >= {"npz", "npz-packed", *LISTS}
 
 
 @pytest.mark.parametrize("role", ["truth", "scores"])

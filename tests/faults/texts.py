@@ -33,6 +33,7 @@ SCORES = [
     (f"1 5\n{'9' * 60}:1\n", f"line 2: label id {'9' * 40} is not in 0..4"),
     ("1 99999999999\n9999999999999999:1\n", "line 2: label id 9999999999999999 is not in 0..99999999998"),
     ("1 5\n18446744073709551617:1\n", "line 2: label id 18446744073709551617 is not in 0..4"),
+    ("3 5\n0:1\n1:1\n", "2 rows where the header promises 3"),
     ("456 5\n" + "0:1\n" * 123, "123 rows where the header promises 456"),
     ("1000000000000 5\n0:1\n", FEWER.format(10**12)),
     ("2 5\n0:1\n1:1\n2:1\n", f"line 4: {MORE.format(2)}"),
