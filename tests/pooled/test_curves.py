@@ -1,113 +1,216 @@
-"""Measures of scores pooled over rows: against scikit-learn, and where they cannot be had."""
+"""Measures of pooled scores beside scikit-learn, torchmetrics and values by hand; exact products."""
 
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from xmleval import Evaluator, evaluate
+from tests.limits import small_limits
+from xmleval import evaluate, thresholds
 from xmleval.kernels.products import LIMB_BITS, add_product, product_sum
+from xmleval.kernels.thresholds import is_larger_product
 
 sk = pytest.importorskip("sklearn.metrics")
+ASKED = ("recall_at_precision.{}(p=0.6)", "precision_at_recall.{}(r=0.8)", "fpr_at_tpr.{}(tpr=0.9)",
+         "auc.{}(max_fpr=0.2)")  # fmt: skip
+MEASURES = ("auc.{}", "ap.{}", *ASKED)
+AVERAGES = ("micro", "macro", "weighted")
+N_ROWS, N_LABELS = 90, 6
 
 
-def make_problem(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Return truth, scores, which are stored, and scikit-learn's functions by name."""
+def drawn(seed: int, share: float = 0.6) -> tuple[Any, Any, Any]:
+    """Return truth, scores with ties and with unlisted labels, and the same scores of all cells."""
     rng = np.random.default_rng(seed)
-    shape = int(rng.integers(2, 40)), int(rng.integers(1, 12))
-    truth = (rng.random(shape) < rng.choice([0.1, 0.4])).astype(int)
-    scores = rng.integers(-4, 5, shape) / 4 * (rng.random(shape) < rng.choice([0.3, 1.0]))
-    stored = rng.random(shape) < 0.6
-    return truth, scores.astype(rng.choice(["float32", "float64"])), stored, {
-        "auc": sk.roc_auc_score, "ap": sk.average_precision_score,
-    }  # fmt: skip
+    truth = (rng.random((N_ROWS, N_LABELS)) < 0.3).astype(int)
+    truth[0], truth[1] = 1, 0  # every label has both classes
+    dense = np.round(rng.random(truth.shape) + 0.4 * truth, 1).astype([np.float32, np.float64][seed % 2])
+    dense *= rng.random(truth.shape) < share
+    return truth, sp.csr_array(dense), dense
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unlisted", ["below", 0.0, -0.25])
-@pytest.mark.parametrize("seed", range(60))
-def test_equal_to_scikit_learn_on_the_dense_matrix(seed: int, unlisted: Any) -> None:
-    truth, scores, stored, functions = make_problem(seed)
-    sparse = sp.csr_array((scores[stored], np.nonzero(stored)), shape=truth.shape)
-    dense = np.where(stored, scores, -100 if unlisted == "below" else unlisted)
-    found = evaluate(truth, sparse, metrics="curves", unlisted=unlisted, threads=2, block_rows=seed % 7 + 1)
-    occurs = truth.max(0) == 1
-    defined = {"auc": np.flatnonzero(occurs & (truth.min(0) == 0)), "ap": np.flatnonzero(occurs)}
-    least = {"auc": 0 < truth.sum() < truth.size, "ap": truth.any()}
+def of_scikit_learn(truth: Any, scores: Any, weight: Any) -> list[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, function in functions.items():
-            labels = defined[name]
-            each = [function(truth[:, j], dense[:, j]) for j in labels]
-            support = truth.sum(0)[labels]
-            want = {
-                "micro": function(truth.ravel(), dense.ravel()) if least[name] else np.nan,
-                "macro": np.mean(each) if each else np.nan,
-                "weighted": np.average(each, weights=support) if each else np.nan,
+        precision, recall, _ = sk.precision_recall_curve(truth, scores, sample_weight=weight)
+        fpr, tpr, _ = sk.roc_curve(truth, scores, sample_weight=weight)
+        areas = [sk.roc_auc_score(truth, scores, max_fpr=most, sample_weight=weight) for most in (None, 0.2)]
+        ap = sk.average_precision_score(truth, scores, sample_weight=weight)
+    points = recall[precision >= 0.6].max(), precision[recall >= 0.8].max(), fpr[tpr >= 0.9].min()
+    return [areas[0], ap, *points, areas[1]]
+
+
+@pytest.mark.parametrize("level", ["below", 0.0, -0.25])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_values_are_those_of_scikit_learn(seed: int, weighted: bool, level: Any) -> None:
+    truth, scores, dense = drawn(seed)
+    dense = np.where(dense == 0, -100 if level == "below" else level, dense)
+    weight = np.random.default_rng(seed).integers(0, 4, N_ROWS) / 2 if weighted else None
+    names = [name.format(average) for average in AVERAGES for name in MEASURES]
+    names += ["peak_f1.micro"]
+    with small_limits() if seed % 3 else nullcontext():
+        report = evaluate(
+            truth, scores, metrics=names, sample_weight=weight, unlisted=level, block_rows=seed + 1,
+            curve_points=10**4,
+        )  # fmt: skip
+    unit = np.ones(N_ROWS) if weight is None else weight
+    of_labels = np.array([of_scikit_learn(truth[:, j], dense[:, j], weight) for j in range(N_LABELS)])
+    cells = truth.ravel(), dense.ravel()
+    of_cells = np.repeat(unit, N_LABELS)
+    averages = [*of_labels.mean(axis=0), *np.average(of_labels, axis=0, weights=unit @ truth)]
+    precision, recall, _ = sk.precision_recall_curve(*cells, sample_weight=of_cells)
+    with np.errstate(invalid="ignore"):
+        peak = np.nan_to_num(2 * precision * recall / (precision + recall)).max()
+    expected = [*of_scikit_learn(*cells, of_cells), *averages, peak]
+    assert [report[name] for name in names] == pytest.approx(expected, abs=1e-12)
+    fpr, tpr, at = sk.roc_curve(*cells, drop_intermediate=False, sample_weight=of_cells)
+    curve = report.roc_curve()
+    if not weighted:
+        assert np.where(curve[2] == -np.inf, -100, curve[2]).tolist() == at.tolist()
+        np.testing.assert_allclose(curve[:2], (fpr, tpr), rtol=1e-12)
+        np.testing.assert_allclose(report.pr_curve()[0][1:], precision[-2::-1], rtol=1e-12)
+
+
+@pytest.mark.slow  # to import
+def test_values_are_those_of_torchmetrics() -> None:
+    torch = pytest.importorskip("torch")
+    functional: Any = pytest.importorskip("torchmetrics.functional.classification")
+    truth, _, dense = drawn(9, share=1.0)
+    dense /= 2
+    report = evaluate(truth, dense, metrics=[name.format("micro") for name in ASKED])
+    cells = torch.tensor(dense.ravel()), torch.tensor(truth.ravel())
+    for name, pair in (
+        (ASKED[0], functional.binary_recall_at_fixed_precision(*cells, min_precision=0.6)),
+        (ASKED[1], functional.binary_precision_at_fixed_recall(*cells, min_recall=0.8)),
+    ):
+        value, threshold = map(float, pair)
+        assert report[name.format("micro")] == pytest.approx(value, abs=1e-6)
+        assert report.thresholds[name.format("micro")] == pytest.approx(threshold, abs=1e-6)
+
+
+def test_thresholds_are_those_at_which_points_are_reached() -> None:
+    truth, scores, dense = drawn(7)
+    names = [name.format("micro") for name in ASKED[:3]]
+    report = evaluate(truth, scores, metrics=names, per_label=True, unlisted=0.0)
+    columns = report.per_label()
+    for name in ASKED[:3]:
+        micro, column = name.format("micro"), name.replace(".{}", "")
+        points = [(truth, dense, report.thresholds[micro], report[micro])]
+        labels = enumerate(columns.get(column, ()))
+        points += [
+            (truth[:, j], dense[:, j], columns[f"threshold_of_{column}"][j], value) for j, value in labels
+        ]
+        for relevant, cells, threshold, value in points:
+            tp, fp = (((cells >= threshold) & (relevant == kind)).sum() for kind in (1, 0))
+            rates = {
+                "recall": tp / relevant.sum(),
+                "precision": tp / (tp + fp),
+                "fpr": fp / (relevant == 0).sum(),
             }
-            for average, value in want.items():
-                assert found[f"{name}.{average}"] == pytest.approx(value, abs=1e-12, nan_ok=True)
-            assert found.undefined_labels.get(f"{name}.macro", 0) == truth.shape[1] - labels.size
+            assert rates[name.partition("_at_")[0]] == pytest.approx(value, abs=1e-12)
+
+
+def test_ties_with_a_million_unlisted_cells_are_one_group() -> None:
+    truth = sp.csr_array(([1, 1], ([0, 1], [5, 6])), shape=(2, 1_000_000))
+    scores = sp.csr_array((np.array([0.5, 0.4], np.float32), ([0, 1], [5, 7])), shape=truth.shape)
+    names = [
+        "recall_at_precision.micro(p=0.9)", "precision_at_recall.micro(r=0.9)", "fpr_at_tpr.micro(tpr=1)",
+        "auc.micro(max_fpr=1)",
+    ]  # fmt: skip
+    report = evaluate(truth, scores, metrics=[*names, "auc.micro"])
+    assert [report[name] for name in names] == [0.5, 1e-6, 1.0, pytest.approx(report["auc.micro"], abs=1e-12)]
+    assert report.thresholds[names[2]] == -np.inf
+    level = np.zeros((3000, 1000), np.int8)
+    level[:, :300] = 1  # so many pairs that whoever looks at each does not come to an end
+    assert evaluate(level, np.zeros(level.shape, np.float32), metrics=["auc.micro"])["auc.micro"] == 0.5
 
 
 ONE_CLASS = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0]])  # in every row, in some, in none
 RANKED = np.array([[0.9, 0.2, 0.1], [0.8, 0.95, 0.0], [0.7, 0.6, 0.4], [0.1, 0.3, 0.5]])  # hits at ranks 2, 4
 
 
-@pytest.mark.parametrize("weight", [None, np.array([1.0, 1.0, 1.0, 1.0])])
-@pytest.mark.parametrize("form", ["dense", "sparse", "lists"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_average_precision_of_labels_of_one_class(dtype: Any, form: str, weight: Any) -> None:
-    scores = RANKED.astype(dtype)
-    given: Any = {"dense": scores, "sparse": sp.csr_array(scores)}.get(form)
-    if form == "lists":
-        order = np.argsort(-scores, axis=1)
-        given = order, np.take_along_axis(scores, order, axis=1)
-    names = ["ap.micro", "ap.macro", "ap.weighted", "ap.geometric", "precision_at_recall.macro(r=0.9)"]
-    kwargs: dict[str, Any] = {"metrics": names, "unlisted": 0.0, "sample_weight": weight, "per_label": True}
-    skipped, counted = (
-        evaluate(ONE_CLASS, given, conventions={"ap_empty": rule}, **kwargs) for rule in ("skip", "zero")
-    )
-    assert skipped.per_label()["ap"].tolist()[:2] == counted.per_label()["ap"].tolist()[:2] == [1.0, 0.5]
-    assert np.isnan(skipped.per_label()["ap"][2])
-    assert counted.per_label()["ap"][2] == 0.0
-    assert skipped.per_label()["precision_at_recall(r=0.9)"].tolist()[:2] == [1.0, 0.5]
-    assert (skipped["ap.macro"], counted["ap.macro"]) == (0.75, 0.5)
-    assert skipped["ap.weighted"] == counted["ap.weighted"] == pytest.approx((4 * 1 + 2 * 0.5) / 6)
-    assert skipped["ap.geometric"] == counted["ap.geometric"] == pytest.approx(0.5**0.5)
-    assert skipped["ap.micro"] == counted["ap.micro"]
-    assert skipped.undefined_labels["ap.macro"] == 1
-    assert {*counted.undefined_labels} == {"ap.geometric", "precision_at_recall.macro(r=0.9)"}
-
-
-@pytest.mark.parametrize(("cell", "skipped", "counted"), [(1, 1.0, 1.0), (0, np.nan, 0.0)])
-@pytest.mark.parametrize("name", ["ap.micro", "ap.macro", "ap.weighted"])
-def test_average_precision_of_cells_of_one_class(
-    name: str, cell: int, skipped: float, counted: float
-) -> None:
-    truth = np.full_like(ONE_CLASS, cell)
-    for rule, value in (("skip", skipped), ("zero", counted)):
-        for more in ({}, {"sample_weight": np.ones(4)}, {"row_groups": ["a", "b", "a", "b"]}):
-            report = evaluate(truth, RANKED, metrics=name, conventions={"ap_empty": rule}, **more)
-            groups = [report, *(report.row_groups or {}).values()]
-            assert [own[name] for own in groups] == pytest.approx([value] * len(groups), nan_ok=True)
-        bounded = evaluate(truth, RANKED, metrics=["auc.macro(max_fpr=0.5)"], conventions={"ap_empty": rule})
-        assert np.isnan(bounded["auc.macro(max_fpr=0.5)"])
+@pytest.mark.parametrize("weight", [None, np.ones(4)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("rule", "of_none"), [("skip", np.nan), ("zero", 0.0)])
+def test_average_precision_of_labels_of_one_class(rule: str, of_none: float, form: Any, weight: Any) -> None:
+    names = ["ap.macro", "ap.weighted", "ap.geometric", "ap.micro"]
+    report = evaluate(
+        ONE_CLASS, form(RANKED.astype(np.float32)), metrics=names, conventions={"ap_empty": rule},
+        unlisted=0.0, sample_weight=weight, per_label=True,
+    )  # fmt: skip
+    assert report.per_label()["ap"].tolist() == pytest.approx([1.0, 0.5, of_none], nan_ok=True)
+    macro = 0.75 if rule == "skip" else 0.5
+    assert [report[name] for name in names[:3]] == pytest.approx([macro, 5 / 6, 0.5**0.5])
+    assert report.undefined_labels == {name: 1 for name in names[:3] if rule == "skip" or "geo" in name}
+    for cell, value in ((1, 1.0), (0, of_none)):
+        part = evaluate(np.full_like(ONE_CLASS, cell), RANKED, metrics=names, conventions={"ap_empty": rule})
+        assert [part[name] for name in names[:2]] == pytest.approx([value] * 2, nan_ok=True)
+        assert part["ap.micro"] == pytest.approx(value, nan_ok=True)
 
 
 def test_infinite_scores_are_ordered() -> None:
-    truth = np.array([[1, 0, 1, 0]])
-    scores = np.array([[np.inf, 1.0, -np.inf, -np.inf]], np.float32)
-    assert evaluate(truth, scores, metrics=["auc.micro"])["auc.micro"] == (2 + 0.5) / 4
-    below = evaluate(truth, sp.csr_array(np.nan_to_num(scores, neginf=0)), metrics=["auc.micro"])
-    assert below["auc.micro"] == (2 + 0.5) / 4
+    truth, scores = np.array([[1, 0, 1, 0]]), np.array([[np.inf, 1.0, -np.inf, -np.inf]], np.float32)
+    for given_scores in (scores, sp.csr_array(np.nan_to_num(scores, neginf=0))):
+        assert evaluate(truth, given_scores, metrics=["auc.micro"])["auc.micro"] == (2 + 0.5) / 4
+
+
+def test_rows_of_equal_scores_are_accepted_together() -> None:
+    truth = np.array([[1, 0], [1, 0], [1, 0], [1, 0]])
+    scores = np.array([[0.9, 0.1], [0.5, 0.8], [0.8, 0.2], [0.1, 0.3]])
+    names = ["aurc@1", "risk(coverage=0.5)@1", "risk(coverage=1)@1"]
+    report = evaluate(truth, scores, metrics=names)
+    assert [*report.values()] == pytest.approx([(0 + 1 / 3 + 1 / 3 + 1 / 2) / 4, 1 / 3, 1 / 2], abs=1e-15)
+    assert report.thresholds[names[1]] == 0.8
+    distances = evaluate(truth, -scores, metrics=names, higher_is_better=False)
+    assert distances.thresholds[names[1]] == -0.8
+    assert "accept rows whose smallest score is <= it" in str(distances)
+
+
+@pytest.mark.parametrize("kind", ["few", "one bucket", "any", "special"])
+def test_many_scores_counted_by_value_are_those_that_are_sorted(kind: str) -> None:
+    """Scores of float32 are counted by value, those of float64 are sorted."""
+    rng = np.random.default_rng(3)
+    shape = 4000, 50
+    bits = rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
+    special = np.array([0.0, -0.0, 1e-45, -1e-45, 1, 1 + 2**-23, np.inf, -np.inf, 3e38, -3e38], np.float32)
+    scores: Any = {
+        "few": rng.integers(-3, 4, shape), "one bucket": 1 + rng.integers(0, 1 << 16, shape) * 2.0**-23,
+        "any": np.nan_to_num(bits.view(np.float32), nan=0.5), "special": rng.choice(special, shape),
+    }[kind].astype(np.float32)  # fmt: skip
+    truth = (rng.random(shape) < 0.1).astype(int)
+    options: dict[str, Any] = {"metrics": ["auc.micro", "ap.micro", "peak_f1.micro"], "curve_points": 99}
+    expected = evaluate(truth, scores.astype(np.float64), **options)
+    for memory in ("1GiB", "100kB"):
+        report = evaluate(truth, scores, memory=memory, threads=2, block_rows=900, **options)
+        assert dict(report) == dict(expected)
+        assert report.thresholds == expected.thresholds
+        np.testing.assert_array_equal(report.roc_curve(), expected.roc_curve())
+
+
+RULES: list[tuple[str, Any]] = [
+    ("constant", "f1.micro"), ("constant", "hamming_loss"), ("cardinality", None), ("label", "f1.macro"),
+    ("label", "hamming_loss"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "measure"), RULES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rules_depend_neither_on_memory_nor_on_threads(rule: str, measure: Any, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    truth = (rng.random((50, 6)) < 0.2).astype(int)
+    scores = (rng.normal(size=truth.shape) + truth).round(2).astype(dtype)
+    expected = thresholds.fit(truth, scores, measure, rule=rule).decision
+    with small_limits():
+        for memory, threads in (("1GiB", 1), ("1kB", 2)):
+            fitted = thresholds.fit(truth, scores, measure, rule=rule, memory=memory, threads=threads)
+            assert fitted.decision == expected
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2**bits - 1))] * 2)))
@@ -117,33 +220,14 @@ def test_pairs_are_exact_beyond_64_bits(factors: list[tuple[int, int]]) -> None:
         add_product(limbs, a, b)
     assert (int(limbs[0]) << LIMB_BITS) + int(limbs[1]) == total
     assert product_sum(limbs) == float(total)
-    last = np.zeros(2, np.int64)
-    for a, b in factors[-1:]:
-        add_product(last, a, b)
-    assert product_sum(limbs - last) == float(sum(a * b for a, b in factors[:-1]))
 
 
-def test_mixed_types_saved_and_merged_give_the_same_bits(tmp_path: Path) -> None:
-    truth, scores, stored, _ = make_problem(3)
-    wide = sp.csr_array((scores[stored].astype(np.float64), np.nonzero(stored)), shape=truth.shape)
-    whole = evaluate(truth, wide, metrics="curves").to_json()
-    parts = []
-    for lo, hi, dtype in ((0, 2, np.float32), (2, len(truth), np.float64)):
-        part = Evaluator("curves", n_labels=truth.shape[1])
-        part.update(truth[lo:hi], wide[lo:hi].astype(dtype))
-        part.save(tmp_path / "part.npz")
-        parts.append(Evaluator.load(tmp_path / "part.npz"))
-    assert parts[1].merge(parts[0]).compute().to_json() == whole
+LARGE = st.integers(0, 2**62 - 1)
 
 
-def test_refused_by_name_without_scores() -> None:
-    truth, labels = np.eye(3, dtype=int), np.arange(3)[:, None]
-    with pytest.raises(ValueError, match=r"^auc\.micro needs scores in y_score="):
-        evaluate(truth, (labels, None), metrics=["auc.micro"])
-    report = evaluate(truth, (labels, None), metrics="curves")
-    assert "auc.micro" not in report
-    assert report.not_computed["auc.micro"] == "scores in y_score="
-    evaluator = Evaluator(["auc.micro"], n_labels=3)
-    evaluator.update(truth, (labels, labels * 0.5))
-    with pytest.raises(ValueError, match=r"^y_score's scores: given earlier, but not now"):
-        evaluator.update(truth, (labels, None))
+@given(a=LARGE, b=LARGE, c=LARGE, d=LARGE)
+@example(a=2**61, b=2**61 - 1, c=2**61 - 1, d=2**61)
+@example(a=2**61 + 1, b=2**61 - 1, c=2**61, d=2**61)
+@example(a=2**62 - 1, b=0, c=0, d=1)
+def test_products_are_compared_exactly(a: int, b: int, c: int, d: int) -> None:
+    assert is_larger_product(a, b, c, d) == (a * b > c * d)

@@ -1,8 +1,7 @@
-"""What is seen in the rows is the same however they are cut, merged and saved."""
+"""What is seen in the rows and noted of them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,10 +102,21 @@ def cut(rows: Any, start: int, stop: int) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_noted(name: str) -> None:
+    """Alike at once and in batches, whatever the measures read."""
     truth, scores, notes = CASES[name]
-    found = without_ties(evaluate(truth, scores, metrics=NAMES, n_labels=N))
-    assert len(found) == len(notes), found
-    assert all(note.startswith(start) for note, start in zip(found, notes, strict=True)), found
+    n_rows = truth.shape[0] if sp.issparse(truth) else len(truth)
+    streamed, first = (Evaluator(NAMES, n_labels=N), Evaluator(["p@1"], n_labels=N))
+    for start in range(0, n_rows, 5):
+        rows = cut(truth, start, start + 5), cut(scores, start, start + 5)
+        streamed.update(*rows)
+        first.update(*rows)
+    for report in (evaluate(truth, scores, metrics=NAMES, n_labels=N), streamed.compute()):
+        noted = without_ties(report)
+        assert len(noted) == len(notes), noted
+        assert all(note.startswith(start) for note, start in zip(noted, notes, strict=True)), noted
+    assert [note for note in without_ties(first.compute()) if "lists hold" not in note] == [
+        note for note in noted if "lists hold" not in note
+    ]
 
 
 def without_ties(report: Report) -> list[str]:
@@ -114,47 +124,10 @@ def without_ties(report: Report) -> list[str]:
     return [note for note in report.notes if not note.startswith(TIES)]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_any_cutting_merging_and_saving_gives_the_same_notes(name: str, tmp_path: Path) -> None:
-    truth, scores, _ = CASES[name]
-    n_rows = truth.shape[0] if sp.issparse(truth) else len(truth)
-    once = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=1)
-    for rows in (1, 5):
-        again = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=2, block_rows=rows)
-        parts = []
-        for start in range(0, n_rows, rows):
-            parts.append(Evaluator(NAMES, n_labels=N))
-            parts[-1].update(cut(truth, start, start + rows), cut(scores, start, start + rows))
-        for part in parts[1:]:
-            part.save(tmp_path / "part.npz")
-            parts[0] = Evaluator.load(tmp_path / "part.npz").merge(parts[0])
-        streamed = Evaluator(NAMES, n_labels=N)
-        for start in range(0, n_rows, rows):
-            streamed.update(cut(truth, start, start + rows), cut(scores, start, start + rows))
-        for report in (again, parts[0].compute(), streamed.compute()):
-            assert report.notes == once.notes
-            assert report.results.short == once.results.short
-
-
 def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
     for name, notes in (("f1.micro", 0), ("p@1", 1)):
-        found = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5").notes
-        assert len(found) == notes
-
-
-@pytest.mark.parametrize("few", [FEW, sp.csr_array(FEW)])
-@pytest.mark.parametrize("names", [["p@1"], ["p@1", "p@3"], ["one_error"], ["lrap"]])
-def test_sets_are_noted_however_few_labels_are_read(few: Any, names: list[str]) -> None:
-    streamed = Evaluator(names)
-    for start in range(0, M, 4):
-        streamed.update(TRUTH[start : start + 4], few[start : start + 4])
-    for report in (evaluate(TRUTH, few, metrics=names), streamed.compute()):
-        assert [note.startswith(BINARY) for note in report.notes if "lists hold" not in note] == [True]
-
-
-def test_one_label_a_row_may_score_1() -> None:
-    best = sp.csr_array(np.eye(N)[np.arange(M) % N])
-    assert evaluate(TRUTH, best, metrics="p@1").notes == []
+        actual = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5").notes
+        assert len(actual) == notes
 
 
 def test_a_label_without_a_score_is_not_missing_where_it_has_one() -> None:
@@ -196,23 +169,12 @@ AT_MOST_TWO = np.where(np.argsort(np.argsort(-LEFT)) < 2, LEFT, 0)
 @pytest.mark.parametrize(
     ("scores", "expected"), [(LEFT, {}), (AT_MOST_TWO, {"p@5": np.count_nonzero(AT_MOST_TWO) / M})]
 )
-@pytest.mark.parametrize("rows", [1, 5])
-def test_lists_that_were_cut_are_told_from_scores_above_a_level(
-    scores: Any, expected: dict[str, float], rows: int, tmp_path: Path
-) -> None:
-    scores = sp.csr_array(scores)
+def test_cut_lists_are_noted_but_not_scores_above_a_level(scores: Any, expected: dict[str, float]) -> None:
     expected = expected and {**expected, "lrap": expected["p@5"]}
     names = ["p@1", "p@5", "lrap"]
-    total = Evaluator(names, unlisted=0.0)
-    for start in range(0, M, rows):
-        part = Evaluator(names, unlisted=0.0)
-        part.update(TRUTH[start : start + rows], scores[start : start + rows])
-        part.save(tmp_path / "part.npz")
-        total.merge(Evaluator.load(tmp_path / "part.npz"))
-    again = evaluate(TRUTH, scores, metrics=names, unlisted=0.0, threads=2, block_rows=rows)
-    for report in (total.compute(), again):
-        assert report.results.short == expected
-        assert without_ties(report) == []
+    report = evaluate(TRUTH, sp.csr_array(scores), metrics=names, unlisted=0.0, threads=2, block_rows=5)
+    assert report.results.short == expected
+    assert without_ties(report) == []
 
 
 @pytest.mark.parametrize(

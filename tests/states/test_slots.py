@@ -1,19 +1,17 @@
-"""What is predicted: beside SciPy and the formula of recommenders, in ranges of labels, merged and saved."""
+"""What is predicted: beside SciPy and the formula of recommenders."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from xmleval import Evaluator, evaluate, inverse_propensity
+from xmleval import evaluate
 from xmleval.discounts import logs_of
 from xmleval.exact import ONE_EXACT, exact_product
-from xmleval.states import label_slots
 
 M, L, K = 300, 500, 4
 RNG = np.random.default_rng(5)
@@ -40,32 +38,13 @@ def by_hand(n: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_values_are_those_of_others_in_any_ranges(monkeypatch: pytest.MonkeyPatch, weight: Any) -> None:
+def test_values_are_those_of_others_(weight: Any) -> None:
     options: dict[str, Any] = {"metrics": NAMES, "y_train": TRAIN, "sample_weight": weight, "confidence": 0.9}
     whole = evaluate(TRUTH, (LABELS, SCORES), **options)
     own = np.repeat(np.ones(M) if weight is None else weight, 3)
     expected = by_hand(np.bincount(LABELS[:, :3].reshape(-1), own, L))
     assert dict(whole) == pytest.approx(expected, rel=1e-13)
-    monkeypatch.setattr(label_slots, "LABELS_AT_A_TIME", 7)
-    cut = evaluate(TRUTH, (LABELS, SCORES), **options, threads=2, block_rows=11)
-    assert dict(cut) == dict(whole)
-    assert cut.standard_errors == whole.standard_errors
     assert whole.standard_errors.keys() == {*NAMES[1:]}
-
-
-def test_shards_are_merged_and_saved_with_training_counts(tmp_path: Path) -> None:
-    q = inverse_propensity(TRAIN)
-    parts = [Evaluator(NAMES, n_labels=L, inverse_propensity=q) for _ in range(2)]
-    parts[0].update(TRUTH[:100], (LABELS[:100], SCORES[:100]))
-    parts[1].update(TRUTH[100:], (LABELS[100:], SCORES[100:]))
-    parts[1].save(tmp_path / "b.npz")
-    found = Evaluator.load(tmp_path / "b.npz").merge(parts[0]).compute()
-    assert dict(found) == dict(evaluate(TRUTH, (LABELS, SCORES), metrics=NAMES, inverse_propensity=q))
-    others = inverse_propensity(TRAIN)
-    assert q.label_counts is not None
-    others.label_counts = q.label_counts[::-1]
-    with pytest.raises(ValueError, match="merge: y_train differs"):
-        parts[0].merge(Evaluator(NAMES, n_labels=L, inverse_propensity=others))
 
 
 @pytest.mark.parametrize(
@@ -77,17 +56,17 @@ def test_shards_are_merged_and_saved_with_training_counts(tmp_path: Path) -> Non
     ],
 )
 def test_extremes_are_exact(lists: list[list[int]], expected: dict[str, float]) -> None:
-    found = evaluate([[0] for _ in lists], lists, metrics=[*expected], n_labels=4)
-    assert repr(dict(found)) == repr(expected)
+    actual = evaluate([[0] for _ in lists], lists, metrics=[*expected], n_labels=4)
+    assert repr(dict(actual)) == repr(expected)
 
 
 def test_training_counts_follow_names() -> None:
     train = [["a", "b"], ["a"], ["a", "c"]]
     names = ["popularity@2", "tail_share(count=1)@2", "tail_share@2"]
     truth, scores = [["d"], ["b"]], [{"a": 0.9, "d": 0.5}, {"b": 0.7, "a": 0.2}]
-    found = evaluate(truth, scores, y_train=train, labels=["d", "b", "a", "c"], metrics=names)
-    assert list(found.values()) == [7 / 4, 0.25, 0.75]
-    assert found["tail_share@2"] == found["tail_share(count=10)@2"]
+    actual = evaluate(truth, scores, y_train=train, labels=["d", "b", "a", "c"], metrics=names)
+    assert list(actual.values()) == [7 / 4, 0.25, 0.75]
+    assert actual["tail_share@2"] == actual["tail_share(count=10)@2"]
 
 
 def test_sums_of_products_are_exact() -> None:

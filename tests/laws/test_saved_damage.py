@@ -1,0 +1,339 @@
+"""Saved files that are damaged are refused by a line that names them, or give a result that is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import re
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import seeds
+from tests.limits import small_limits
+from tests.problems import Problem, problems
+from xmleval import Evaluator, calibrate, thresholds
+
+M, N = 12, 7
+rng = np.random.default_rng(3)
+TRUTH = (rng.random((M, N)) < 0.3).astype(int)
+TRUTH[4] = 0
+DENSE = rng.choice([-1.0, 0.0, 0.5, 2.0, 3.5], (M, N))
+ORDER = np.argsort(-DENSE, axis=1, kind="stable")[:, :4]
+LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
+WEIGHTS = {"sample_weight": rng.random(M)}
+ALL: dict[str, Any] = {
+    "metrics": ["all", "ace@2", "ece(bins=3)", "auc.micro(bits=3)", "h_f1.micro@2", "aurc@1", "popularity@1"],
+    "y_train": rng.random((9, N)) < 0.3, "hierarchy": [(1, 0), (2, 0), (3, 1)], "link": "sigmoid",
+    "decision": "top2", "per_row": True, "per_label": True, "curve_points": 5, "unlisted": 0.25,
+}  # fmt: skip
+BOUNDS: dict[str, Any] = {"metrics": ["auc.micro", "auc.macro", "lrap"], "bounds": True}
+FOLDS: dict[str, Any] = {
+    "metrics": ["p@2", "psp@2", "f1.macro@2", "lrap", "auc.macro"], "y_train": ALL["y_train"],
+    "confidence": 0.9,
+}  # fmt: skip
+# options of evaluators that have all states together, and inputs
+SAVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "all": (ALL, {}),
+    "weighted": (ALL, WEIGHTS),
+    "bounds": (BOUNDS, {}),
+    "weighted bounds": (BOUNDS, WEIGHTS),
+    "spilled": ({"metrics": "curves", "memory": 1}, {}),
+    "folds": (FOLDS, {}),
+    "weighted folds": (FOLDS, WEIGHTS),
+    "groups": (FOLDS | {"label_groups": [*"abacbba"]}, {"row_groups": np.arange(M) % 2}),
+}
+Arrays = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def no_warnings() -> Any:
+    with warnings.catch_warnings(action="error"):
+        yield
+
+
+def arrays_of(saved: Any) -> Arrays:
+    """Return what an evaluator or a rule saves."""
+    with tempfile.TemporaryDirectory() as folder:
+        saved.save(Path(folder, "saved.npz"))
+        with np.load(Path(folder, "saved.npz")) as archive:
+            return dict(archive)
+
+
+@cache
+def saved(name: str) -> Arrays:
+    options, inputs = SAVED[name]
+    evaluator = Evaluator(n_labels=N, **options)
+    evaluator.update(TRUTH, LISTS, **inputs)
+    return arrays_of(evaluator)
+
+
+def values_of(arrays: Arrays) -> Any:
+    """Return the values of a file, with the names of the arrays that are given."""
+    return json.loads(arrays["meta"].tobytes()) | {"arrays": sorted({*arrays} - {"meta"})}
+
+
+def write(path: Path, arrays: Arrays, values: Any) -> Path:
+    """Write arrays and values with right checksums."""
+    members = {**arrays, "meta": np.frombuffer(json.dumps(values).encode(), np.uint8)}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in members.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, np.asanyarray(array))
+    return path
+
+
+def refusal(call: Callable[[], Any], *starts: str) -> str:
+    """Return the line of a refusal, or nothing; any other error is raised."""
+    try:
+        call()
+    except (ValueError, FileNotFoundError) as error:
+        if not str(error).startswith(starts):
+            raise
+        return str(error)
+    return ""
+
+
+def refused(path: Path, arrays: Arrays, **changed: Any) -> str:
+    write(path, arrays, values_of(arrays) | changed)
+    return refusal(partial(Evaluator.load, path), f"{path}: not a saved evaluator, or damaged (")
+
+
+ODD: list[Any] = [
+    None, True, False, -1, 0, 1, 3, 40, 2**53, 10**12, 2**63 - 1, 10**30, 1.5, 1e300, float("nan"),
+    -float("inf"), "", "1_0", "below", "p@1", "p@99999999999", "auc.micro", "top3", "y_score", "float32",
+    "\x1b[31m", "\ud800", "x" * 3000, [], [[]], {}, [1, 2], [[0, 5]], [[0, 10**18]], [["p@1", True]],
+    {"": 1}, {"a": 1.0, "b": 2.0},
+]  # fmt: skip
+NUMBERS: dict[str, list[Any]] = {
+    "i": [-1, -(2**63), 2**63 - 1, 2**62, 2**53 - 1, 2**40, 1 << 32, 0, 1, 2, 7, 12],
+    "u": [0, 1, 2, 7, 12, 254, 255],
+    "f": [np.nan, np.inf, -np.inf, -0.0, -1.0, 1e308, 0.5, 1.5, 5e-324],
+    "c": [complex(np.nan, 0), complex(0, np.nan), 1e30, -1, 0.5, complex(1, -0.0), complex(6, np.inf)],
+}
+TYPES = ["?", "i1", "u1", "i4", "u8", ">i8", "f4", "f8", ">f8", "c16", "S3", "f2"]
+NAMES = ["x", "", "kept9.0", "rank_profile/kept0.-1.n_relevant", "score_runs/cells.relevant.run\u0663"]
+
+
+def spoil(array: Any, draw: np.random.Generator) -> Any:
+    """Return an array with another number at one place, or everywhere."""
+    numbers = NUMBERS.get(array.dtype.kind, [0])
+    value = np.array(numbers[draw.integers(len(numbers))]).astype(array.dtype)
+    return np.where(
+        draw.permutation(array.size).reshape(array.shape) < draw.choice([1, array.size]), value, array
+    )
+
+
+CHANGES: list[Callable[[Any, np.random.Generator], Any]] = [
+    spoil, spoil, spoil,
+    lambda array, draw: array + array.dtype.type(1) if array.dtype.kind in "iufc" else array[:0],
+    lambda array, draw: np.concatenate([array, array]),
+    lambda array, draw: array.astype(TYPES[draw.integers(len(TYPES))]),
+    lambda array, draw: array[:-1],
+    lambda array, draw: array[::-1],
+    lambda array, draw: array.reshape(1, *array.shape),
+    lambda array, draw: array.T,
+    lambda array, draw: np.zeros((2**40, 0)),
+    lambda array, draw: np.zeros(()),
+]  # fmt: skip
+
+
+def mutate_values(values: Any, draw: np.random.Generator) -> Any:
+    """Return JSON values with one changed, removed or added somewhere."""
+    place = values = copy.deepcopy(values)
+    while True:
+        keys = [*place] if isinstance(place, dict) else [*range(len(place))]
+        key = keys[draw.integers(len(keys))]
+        if not isinstance(place[key], dict | list) or not place[key] or draw.random() < 0.3:
+            break
+        place = place[key]
+    match draw.integers(8):
+        case 0:
+            del place[key]
+        case 1 if isinstance(place, dict):
+            place["more"] = place[key]
+        case _:
+            place[key] = ODD[draw.integers(len(ODD))]
+    return values
+
+
+def mutate(arrays: Arrays, draw: np.random.Generator) -> tuple[Arrays, Any]:
+    """Return arrays and values of a saved file, of which something is wrong as a rule."""
+    arrays, names = dict(arrays), sorted({*arrays} - {"meta"})
+    if draw.random() < 0.25 or not names:
+        return arrays, mutate_values(values_of(arrays), draw)
+    name, other = (names[place] for place in draw.integers(len(names), size=2))
+    match draw.integers(12):
+        case 0:
+            del arrays[name]
+        case 1:
+            arrays[name], arrays[other] = arrays[other], arrays[name]
+        case 2:
+            arrays[NAMES[draw.integers(len(NAMES))]] = arrays[name]
+        case _:
+            with warnings.catch_warnings(action="ignore"):
+                arrays[name] = CHANGES[draw.integers(len(CHANGES))](np.atleast_1d(arrays[name]), draw)
+    return arrays, values_of(arrays)
+
+
+def use(path: Path, other: Path) -> None:
+    """Compute, merge and save again what is loaded."""
+    for first, second in ((path, path), (path, other), (other, path)):
+        whole, added = Evaluator.load(first), Evaluator.load(second)
+        added.save(path.with_suffix(".again"))
+        assert added.n_rows == 0 or str(added.compute())
+        assert (
+            refusal(partial(whole.merge, added), "merge: ", "first_row: ")
+            or whole.n_rows == 0
+            or str(whole.compute())
+        )
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(problem=problems(least_rows=1), seed=seeds, small=st.booleans())
+def test_changed_contents_are_refused_or_can_be_used(problem: Problem, seed: int, small: bool) -> None:
+    draw = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory() as folder, small_limits() if small else contextlib.nullcontext():
+        path, other = Path(folder, "changed.npz"), Path(folder, "other.npz")
+        memory = 1 if small and not problem.has("confidence") else 1 << 23
+        evaluator = problem.evaluator(memory=memory)
+        evaluator.update(**problem.rows())
+        evaluator.save(other)
+        with np.load(other) as archive:
+            arrays = dict(archive)
+        for _ in range(5):
+            write(path, *mutate(arrays, draw))
+            if not refusal(partial(Evaluator.load, path, memory=memory), f"{path}: "):
+                use(path, other)
+
+
+# arrays and numbers that have their types and shapes, but that no rows have
+BROKEN: dict[str, dict[str, list[Any]]] = {
+    "all": {
+        "rank_profile/kept0.0.n_relevant": [-1], "rank_profile/n_relevant": [99],
+        "rank_profile/n_empty": [12],
+        "rank_profile/kept0.0.marks": [255], "rank_profile/rows": [0], "rank_profile/hits": [99],
+        "row_sums/n_defined": [13], "row_sums/n_rows": [11], "row_sums/totals": [-(1 << 62)],
+        "row_sums/exact": [-1], "label_extremes/ends": [np.nan], "label_extremes/counts": [13],
+        "label_extremes/sizes": [2], "label_totals/top2/held": [255], "label_totals/top2/rows": [13],
+        "label_sets/fingerprints": [0], "label_sets/n_rows": [1], "key_counts/counts3": [1 << 59],
+        "key_counts/sizes": [1 << 59], "score_runs/n_true": [13], "score_runs/sizes": [2, 3, 16, -4],
+        "score_runs/cells.relevant.held0": [np.nan], "propensity": [2.0**31, np.nan],
+        "score_runs/columns.relevant.held0": [0.5 + 1j, 7 + 1j, -1, complex(np.nan, 0), 1e300],
+        "pair_scores/2.hits.held0": [1 << 61], "calibration/bins3": [-1], "calibration/losses": [1 << 58],
+        "top_scores/hits1.held0": [500], "top_scores/rows.held0": [999], "row_counts/n_rows": [11],
+        "hierarchy": [99],
+    },
+    "weighted": {
+        "rank_profile/hits": [1 << 52], "label_totals/top2/held": [1 << 52], "calibration/bins3": [1 << 40],
+        "weighted_scores/totals": [1 << 20], "weighted_scores/width": [3],
+        "weighted_scores/cells.relevant.held0": [-1, 0], "weighted_scores/columns.irrelevant.held0": [7],
+        "weighted_scores/columns.truth.held0": [1 << 53], "weighted_scores/counts3.irrelevant.held0": [16],
+    },
+    "bounds": {"score_runs/n_left": [8], "score_runs/last": [np.nan]},
+    "weighted bounds": {"weighted_scores/columns.last.held0": [1]},
+    "spilled": {"score_runs/columns.irrelevant.run0": [-1], "score_runs/cells.relevant.run0": [np.nan]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_numbers_that_no_rows_have_are_refused(case: str, tmp_path: Path) -> None:
+    arrays, path = saved(case), tmp_path / "changed.npz"
+    for name, values in BROKEN[case].items():
+        for value in values:
+            assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
+
+
+@pytest.mark.parametrize("case", ["all", "weighted", "bounds", "weighted bounds"])
+def test_every_array_is_needed_and_no_other_is_taken(case: str, tmp_path: Path) -> None:
+    arrays, path = saved(case), tmp_path / "changed.npz"
+    for name in {*arrays} - {"meta"}:
+        if not re.search("(score_runs|weighted_scores)/c", name):  # cells without a score are unlisted
+            assert refused(path, {each: array for each, array in arrays.items() if each != name}), name
+    assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
+
+
+@pytest.mark.parametrize("case", ["folds", "weighted folds", "groups"])
+def test_rows_of_another_fold_are_refused(case: str, tmp_path: Path) -> None:
+    arrays = saved(case)
+    ends = ["fold_rows"]
+    if case == "folds":
+        ends += ["fold_weighing", "row_sums/n_rows", "row_sums/n_weighing", "top2/rows"]
+    names = [name for name in arrays if name.endswith((*ends,))]
+    assert names
+    for name in names:
+        moved = arrays[name].copy()
+        rows = moved if moved.ndim == 1 else moved[:, 0]
+        place = np.flatnonzero(rows)[0]
+        rows[[place, (place + 1) % rows.size]] += [-1, 1]
+        assert refused(tmp_path / "changed.npz", {**arrays, name: moved})
+
+
+AMAZON = {"a": 1.0, "b": 1.0, "n": 9.0, "source": "DeepXML"}
+VALUES: dict[str, list[Any]] = {
+    "n_rows": [-1, 2**61, True, 12.0, "12"], "given": [["x"], 5], "updated": [1, False],
+    "score_dtype": ["float16", []], "place": [None, [3, 0], ["a", -1]], "rule": [0], "settings": [[]],
+    "spans": [
+        [[0, 12]], {"": [[0, 11]]}, {"": [[0, 8], [7, 11]]}, {"": [[-1, 11]]}, {"": [[0, 12.0]]},
+        {"a": [[0, 8]]},
+    ],
+    "constants": [
+        None, {"a": 1.0}, {"a": 1.0, "b": 1.0, "n": np.inf}, {"\\input{x}": 1.0}, AMAZON,
+        AMAZON | {"dataset": "x"}, AMAZON | {"dataset": "amazon", "source": "\\input{x}"},
+    ],
+    "settings.n_labels": [10**18, 10**12, 8], "settings.per_row": [1.5], "settings.decision": ["top1_0"],
+    "settings.metrics": [[], [["p@1", True]], [["xmc", True]]], "settings.conventions": ["default"],
+    "settings.bounds": [None], "settings.curve_points": [-1], "settings.more": [1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_that_no_evaluator_has_are_refused(name: str, tmp_path: Path) -> None:
+    arrays, path = saved("all"), tmp_path / "changed.npz"
+    settings = json.loads(arrays["meta"].tobytes())["settings"]
+    outer, _, inner = name.rpartition(".")
+    for value in VALUES[name]:
+        changed = {outer: settings | {inner: value}} if outer else {name: value}
+        assert refused(path, arrays, **changed), value
+
+
+RULES: dict[str, Callable[[], Any]] = {
+    "label": partial(thresholds.fit, TRUTH, DENSE, "f1.macro", rule="label"),
+    "row": partial(thresholds.fit, TRUTH, DENSE, "f1.samples", rule="row", k=2),
+    "top": partial(thresholds.fit, TRUTH, DENSE, rule="top", k=3),
+}
+CALIBRATORS: dict[str, Callable[[], Any]] = {
+    name: partial(calibrate.fit, TRUTH, DENSE, method=name) for name in ("isotonic", "platt")
+}
+
+
+@pytest.mark.parametrize("kind", [*RULES, *CALIBRATORS])
+def test_changed_rules_and_calibrations_are_refused_or_can_be_used(kind: str, tmp_path: Path) -> None:
+    draw, path = np.random.default_rng([*kind.encode()]), tmp_path / "changed"
+    whole, n_refused = ({**RULES, **CALIBRATORS})[kind](), 0
+    arrays = arrays_of(whole) if kind in RULES else {}
+    whole.save(path)
+    values = {} if arrays else json.loads(path.read_text())
+    for _ in range(60):
+        if arrays:
+            write(path, *mutate(arrays, draw))
+        else:
+            path.write_text(json.dumps(mutate_values(values, draw)))
+        if refusal(partial(type(whole).load, path), f"{path}: "):
+            n_refused += 1
+        else:
+            loaded = type(whole).load(path)
+            assert str(loaded).isprintable()
+            refusal(partial(loaded.apply, DENSE), "y_score: ")
+    assert n_refused > 20

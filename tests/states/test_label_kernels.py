@@ -1,0 +1,86 @@
+"""Kernels of totals of labels and of distinct label sets, against plain Python."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import csr, int_types, seeds
+from xmleval.kernels import labels, rows
+from xmleval.kernels.labels import FULL
+from xmleval.records import Ints
+
+
+def random_weights(rng: np.random.Generator, n: int) -> Any:
+    """Return weights of all sizes that blocks may have, and some of 0."""
+    weight = np.minimum(2.0 ** rng.integers(-50, 1, n) * (1.0 + rng.random(n)), 1.0)
+    return np.where(rng.random(n) < 0.2, 0.0, weight)
+
+
+def sums_of(sums: Ints, times: Ints | None = None) -> list[Fraction]:
+    """The sums that pairs of numbers hold, and so many times what was carried; each must be in order."""
+    assert ((sums >= 0) & (sums < [FULL, 2**52])).all()
+    carried = [0] * len(sums) if times is None else times.tolist()
+    return [
+        Fraction(high + FULL * k, 2**52) + Fraction(low, 2**104)
+        for (high, low), k in zip(sums.tolist(), carried, strict=True)
+    ]
+
+
+@given(
+    seed=seeds,
+    n=st.one_of(st.integers(0, 30), st.integers(0, 3 * labels.BATCH)),
+    first=st.integers(0, 4),
+    cut=st.integers(0, 7),
+    dtype=int_types,
+)
+def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    entries, n_within = rng.choice(7, n).astype(dtype), np.bincount(rng.choice(5, n), minlength=5)
+    weight = random_weights(rng, 5)
+    each = np.repeat(weight, n_within)
+    before = np.stack([rng.choice([0, FULL - 1], 7 + first), rng.integers(0, 2**52, 7 + first)], axis=1)
+    sums, carried = before.copy(), np.full(n, -9, np.int64)
+    n_carried = 0
+    for ends in ((0, cut), (cut, 7)):
+        n_carried += labels.add_weights(entries, n_within, weight, first, ends, sums, carried[n_carried:])
+    times = np.bincount(carried[:n_carried], minlength=7 + first)
+    expected = sums_of(before)
+    for label, term in zip(entries.tolist(), each.tolist(), strict=True):
+        expected[first + label] += Fraction(term)
+    assert sums_of(sums, times) == expected
+
+
+@given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))
+def test_fingerprints_tell_sets_apart(lists: list[list[int]]) -> None:
+    actual = []
+    for dtype in (np.int32, np.int64):
+        ptr, ids = csr([*lists, *lists, [], [0], [1], [0, 1]], dtype)
+        actual.append(np.zeros((ptr.size - 1, 2), np.int64))
+        rows.hash_rows(ptr, ids, actual[-1])
+    assert actual[0].tobytes() == actual[1].tobytes()
+    distinct = len({tuple(row) for row in [*lists, [], [0], [1], [0, 1]]})
+    assert [len(np.unique(column)) for column in actual[0].T] == [distinct, distinct]
+
+
+@given(seed=seeds, n=st.integers(0, 60))
+def test_repeats_are_dropped_where_hashes_share_halves(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(-(2**63), 2**63 - 1, 4)
+    given_rows = hashes[rng.integers(0, 4, (n, 2))]  # most share one half with others, or both
+    starts = np.full(rows.HASH_GROUPS + 1, -9, np.int64)
+    grouped = np.empty_like(given_rows)
+    rows.group_by_hash(given_rows, starts, grouped)
+    assert starts[0] == 0
+    assert sorted(map(tuple, grouped.tolist())) == sorted(map(tuple, given_rows.tolist()))
+    ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    for group, (start, end) in enumerate(ends):
+        leading = (grouped[start:end, 0] >> 64 - rows.HASH_BITS) + rows.HASH_GROUPS // 2
+        assert (leading == group).all()
+    distinct = np.empty_like(given_rows)
+    actual = distinct[: rows.drop_repeats(given_rows, distinct)]
+    assert [*map(tuple, actual.tolist())] == list(dict.fromkeys(map(tuple, given_rows.tolist())))
