@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
     spec: str
     form: str
-    conventions: str | tuple[tuple[str, Any], ...] | None = None
+    conventions: str | None = None
     tolerance: float = 1e-9
     gives: Callable[[float, Counts], float] = lambda x, n: x
 
@@ -191,7 +191,7 @@ RULES: dict[str, dict[str, Rule]] = {
     ),
 }
 
-OWN_CONVENTIONS = {"Mulan": "mulan", "napkinxc": "napkinxc", "pyxclib": "pyxclib", "pytrec_eval": "beir"}
+PRESET_OF = {"Mulan": "mulan", "napkinxc": "napkinxc", "pyxclib": "pyxclib", "pytrec_eval": "beir"}
 INPUT = "a fact of the input, not a measure"
 EXCUSED: dict[str, dict[str, str]] = {
     r"LIMO .*": {r"(macro|micro)_AUC": "of equal scores the later instance goes first"},
@@ -313,9 +313,8 @@ def values(dataset: str, file: str, form: str, conventions: Any, specs: list[str
     """Our values of the specs, from one call."""
     if form == "propensity":
         return {name: getattr(propensity(dataset), name)() for name in specs}
-    chosen = dict(conventions) if isinstance(conventions, tuple) else conventions
-    given = arguments(dataset, file, form)
-    report: Mapping[str, float] = xmleval.evaluate(truth(dataset), **given, metrics=specs, conventions=chosen)
+    inputs = {**arguments(dataset, file, form), "conventions": conventions}
+    report: Mapping[str, float] = xmleval.evaluate(truth(dataset), **inputs, metrics=specs)
     return report
 
 
@@ -342,18 +341,17 @@ def test_recorded_values(dataset: str, file: str) -> None:
     n = counts(dataset, file)
     groups: dict[Any, list[tuple[str, Rule, Record]]] = defaultdict(list)
     for record in records(dataset, file):
-        for _, rule, found in record.entries:
+        for _, rule, captured in record.entries:
             if isinstance(rule, Rule):
-                spec = rule.spec.format(*found, **n._asdict())
-                own = next(
-                    (o for name, o in OWN_CONVENTIONS.items() if record.evaluator.startswith(name)), None
-                )
-                groups[rule.form.format(*found), rule.conventions or own].append((spec, rule, record))
+                spec = rule.spec.format(*captured, **n._asdict())
+                presets = (p for name, p in PRESET_OF.items() if record.evaluator.startswith(name))
+                preset = next(presets, None)
+                groups[rule.form.format(*captured), rule.conventions or preset].append((spec, rule, record))
     assert groups
     wrong = []
-    for (form, conventions), wanted in groups.items():
-        ours = values(dataset, file, form, conventions, list(dict.fromkeys(spec for spec, _, _ in wanted)))
-        for spec, rule, (evaluator, metric, theirs, _) in wanted:
+    for (form, conventions), expected in groups.items():
+        ours = values(dataset, file, form, conventions, list(dict.fromkeys(spec for spec, _, _ in expected)))
+        for spec, rule, (evaluator, metric, theirs, _) in expected:
             value = rule.gives(ours[spec], n)
             if value != pytest.approx(theirs, rel=rule.tolerance, abs=rule.tolerance):
                 wrong.append(f"{evaluator}: {metric} is {theirs!r}, but {spec} ({form}) makes it {value!r}")

@@ -97,21 +97,21 @@ def test_rankings(form: str, dtype: str, data: st.DataObject) -> None:
     problem = data.draw(problems(form, dtype))
     true, score, weight = problem.true, problem.dense_score, problem.weight
     named = {"sample_weight": weight}
-    want = {
+    expected = {
         "ranking_loss": quiet(sk.label_ranking_loss, true, score, **named),
         "coverage_error": quiet(sk.coverage_error, true, score, **named),
         "lrap": quiet(sk.label_ranking_average_precision_score, true, score, **named),
         "ndcg@all": quiet(sk.ndcg_score, true, score, **named),
     }
     for k in KS:
-        want[f"ndcg@{k}"] = quiet(sk.ndcg_score, true, score, k=k, **named)
-        want[f"dcg@{k}"] = quiet(sk.dcg_score, true, score, k=k, **named)
+        expected[f"ndcg@{k}"] = quiet(sk.ndcg_score, true, score, k=k, **named)
+        expected[f"dcg@{k}"] = quiet(sk.dcg_score, true, score, k=k, **named)
     defined = [i for i, row in enumerate(true) if 0 < row.sum() < len(row)]
     areas = [quiet(sk.roc_auc_score, true[i], score[i]) for i in defined]
     units = np.ones(problem.n) if weight is None else weight
     some = sum(units[defined])
-    want["auc.samples"] = float(np.dot(areas, units[defined]) / some) if some else math.nan
-    agree(ours(problem, list(want)), want)
+    expected["auc.samples"] = float(np.dot(areas, units[defined]) / some) if some else math.nan
+    agree(ours(problem, list(expected)), expected)
 
 
 @every_division
@@ -138,20 +138,20 @@ def test_sets(average: str, division: float, problem: Data) -> None:
 def test_counts_of_cells(problem: Data) -> None:
     pair, named = (problem.true, problem.pred), {"sample_weight": problem.weight}
     columns = list(zip(problem.true.T, problem.pred.T, strict=True))
-    want = {
+    expected = {
         "hamming_loss": quiet(sk.hamming_loss, *pair, **named),
         "subset_accuracy": quiet(sk.accuracy_score, *pair, **named),
         "accuracy.macro": float(np.mean([quiet(sk.accuracy_score, *both, **named) for both in columns])),
         "mcc.macro": float(np.mean([quiet(sk.matthews_corrcoef, *both, **named) for both in columns])),
     }
-    agree(ours(problem, list(want), True), want)
+    agree(ours(problem, list(expected), True), expected)
     for j, both in enumerate(columns):
         one = dataclasses.replace(problem, true=problem.true[:, [j]], pred=problem.pred[:, [j]])
-        want = {"mcc.macro": quiet(sk.matthews_corrcoef, *both, **named)}
+        expected = {"mcc.macro": quiet(sk.matthews_corrcoef, *both, **named)}
         units = np.ones(problem.n) if problem.weight is None else problem.weight
         if 0 < np.dot(units, both[0]) < units.sum():
-            want["balanced_accuracy.macro"] = quiet(sk.balanced_accuracy_score, *both, **named)
-        agree(ours(one, list(want), True), want)
+            expected["balanced_accuracy.macro"] = quiet(sk.balanced_accuracy_score, *both, **named)
+        agree(ours(one, list(expected), True), expected)
 
 
 @every_form
@@ -163,19 +163,19 @@ def test_curves(form: str, dtype: str, data: st.DataObject) -> None:
     true, score, named = problem.true, problem.dense_score, {"sample_weight": problem.weight}
     pair = true, score
     averages = ("micro", "macro", "weighted")
-    want = {f"ap.{a}": quiet(sk.average_precision_score, *pair, average=a, **named) for a in averages}
-    agree(ours(problem, list(want)), want)
-    want = {f"auc.{a}": quiet(sk.roc_auc_score, *pair, average=a, **named) for a in averages}
+    expected = {f"ap.{a}": quiet(sk.average_precision_score, *pair, average=a, **named) for a in averages}
+    agree(ours(problem, list(expected)), expected)
+    expected = {f"auc.{a}": quiet(sk.roc_auc_score, *pair, average=a, **named) for a in averages}
     of_labels = [quiet(sk.roc_auc_score, true[:, j], score[:, j], **named) for j in range(true.shape[1])]
     areas = np.array(of_labels)
     if not np.isfinite(areas).all():  # then scikit-learn's averages over labels are undefined
         support = (true.T if problem.weight is None else true.T * problem.weight).sum(axis=1)
         known, areas = np.isfinite(areas), np.nan_to_num(areas)
-        want["auc.macro"] = float(np.mean(areas[known])) if known.any() else math.nan
-        want["auc.weighted"] = (
+        expected["auc.macro"] = float(np.mean(areas[known])) if known.any() else math.nan
+        expected["auc.weighted"] = (
             float(np.average(areas[known], weights=support[known])) if known.any() else math.nan
         )
-    agree(ours(problem, list(want)), want)
+    agree(ours(problem, list(expected)), expected)
     report = evaluate(
         true, problem.score, metrics="ap.macro", conventions="sklearn", per_label=True, **named
     )  # fmt: skip
