@@ -1,4 +1,4 @@
-"""Values computed when first asked for: once, and by any number of threads side by side."""
+"""Values that are computed when first asked for, by any number of threads."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from xmleval.cached import cached
 
 
 class Slow:
-    """Counts how often it computes; all that compute must meet."""
+    """Counts how often it computes; two objects must compute at the same time."""
 
-    together = threading.Barrier(2)
+    both = threading.Barrier(2)
 
     def __init__(self) -> None:
-        self.times = 0
+        self.n_computed = 0
 
     @cached
     def value(self) -> int:
         """A number."""
-        self.times += 1
-        self.together.wait(10)
+        self.n_computed += 1
+        self.both.wait(10)
         return 7
 
 
 def test_objects_do_not_wait_for_each_other() -> None:
-    one, other = Slow(), Slow()
-    thread = threading.Thread(target=lambda: other.value)
+    first, second = Slow(), Slow()
+    thread = threading.Thread(target=lambda: second.value)
     thread.start()
-    assert one.value == one.value == 7  # would break the barrier if only one may compute
+    assert first.value == first.value == 7  # would break the barrier if only one may compute
     thread.join()
-    assert one.times == other.times == 1
-    assert other.__dict__["value"] == 7
+    assert first.n_computed == second.n_computed == 1
+    assert second.__dict__["value"] == 7
     assert isinstance(Slow.value, cached)
     assert Slow.value.__doc__ == "A number."

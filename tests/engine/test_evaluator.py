@@ -1,15 +1,15 @@
-"""Evaluators in trouble: signals, failures half-way, several threads and copies."""
+"""An update or a merge counts all rows or none, whatever interrupts it and whoever shares the evaluator."""
 
 from __future__ import annotations
 
+import copy
 import itertools
-import json
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -17,41 +17,38 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.engine.data import (
     COPIES,
     INLINE,
+    METRICS,
     N_ROWS,
-    NAMES,
+    RESOURCES,
     SCORES,
     STATES,
     TRUTH,
     WORKERS,
+    bytes_of,
     counting,
     empty,
-    fail,
-    states_of,
 )
-from tests.examples import as_other_rows
+from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.notes import Note
 from xmleval.states import label_table
-from xmleval.states.state import States
-
-# ------------------------------------------------------------------------------------------------- signals
+from xmleval.states.state import state_class
 
 
 class Alarm:
-    """A handler that raises what handlers of a signal raise, but only while some method runs.
+    """A signal handler that raises an error, but only while a method runs.
 
-    It does not in callbacks of weak references and of the collector of garbage (Hypothesis has one), where
+    It does not in callbacks of weak references and of the garbage collector (Hypothesis has one), where
     Python drops what is raised, nor where coverage traces, which would keep its lock for ever.
     """
 
-    def __init__(self, number: int, method: Callable[..., Any]) -> None:
-        self.number = number
-        self.code = method.__code__
-        self.raised = False
+    def __init__(self, error: type[BaseException], method: Callable[..., Any]) -> None:
+        self.error, self.code, self.has_raised = error, method.__code__, False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not self.code:
@@ -60,36 +57,18 @@ class Alarm:
                 return
             frame = frame.f_back
         if frame is not None:
-            self.raised = True
-            signal.raise_signal(self.number)
+            self.has_raised = True
+            raise self.error
 
-
-def time_out(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError
-
-
-def leave(number: int, frame: FrameType | None) -> None:
-    sys.exit(1)
-
-
-# what a process raises: on ctrl-C, in a test that may not take long, and when a scheduler ends it
-HANDLERS: dict[int, tuple[Any, type[BaseException]]] = {
-    signal.SIGINT: (signal.default_int_handler, KeyboardInterrupt),
-    signal.SIGUSR1: (time_out, TimeoutError),
-    signal.SIGTERM: (leave, SystemExit),
-}
-
-
-@pytest.fixture
-def handled(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Handle one signal as programs do."""
-    number: int = request.param
-    before = [(n, signal.getsignal(n)) for n in (number, signal.SIGALRM)]
-    signal.signal(number, HANDLERS[number][0])
-    yield number
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    for n, handler in before:
-        signal.signal(n, handler)
+    @contextmanager
+    def after(self, seconds: float) -> Iterator[None]:
+        before = signal.signal(signal.SIGALRM, self)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 @cache
@@ -97,158 +76,121 @@ def other() -> Evaluator:
     return counting()
 
 
-def update(evaluator: Evaluator) -> None:
-    evaluator.update(TRUTH, SCORES)
+OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[[Evaluator], Any]]] = {
+    "update": (Evaluator.update, lambda evaluator: evaluator.update(TRUTH, SCORES)),
+    "small update": (Evaluator.update, lambda evaluator: evaluator.update(TRUTH[:3], SCORES[:3])),  # waits
+    "merge": (Evaluator.merge, lambda evaluator: evaluator.merge(other())),
+}
 
 
-def update_few(evaluator: Evaluator) -> None:  # which wait
-    evaluator.update(TRUTH[:3], SCORES[:3])
-
-
-def merge(evaluator: Evaluator) -> None:
-    evaluator.merge(other())
-
-
-SIGNALS = 25  # of each kind
-
-
-@pytest.mark.parametrize(
-    "more", [INLINE, WORKERS, {**INLINE, "memory": 1}], ids=["inline", "workers", "spilling"]
-)
-@pytest.mark.parametrize("change", [update, update_few, merge])
-@pytest.mark.parametrize("handled", HANDLERS, ids=["interrupt", "alarm", "termination"], indirect=True)
-def test_what_a_signal_handler_raises_was_not_counted(
-    handled: int, change: Callable[[Evaluator], None], more: dict[str, Any]
+@pytest.mark.slow
+@pytest.mark.parametrize("resources", RESOURCES)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+def test_operation_that_a_signal_interrupts_counts_nothing(
+    error: type[BaseException], operation: str, resources: str
 ) -> None:
-    evaluator = counting(**more)
-    wanted = [evaluator.compute().to_json()]
-    before = evaluator._counted
+    original = counting(**RESOURCES[resources])
+    method, change = OPERATIONS[operation]
     durations = []
     for _ in range(3):  # the first may compile
-        evaluator._counted = before
-        start = time.perf_counter()
+        evaluator, start = copy.copy(original), time.perf_counter()
         change(evaluator)
         durations.append(time.perf_counter() - start)
-    duration = min(durations)
-    wanted.append(evaluator.compute().to_json())
-    choice, n_raised = random.Random(handled), 0
-    method = Evaluator.merge if change is merge else Evaluator.update
-    for _ in range(100 * SIGNALS):
-        evaluator._counted = before
-        alarm = Alarm(handled, method)
-        signal.signal(signal.SIGALRM, alarm)
+    expected = [bytes_of(evaluator), bytes_of(original)]
+    moments, n_raised = random.Random(resources), 0
+    for _ in range(1000):
+        evaluator, alarm, has_raised = copy.copy(original), Alarm(error, method), False
         try:
-            signal.setitimer(signal.ITIMER_REAL, choice.uniform(1e-6, duration))
-            change(evaluator)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except HANDLERS[handled][1]:
-            assert alarm.raised
-            n_raised += 1
-            assert evaluator._counted is before
-        else:
-            assert not alarm.raised
-            assert evaluator._counted is not before
-        assert evaluator.compute().to_json() == wanted[evaluator.n_rows > N_ROWS]
-        if n_raised == SIGNALS:
+            with alarm.after(moments.uniform(1e-6, min(durations))):
+                change(evaluator)
+        except error:
+            has_raised = True
+        assert has_raised == alarm.has_raised
+        assert bytes_of(evaluator) == expected[has_raised]
+        n_raised += has_raised
+        if n_raised == 8:
             break
-    assert n_raised == SIGNALS
-    elsewhere = threading.Thread(target=evaluator.compute, daemon=True)  # nobody holds its lock
-    elsewhere.start()
-    elsewhere.join(10)
-    assert not elsewhere.is_alive()
+    assert n_raised == 8
+    reader = threading.Thread(target=evaluator.compute, daemon=True)  # nobody holds the lock
+    reader.start()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert bytes_of(original) == expected[1]
 
 
-# ------------------------------------------------------------------------------------------------ failures
+@pytest.mark.parametrize("place", [*STATES, "_added"])
+def test_operation_that_fails_half_way_counts_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a state, or in a function that joins tables of frequent labels."""
+    evaluators, new = [counting(**INLINE), counting(**WORKERS)], empty()
+    before = bytes_of(other())
+    methods = ("update", "merge") if place in STATES else (place,)
+    holder: Any = state_class(place) if place in STATES else label_table
+    for method, error in itertools.product(methods, (MemoryError, KeyboardInterrupt)):
 
+        def fail(*arguments: Any, whole: Any = holder.__dict__[method], error: Any = error) -> None:
+            whole(*arguments)
+            raise error
 
-def failing_after(method: Callable[..., None], error: type[BaseException]) -> Callable[..., None]:
-    def changed(*arguments: Any) -> None:
-        method(*arguments)
-        raise error
-
-    return changed
-
-
-@pytest.mark.parametrize("more", [INLINE, WORKERS], ids=["inline", "workers"])
-@pytest.mark.parametrize("name", STATES)
-def test_failing_half_way_counts_nothing(
-    name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evaluator, other, fresh = counting(**more), counting(), empty(**more)
-    assert list(states_of(evaluator)) == STATES
-    before = evaluator.compute().to_json()
-    own = type(states_of(evaluator)[name])
-    for method, error in itertools.product(("update", "merge"), (MemoryError, KeyboardInterrupt)):
-        with monkeypatch.context() as patch:
-            patch.setattr(own, method, failing_after(getattr(own, method), error))
-            with pytest.raises(error):
-                evaluator.update(TRUTH, SCORES)
+        with small_limits(), monkeypatch.context() as patch:
+            patch.setattr(holder, method, fail)
+            for evaluator in evaluators:
+                with pytest.raises(error):
+                    evaluator.update(TRUTH, SCORES)
+                if method != "update":
+                    with pytest.raises(error):
+                        evaluator.merge(other())
             if method == "merge":
                 with pytest.raises(error):
-                    evaluator.merge(other)
-                with pytest.raises(error):
-                    fresh.merge(other)
-        assert evaluator.compute().to_json() == before
-        assert evaluator.n_rows == N_ROWS
-    assert fresh.n_rows == 0
+                    new.merge(other())
+    assert [bytes_of(evaluator) for evaluator in evaluators] == [before] * 2
+    assert (evaluators[0].n_rows, new.n_rows) == (N_ROWS, 0)
     with pytest.raises(ValueError, match="nothing was counted yet"):
-        fresh.compute()
-    fresh.update(TRUTH, SCORES)
-    assert fresh.compute().to_json() == before
+        new.compute()
+    new.update(TRUTH, SCORES)
     twice = evaluate(
-        np.tile(TRUTH, (2, 1)), np.tile(SCORES, (2, 1)), metrics=NAMES, inverse_propensity=np.full(9, 2.0)
+        np.tile(TRUTH, (2, 1)), np.tile(SCORES, (2, 1)), metrics=METRICS, inverse_propensity=np.full(9, 2.0)
     )
-    assert evaluator.merge(other).compute().to_json() == twice.to_json()
+    for evaluator in (*evaluators, new):
+        assert bytes_of(evaluator.merge(counting())) == twice.to_json()
 
 
-@pytest.mark.parametrize("method", ["update", "merge"])
-def test_states_that_cannot_be_joined_count_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluator, other = counting(), counting()
-    before = evaluator.compute().to_json()
-    with monkeypatch.context() as patch:
-        patch.setattr(States, method, fail)
-        with pytest.raises(MemoryError):
-            evaluator.update(TRUTH, SCORES)
-        if method == "merge":
-            with pytest.raises(MemoryError):
-                evaluator.merge(other)
-    assert evaluator.compute().to_json() == before
+FAULTS: dict[str, tuple[str, int, float]] = {  # what is changed in a row: where, and to what
+    "label id 1 occurs twice": ("truth", 0, 1),
+    "label id 9 is not in 0..5": ("truth", 1, 9),
+    "label id 4 occurs twice": ("labels", 2, 4),
+    "label id -5 is not in 0..5": ("labels", 1, -5),
+    "score nan is not a number": ("scores", 0, np.nan),
+}
 
 
-@pytest.mark.parametrize("merging", [False, True])
-def test_frequent_labels_that_cannot_be_joined_count_nothing(
-    merging: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("resources", RESOURCES)
+@pytest.mark.parametrize(("first", "second"), [*itertools.permutations(FAULTS, 2)])
+def test_first_offending_row_is_refused_and_nothing_is_counted(
+    first: str, second: str, resources: str
 ) -> None:
-    truth = np.tile([1, 0, 1], (300, 1))
-    evaluator = Evaluator(["f1.macro"], n_labels=3)
-    evaluator.update(truth, y_pred=truth)
-    before = evaluator.compute().to_json()
-    for name in ("ENOUGH", "MANY"):
-        monkeypatch.setattr(label_table, name, 0)
-    with monkeypatch.context() as patch:
-        patch.setattr(label_table, "_added", fail)
-        with pytest.raises(MemoryError):
-            evaluator.merge(as_other_rows(evaluator)) if merging else evaluator.update(truth, y_pred=truth)
-    assert evaluator.compute().to_json() == before
+    arrays = {
+        "truth": np.tile([0, 1], (12, 1)),
+        "labels": np.tile([4, 1, 0], (12, 1)),
+        "scores": np.tile([0.5, 0.25, 0.0], (12, 1)),
+    }
+
+    def rows() -> Any:
+        entries = np.ones(24), arrays["truth"].ravel(), np.arange(13) * 2
+        return sp.csr_array(entries, shape=(12, 6)), (arrays["labels"], arrays["scores"])
+
+    evaluator = Evaluator(["p@1", "auc.micro"], n_labels=6, **RESOURCES[resources])
+    evaluator.update(*copy.deepcopy(rows()))
+    before = bytes_of(evaluator)
+    for row, fault in ((4, first), (9, second)):
+        name, column, value = FAULTS[fault]
+        arrays[name][row, column] = value
+    with pytest.raises(ValueError, match=f"row 4: {first}"):
+        evaluator.update(*rows())
+    assert bytes_of(evaluator) == before
 
 
-@pytest.mark.parametrize("memory", [1, "1GiB"])
-@pytest.mark.parametrize("more", [INLINE, WORKERS], ids=["inline", "workers"])
-def test_refused_rows_are_not_counted(more: dict[str, Any], memory: Any) -> None:
-    evaluator = counting(memory=memory, **more)
-    before, counted = evaluator.compute().to_json(), evaluator._counted
-    scores = SCORES.copy()
-    scores[-1, -1] = np.nan
-    with pytest.raises(ValueError, match="row 59: score nan"):
-        evaluator.update(TRUTH, scores)
-    assert evaluator._counted is counted
-    assert evaluator.compute().to_json() == before
-
-
-# ------------------------------------------------------------------------------------- threads and copies
-
-
-def test_threads_may_count_in_one_evaluator() -> None:
+def test_threads_count_in_one_evaluator() -> None:
     evaluator, n = empty(threads=1), 12
     start = threading.Barrier(4)
 
@@ -259,76 +201,65 @@ def test_threads_may_count_in_one_evaluator() -> None:
             if number % 3:
                 evaluator.update(TRUTH[rows], SCORES[rows])
             else:
-                other = empty(threads=1)
-                other.update(TRUTH[rows], SCORES[rows])
-                evaluator.merge(other)
+                evaluator.merge(counting(rows, threads=1))
             evaluator.compute()
 
-    threads = [threading.Thread(target=count, args=(place,)) for place in range(4)]
+    run_together(count, range(4))
+    expected = empty()
+    for number in range(n):
+        expected.update(TRUTH[number % 5 :], SCORES[number % 5 :])
+    assert bytes_of(evaluator) == bytes_of(expected)
+
+
+def test_threads_agree_on_the_number_of_labels() -> None:
+    for _ in range(5):
+        evaluator, refused = Evaluator("p@1"), list[int]()
+
+        def count(n: int, evaluator: Evaluator = evaluator, refused: list[int] = refused) -> None:
+            try:
+                evaluator.update(np.eye(n), np.eye(n))
+            except ValueError:
+                refused.append(n)
+
+        run_together(count, (3, 4))
+        assert [7 - evaluator.n_labels] == refused
+        assert evaluator.n_rows == evaluator.n_labels
+
+
+def run_together(function: Callable[[int], None], numbers: Any) -> None:
+    threads = [threading.Thread(target=function, args=(number,)) for number in numbers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    whole = empty()
-    for number in range(n):
-        whole.update(TRUTH[number % 5 :], SCORES[number % 5 :])
-    assert evaluator.compute().to_json() == whole.compute().to_json()
 
 
 @pytest.mark.parametrize("memory", [1, "1GiB"])
-@pytest.mark.parametrize("how", COPIES)
-def test_copies_count_for_themselves(how: str, memory: Any) -> None:
-    one = counting(memory=memory)
-    wanted = [one.compute().to_json()]
-    other = COPIES[how](one)
-    other.update(TRUTH[:9], SCORES[:9])
-    assert one.compute().to_json() == wanted[0]
-    one.update(TRUTH[9:], SCORES[9:])
-    for rows in (slice(0, 9), slice(9, None)):
-        evaluator = counting()
-        evaluator.update(TRUTH[rows], SCORES[rows])
-        wanted.append(evaluator.compute().to_json())
-    assert [other.compute().to_json(), one.compute().to_json()] == wanted[1:]
-    assert json.loads(one.merge(as_other_rows(other)).compute().to_json())["n_rows"] == 3 * N_ROWS
-    assert other.compute().to_json() == wanted[1]
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_count_separately(way: str, memory: Any) -> None:
+    original = counting(memory=memory)
+    original.add_notes([Note("m.run", "ignored rows", 3)])
+    expected = bytes_of(original)
+    copied = COPIES[way](original)
+    copied.update(TRUTH[:9], SCORES[:9])
+    copied.add_notes([Note("m.run", "ignored rows", 4)])
+    assert bytes_of(original) == expected
+    changed = bytes_of(copied)
+    assert "m.run: 7 rows are not in the truth; they are ignored" in copied.compute().notes
+    original.update(TRUTH[9:], SCORES[9:])
+    original.merge(counting(slice(0, 20)))
+    assert bytes_of(copied) == changed
 
 
-@pytest.mark.parametrize("how", COPIES)
-def test_notes_of_a_copy_are_its_own(how: str) -> None:
-    one = counting()
-    one.update(TRUTH, SCORES)
-    one.add_notes([Note("m.run", "ignored rows", 3)])
-    other = COPIES[how](one)
-    other.add_notes([Note("m.run", "ignored rows", 4)])
-    notes = [report.notes[0] for report in (one.compute(), other.compute())]
-    assert notes == [f"m.run: {n} rows are not in the truth; they are ignored" for n in (3, 7)]
-
-
-def test_reset_forgets_rows_and_keeps_settings() -> None:
-    truth, scores = np.eye(4), np.eye(4)[::-1]
-    ev = Evaluator(["p@1", "auc.micro", "f1.macro@2"], n_labels=4, per_row=True)
-    ev.update(truth, scores)
-    first = ev.compute().to_json()
-    ev.reset()
-    assert ev.n_rows == 0
+def test_evaluator_shows_measures_rows_and_labels_and_merges_only_evaluators() -> None:
+    evaluator = Evaluator("p", n_labels=9, k=range(1, 8))
+    assert repr(evaluator) == "<Evaluator: p@1, p@2, p@3, p@4, p@5 and 2 more; 0 rows x 9 labels>"
+    for value in ({}, None, "state.npz"):
+        message = f"^merge takes an Evaluator, not {type(value).__name__}; `load` reads"
+        with pytest.raises(TypeError, match=message):
+            evaluator.merge(value)  # type: ignore[arg-type]
+    evaluator.update(np.eye(9), np.eye(9))
+    evaluator.reset()
+    assert evaluator.n_rows == 0
     with pytest.raises(ValueError, match="nothing was counted yet"):
-        ev.compute()
-    ev.update(truth, scores)
-    assert ev.compute().to_json() == first
-
-
-def test_representation_names_measures_rows_and_labels() -> None:
-    ev = Evaluator(["p@1", "lrap"], n_labels=4)
-    ev.update(np.eye(4), np.eye(4))
-    assert repr(ev) == "<Evaluator: p@1, lrap; 4 rows x 4 labels>"
-    assert repr(Evaluator("p", n_labels=9, k=range(1, 8))).startswith(
-        "<Evaluator: p@1, p@2, p@3, p@4, p@5 and 2 more;"
-    )
-
-
-@pytest.mark.parametrize("other", [{}, None, "state.npz", 3])
-def test_only_evaluators_are_merged(other: Any) -> None:
-    with pytest.raises(
-        TypeError, match=f"^merge takes an Evaluator, not {type(other).__name__}; `load` reads"
-    ):
-        Evaluator("p", n_labels=4).merge(other)
+        evaluator.compute()

@@ -1,142 +1,118 @@
-"""No row counts twice: states carry which rows they have seen, and of what."""
+"""No row counts twice: evaluators know which rows they have counted, and from where."""
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.engine.data import COPIES
 from xmleval import Evaluator
-from xmleval.engine.spans import CountedTwiceError, united, with_rows
 
 TRUTH, SCORES = np.eye(6, dtype=int), np.arange(36.0).reshape(6, 6)
+Change = Callable[[Evaluator], Evaluator]
 
 
-def evaluator(*rows: slice, **more: Any) -> Evaluator:
-    found = Evaluator("p@1", n_labels=6, **more)
-    for some in rows:
-        found.update(TRUTH[some], SCORES[some])
-    return found
+def counting(*parts: slice, per_row: bool = False) -> Evaluator:
+    evaluator = Evaluator("p@1", n_labels=6, per_row=per_row)
+    for rows in parts:
+        evaluator.update(TRUTH[rows], SCORES[rows])
+    return evaluator
 
 
-def saved(one: Evaluator, tmp_path: Path) -> Evaluator:
-    one.save(tmp_path / "state.npz")
-    return Evaluator.load(tmp_path / "state.npz")
+@pytest.fixture
+def reloaded(tmp_path: Path) -> Change:
+    def save_and_load(evaluator: Evaluator) -> Evaluator:
+        evaluator.save(tmp_path / "state")
+        return Evaluator.load(tmp_path / "state")
+
+    return save_and_load
 
 
-def updated(one: Evaluator) -> Evaluator:
-    found = copy.deepcopy(one)
-    found.update(TRUTH[:2], SCORES[:2])
-    return found
+def with_more_rows(evaluator: Evaluator) -> Evaluator:
+    copied = COPIES["deepcopy"](evaluator)
+    copied.update(TRUTH[:2], SCORES[:2])
+    return copied
 
 
-SAME: dict[str, Callable[[Evaluator, Path], Evaluator]] = {
-    "itself": lambda one, path: one,
-    "a copy": lambda one, path: copy.deepcopy(one),
-    "a pickled copy": lambda one, path: pickle.loads(pickle.dumps(one)),
-    "a saved copy": saved,
-    "a copy with more rows": lambda one, path: updated(one),
-    "a state that contains it": lambda one, path: evaluator(slice(0, 3)).merge(one),
-}
+def test_rows_are_not_merged_twice(reloaded: Change) -> None:
+    evaluator = counting(slice(0, 4), slice(4, 6))
+    before = evaluator.compute().to_json()
+    message = "^merge: 6 rows that both hold are counted already; count each row once$"
+    changes: list[Change] = [
+        lambda evaluator: evaluator,
+        *COPIES.values(),
+        reloaded,
+        with_more_rows,
+        lambda evaluator: counting(slice(0, 3)).merge(evaluator),
+    ]
+    for change in changes:
+        other = change(evaluator)
+        for pair in ((evaluator, other), (other, evaluator)):
+            with pytest.raises(ValueError, match=message):
+                pair[0].merge(pair[1])
+    assert evaluator.compute().to_json() == before
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_rows_are_not_merged_twice(name: str, tmp_path: Path) -> None:
-    one = evaluator(slice(0, 4), slice(4, 6))
-    other = SAME[name](one, tmp_path)
-    before = one.compute().to_json()
-    said = "^merge: 6 rows that both hold are counted already; count each row once$"
-    for _ in range(2):
-        with pytest.raises(ValueError, match=said):
-            one.merge(other)
-        with pytest.raises(ValueError, match=said):
-            other.merge(one)
-    assert one.compute().to_json() == before
-
-
-def test_other_rows_are_merged_whatever_they_hold() -> None:
-    one, other = evaluator(slice(0, 6)), evaluator(slice(0, 6))
-    empty = evaluator()
-    assert one.merge(other).merge(empty).merge(evaluator(slice(0, 1))).n_rows == 13
-    one.update(TRUTH, SCORES)
-    assert one.n_rows == 19
+def test_different_rows_are_merged_whatever_they_contain() -> None:
+    evaluator, other, empty = counting(slice(0, 6)), counting(slice(0, 6)), counting()
+    assert evaluator.merge(other).merge(empty).merge(counting(slice(0, 1))).n_rows == 13
+    evaluator.update(TRUTH, SCORES)
+    assert evaluator.n_rows == 19
     assert empty.merge(empty).n_rows == 0
-    template = evaluator()
-    parts = [copy.deepcopy(template) for _ in range(2)]
-    for part in parts:
-        part.update(TRUTH, SCORES)
-    assert parts[0].merge(parts[1]).n_rows == 12
-    one.reset()
-    one.update(TRUTH, SCORES)
-    assert one.merge(other).n_rows == 12
+    evaluator.reset()
+    evaluator.update(TRUTH, SCORES)
+    assert evaluator.merge(other).n_rows == 12
 
 
-COPIES: dict[str, Callable[[Evaluator, Path], Evaluator]] = {
-    name: SAME[name] for name in ("a copy", "a pickled copy", "a saved copy")
-}
-
-
-@pytest.mark.parametrize("n_batches", [1, 2])
-@pytest.mark.parametrize("name", [*COPIES, "a shallow copy"])
-def test_copies_of_an_evaluator_without_rows_are_merged(name: str, n_batches: int, tmp_path: Path) -> None:
-    template = evaluator(*[slice(0, 0)] * n_batches)  # settles the types
-    made: Callable[[Evaluator, Path], Evaluator] = COPIES.get(name, lambda one, path: copy.copy(one))
-    one, other = (made(template, tmp_path) for _ in range(2))
-    one.update(TRUTH[:4], SCORES[:4])
-    other.update(TRUTH[:0], SCORES[:0])
-    other.update(TRUTH[4:], SCORES[4:])
-    assert one.merge(other).compute() == evaluator(slice(0, 6)).compute()
-    said = "^merge: 2 rows that both hold are counted already"
-    with pytest.raises(ValueError, match=said):
-        one.merge(other)
-    with pytest.raises(ValueError, match=r"^merge: 4 rows that both hold are counted already"):
-        one.merge(COPIES["a copy"](one, tmp_path))
-    assert template.n_rows == 0
+@pytest.mark.parametrize("batches", [[], [slice(0, 0)]], ids=["no batch", "empty batch"])
+def test_copies_of_an_evaluator_without_rows_are_merged(batches: list[slice], reloaded: Change) -> None:
+    for copied in (*COPIES.values(), reloaded):
+        template = counting(*batches)
+        evaluator, other = copied(template), copied(template)
+        evaluator.update(TRUTH[:4], SCORES[:4])
+        other.update(TRUTH[:0], SCORES[:0])
+        other.update(TRUTH[4:], SCORES[4:])
+        assert evaluator.merge(other).compute() == counting(slice(0, 6)).compute()
+        with pytest.raises(ValueError, match=r"^merge: 2 rows that both hold are counted already"):
+            evaluator.merge(other)
+        assert template.n_rows == 0
 
 
 @pytest.mark.parametrize("per_row", [False, True])
-def test_rows_with_an_index_are_counted_once(per_row: bool, tmp_path: Path) -> None:
-    one, other = evaluator(per_row=per_row), evaluator(per_row=per_row)
-    one.update(TRUTH[:4], SCORES[:4], first_row=0)
+def test_numbered_rows_are_counted_once(per_row: bool, reloaded: Change) -> None:
+    evaluator, other = counting(per_row=per_row), counting(per_row=per_row)
+    evaluator.update(TRUTH[:4], SCORES[:4], first_row=0)
     other.update(TRUTH[2:], SCORES[2:], first_row=2)
     counted = "kept" if per_row else "counted"
-    said = rf"^first_row: rows 2\.\.3 are {counted} already; give each shard the index of its first row$"
-    with pytest.raises(ValueError, match=said):
-        one.merge(saved(other, tmp_path))
-    with pytest.raises(ValueError, match=said):
-        one.update(TRUTH[2:], SCORES[2:], first_row=2)
-    assert one.n_rows == 4
-    one.update(TRUTH[4:], SCORES[4:], first_row=4)
-    assert one.compute() == evaluator(slice(0, 6)).compute()
+    message = rf"^first_row: rows 2\.\.3 are {counted} already; give each shard the index of its first row$"
+    with pytest.raises(ValueError, match=message):
+        evaluator.merge(reloaded(other))
+    with pytest.raises(ValueError, match=message):
+        evaluator.update(TRUTH[2:], SCORES[2:], first_row=2)
+    evaluator.update(TRUTH[4:], SCORES[4:], first_row=4)
+    assert evaluator.compute() == counting(slice(0, 6)).compute()
 
 
-def test_a_long_stream_has_one_span(tmp_path: Path) -> None:
-    one = evaluator(*[slice(0, 2)] * 50)
-    assert [*one._counted.spans.values()] == [((0, 100),)]
-    one = saved(one, tmp_path)
-    one.update(TRUTH, SCORES)
-    one.read_from("a file", 7)
-    one.update(TRUTH, SCORES)
-    one.update(TRUTH, SCORES)
-    assert [*one._counted.spans.values()] == [((0, 106),), ((7, 19),)]
-    assert one._counted.place == ("a file", 19)
-    other = evaluator()
+def test_spans_of_a_stream_and_of_files_are_joined(reloaded: Change) -> None:
+    evaluator = reloaded(counting(*[slice(0, 2)] * 50))
+    evaluator.update(TRUTH, SCORES)
+    for source, row in (("a file", 7), ("a file", 13)):
+        evaluator.read_from(source, row)
+        evaluator.update(TRUTH, SCORES)
+    assert [*evaluator.counted.spans.values()] == [((0, 106),), ((7, 19),)]
+    other = counting()
     other.read_from("a file", 18)
     other.update(TRUTH, SCORES)
     with pytest.raises(ValueError, match=r"^merge: rows 18\.\.18 of a file are counted already"):
-        one.merge(other)
-
-
-def test_adjacent_spans_join() -> None:
-    found = with_rows({}, "a", 4, 6)
-    for start, stop in ((0, 2), (8, 9), (2, 4), (5, 5)):
-        found = with_rows(found, "a", start, stop)
-    assert found == {"a": ((0, 6), (8, 9))}
-    assert united(found, {"a": ((6, 8),), "b": ((0, 3),)}) == {"a": ((0, 9),), "b": ((0, 3),)}
-    with pytest.raises(CountedTwiceError, match=r"^rows 8\.\.8 of a are counted already"):
-        united(found, {"a": ((7, 20),)})
+        evaluator.merge(other)
+    numbered = counting()
+    for start, stop in ((12, 18), (0, 6), (24, 27), (6, 12), (15, 15)):
+        numbered.update(TRUTH[: stop - start], SCORES[: stop - start], first_row=start)
+    assert [*numbered.counted.spans.values()] == [((0, 18), (24, 27))]
+    with pytest.raises(ValueError, match=r"^first_row: rows 24\.\.26 are counted already"):
+        numbered.update(TRUTH, SCORES, first_row=21)
+    numbered.update(TRUTH, SCORES, first_row=18)
+    assert [*numbered.counted.spans.values()] == [((0, 27),)]

@@ -1,0 +1,199 @@
+"""Numbered tasks in threads: each is done once, the first failure is raised, and none is begun after it."""
+
+from __future__ import annotations
+
+import _thread
+import itertools
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xmleval.threads import Pool, in_turns, map_in_turns, when_free
+
+# what `threading` starts threads with, by the version of Python
+STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
+
+
+def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_started: int = 0) -> None:
+    """Start so many threads, and then no more."""
+    start, left = getattr(module, name), iter(range(n_started))
+
+    def refusing(*arguments: Any, **options: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        return start(*arguments, **options)
+
+    monkeypatch.setattr(module, name, refusing)
+
+
+@pytest.mark.parametrize("n_started", [0, 1, 9])
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_each_number_is_taken_once_by_the_threads_there_are(
+    n_workers: int, n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_threads(monkeypatch, _thread, "start_new_thread", n_started)
+    taken: list[list[int]] = [[] for _ in range(n_workers)]
+
+    def work(number: int, numbers: list[int]) -> None:
+        numbers.append(number)
+        assert numbers is not taken[0] or threading.current_thread() is threading.main_thread()
+        time.sleep(0.001)
+
+    in_turns(100, [partial(work, numbers=numbers) for numbers in taken])
+    assert sorted(itertools.chain(*taken)) == [*range(100)]
+    assert [bool(numbers) for numbers in taken] == [place <= n_started for place in range(n_workers)]
+    taken.append([])
+    in_turns(1, [taken[-1].append] * 3)  # which needs no thread
+    in_turns(0, [taken[-1].append] * 3)
+    assert taken[-1] == [0]
+
+
+def test_results_are_in_the_order_of_the_numbers() -> None:
+    def double(number: int) -> int:
+        time.sleep(number / 1000)
+        return 2 * number
+
+    for threads in (1, 2, 9):
+        assert map_in_turns(double, [5, 3, 8, 1], threads) == [10, 6, 16, 2]
+        assert map_in_turns(double, [], threads) == []
+
+
+@pytest.mark.parametrize(
+    ("errors", "raised"),
+    [
+        ([ValueError, TypeError], ValueError),
+        ([ValueError, KeyboardInterrupt], KeyboardInterrupt),
+        ([KeyboardInterrupt, ValueError], KeyboardInterrupt),
+    ],
+)
+@pytest.mark.parametrize("slow", [0, 1])
+def test_interrupt_or_failure_of_the_lowest_number_is_raised(
+    errors: list[type[BaseException]], raised: type[BaseException], slow: int
+) -> None:
+    both, taken = threading.Barrier(2), list[int]()
+
+    def work(number: int) -> None:
+        taken.append(number)
+        both.wait(10)
+        time.sleep(0.05 * (number == slow))
+        raise errors[number]
+
+    with pytest.raises(raised):
+        in_turns(100, [work, work])
+    assert sorted(taken) == [0, 1]
+
+
+@pytest.fixture
+def seen() -> Iterator[list[int]]:
+    """Interrupts that reached a handler, which raises KeyboardInterrupt if the first entry is 0."""
+    signals: list[int] = []
+
+    def handler(number: int, frame: Any) -> None:
+        signals.append(number)
+        if signals[0] == 0:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield signals
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_interrupt_is_handled_at_once(seen: list[int], raises: bool) -> None:
+    seen += [0] if raises else []
+    begun, ended = list[int](), list[int]()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if len(begun) == 3:
+            signal.raise_signal(signal.SIGINT)
+        ended.append(number)
+
+    workers: list[Callable[[int], None]] = [work, lambda number: time.sleep(0.01)]
+    if raises:
+        with pytest.raises(KeyboardInterrupt):
+            in_turns(1000, workers)
+        assert (begun[:-1], len(ended)) == (ended, 2)
+    else:
+        in_turns(1000, workers)
+        assert begun == ended
+        assert len(ended) > 500
+    assert seen[-1] == signal.SIGINT
+
+
+def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None:
+    """However often a handler raises while they are waited for."""
+    seen.append(0)
+    both, ended = threading.Barrier(2), list[int]()
+
+    def work(number: int) -> None:
+        both.wait(10)
+        if threading.current_thread() is not threading.main_thread():
+            for _ in range(3):
+                time.sleep(0.03)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        ended.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(2, [work, work])
+    assert sorted(ended) == [0, 1]
+    assert len(seen) > 1
+
+
+def test_free_locks_are_taken_first_and_released_after_failures() -> None:
+    locks, done = [threading.Lock() for _ in range(3)], list[int]()
+    locks[0].acquire()
+
+    def work(number: int) -> None:
+        assert locks[number].locked()
+        done.append(number)
+        if number == 2:
+            threading.Timer(0.05, locks[0].release).start()
+
+    when_free(work, range(3), locks)
+    assert done == [1, 2, 0]  # after a wait
+    assert not any(lock.locked() for lock in locks)
+    when_free(done.append, range(2), [])
+    assert done[3:] == [0, 1]
+
+    def fail(number: int) -> None:
+        if number:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        when_free(fail, range(2), locks)
+    assert not any(lock.locked() for lock in locks)
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_pool_does_all_tasks_where_no_more_threads_can_be_started(
+    n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(number: int) -> float:
+        time.sleep(0.001)  # so that a pool with a thread wants another
+        return 12 / number
+
+    refuse_threads(monkeypatch, threading, STARTER, n_started)
+    with Pool(3) as pool:
+        futures = [pool.submit(work, number) for number in (1, 2, 3, 0)]
+        assert [future.result() for future in futures[:3]] == [12, 6, 4]
+        with pytest.raises(ZeroDivisionError):
+            futures[3].result()
+        assert list(pool.map(work, [4, 6])) == [3, 2]
+
+
+@pytest.mark.parametrize("command", ["evaluate Y_test.npz m", "stats Y.txt"])
+def test_commands_need_no_second_thread(
+    command: str, folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("convert Y_test.npz Y.txt --kind truth")
+    expected = run(command)
+    refuse_threads(monkeypatch, threading, STARTER)
+    refuse_threads(monkeypatch, _thread, "start_new_thread")
+    assert run(command) == expected
