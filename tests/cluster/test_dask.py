@@ -1,12 +1,19 @@
-"""A Dask cluster of two processes: the bytes of one machine, whatever ends its workers."""
+"""A Dask cluster gives the bytes of one machine, whatever ends its workers, or says why not."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import itertools
+import math
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from pathlib import Path
@@ -19,16 +26,15 @@ import scipy.sparse as sp
 
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
 from xmleval import evaluate as on_one_machine
-from xmleval import inverse_propensity, label_groups
-from xmleval.metrics import TABLE
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
-from tests.cluster.workers import changed, die_once, two_workers
-from xmleval.cluster import counting, cutting
-from xmleval.cluster.job import THREADS, opened
-from xmleval.dask import evaluate, evaluate_blocks
-from xmleval.integrations.dask import DaskEngine, _with_threads
+from tests.cluster.workers import die, die_once, two_workers, wrap_tasks  # noqa: E402
+from xmleval.cluster import counting, cutting  # noqa: E402
+from xmleval.cluster.evaluation import cut_files  # noqa: E402
+from xmleval.cluster.job import THREADS, opened  # noqa: E402
+from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
+from xmleval.integrations.dask import DaskEngine, _with_threads  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
@@ -38,291 +44,386 @@ EVERYTHING: dict[str, Any] = {
     "confidence": 0.95,
     "bounds": True,
 }
+FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
+
+
+def other_processor() -> str:
+    """Return what of this processor NumPy uses, if it is there."""
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
+
+    return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with two_workers() as client:
+    """A client of two processes, of which the second is as on an older processor."""
+    from dask import config
+
+    with two_workers(n_workers=1) as client:
+        disabled = {"distributed.nanny.pre-spawn-environ.NPY_DISABLE_CPU_FEATURES": other_processor()}
+        with config.set(disabled):
+            client.cluster.scale(2)
+            client.wait_for_workers(2)
         yield client
 
 
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 6000)
-    return make_files(tmp_path), tmp_path
+def processes_of(client: Any) -> set[int]:
+    client.wait_for_workers(2, timeout=60)
+    return {*client.run(os.getpid).values()}
 
 
-def test_files_of_every_measure(client: Any, files: Any) -> None:
-    arrays, folder = files
-    weight = np.random.default_rng(0).random(N_ROWS) + 0.5
-    more: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
-    paths = {"scores": folder / "m_*_indices.npy", "y_pred": folder / "pred_0.npz"}
-    for weights in (None, weight):
-        found = evaluate(folder / "Y_*", **paths, sample_weight=weights, client=client, **more)
-        whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], sample_weight=weights, **more)
-        assert found.to_json() == whole.to_json()
-
-
-def test_blocks_that_workers_hold(client: Any) -> None:
-    arrays = make_arrays()
-    labels, scores = arrays["m"]
-    ends = [0, 50, 50, 130, 200]
-    made = [
-        client.submit(_block, arrays["Y"][lo:hi], labels[lo:hi], scores[lo:hi])
-        for lo, hi in itertools.pairwise(ends)
-    ]
-    found = evaluate_blocks(made, **EVERYTHING)  # the client is the one that was made last
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING).to_json()
-    bad = [*made[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
-    with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
-        evaluate_blocks(bad, metrics="p@1")
-    with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
-        evaluate_blocks([3], metrics="p@1")
-
-
-def test_measures_with_inputs_of_their_own(client: Any) -> None:
-    rng = np.random.default_rng(5)
-    grades = sp.csr_array((rng.random((N_ROWS, N_LABELS)) < 0.1) * rng.integers(1, 4, (N_ROWS, N_LABELS)))
-    scores = rng.random(grades.shape).round(2).astype(np.float32)
-    child = np.arange(1, N_LABELS)
-    named = [
-        "fbeta.macro(beta=2)", "tail_share(count=9)", "recall_at_precision.micro(p=0.5)", "brier", "log_loss",
-        "precision_at_recall.macro(r=0.5)", "fpr_at_tpr.micro(tpr=0.9)", "risk(coverage=0.8)@1", "ace@3",
-        "limited_log_loss(limit=100)", "ece@3", "ece_over@3", "ece_under@3",
-    ]  # fmt: skip
-    more: dict[str, Any] = {
-        "metrics": ["all", *named],
-        "inverse_propensity": inverse_propensity(label_counts=np.arange(N_LABELS), n_instances=N_LABELS),
-        "gains": "linear",
-        "hierarchy": sp.csr_array((np.ones(N_LABELS - 1), (child, child // 2)), shape=(N_LABELS, N_LABELS)),
-        "decision": "top3",
-        "confidence": 0.95,
-        "label_groups": label_groups(label_counts=np.arange(N_LABELS)),
-    }
-    ends = [0, 90, 91, N_ROWS]
-    of_rows = rng.integers(0, 40, N_ROWS)
-    blocks = [
-        client.submit(_with_clusters, grades[lo:hi], scores[lo:hi], of_rows[lo:hi])
-        for lo, hi in itertools.pairwise(ends)
-    ]
-    whole = on_one_machine(grades, scores, clusters=of_rows, **more)
-    assert {spec.metric.name for spec in whole.specs} == {metric.name for metric in TABLE}
-    assert evaluate_blocks(blocks, **more).to_json() == whole.to_json()
-
-
-def _with_clusters(truth: Any, scores: Any, clusters: Any) -> Any:
-    return {"y_true": truth, "y_score": scores, "clusters": clusters}
-
-
-def _note_threads(folder: str, function: Any, job: Any, task: Any, *more: Any) -> Any:
-    Path(folder, f"{task.start}.threads").write_text(str(opened(job).threads))
-    return function(job, task, *more)
-
-
-def test_scores_of_every_label_and_label_sets_go_by_ranges(
-    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("weighted", [False, True])
+def test_files_give_every_measure_on_any_processor(
+    client: Any, arrays: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrays, folder = files
-    metrics = ["auc.macro", "ap.weighted", "recall_at_precision.macro(p=0.5)", "auc.micro", "f1.macro@3"]
-    metrics.append("label_diversity")
+    places, submit = itertools.cycle(client.scheduler_info()["workers"]), DaskEngine.submit
+
+    def submit_in_turn(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        if function is not counting.count:
+            return submit(self, function, *arguments, key=key)
+        return self.client.submit(function, *arguments, key=f"xmleval-{key}", workers=[next(places)])
+
+    monkeypatch.setattr(DaskEngine, "submit", submit_in_turn)
+    options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
+    options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5 if weighted else None
+    report = evaluate("Y_*", "m_*", y_pred="pred_0.npz", client=client, **options)
+    whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **options)
+    assert report.to_json() == whole.to_json()
+
+
+def make_block(truth: Any, labels: Any, scores: Any, clusters: Any) -> Any:
+    return {"y_true": truth, "y_score": (labels, scores), "clusters": clusters}
+
+
+def test_blocks_that_workers_hold_are_counted_there(client: Any) -> None:
+    arrays, of_rows = make_arrays(), np.arange(N_ROWS) % 40
+    labels, scores = arrays["m"]
+    blocks = [
+        client.submit(make_block, arrays["Y"][lo:hi], labels[lo:hi], scores[lo:hi], of_rows[lo:hi])
+        for lo, hi in itertools.pairwise([0, 50, 50, 130, 200])
+    ]
+    report = evaluate_blocks(blocks, **EVERYTHING)  # the client is the one that was made last
+    assert (
+        report.to_json() == on_one_machine(arrays["Y"], arrays["m"], clusters=of_rows, **EVERYTHING).to_json()
+    )
+    bad = (arrays["Y"][50:130], (np.full((80, 2), 77), None))
+    plain = (arrays["Y"][:50], (labels[:50], None))
+    with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
+        evaluate_blocks([plain, bad], metrics="p@1")
+
+
+@pytest.mark.parametrize("exchange", [None, "parts"])
+def test_scores_of_every_label_and_label_sets_go_by_ranges(
+    client: Any, arrays: Any, exchange: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submit, ran = DaskEngine.submit, list[str]()
 
-    def noted(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+    def submit_noted(self: Any, function: Any, *arguments: Any, key: str) -> Any:
         ran.append(function.__name__)
         return submit(self, function, *arguments, key=key)
 
-    monkeypatch.setattr(DaskEngine, "submit", noted)
+    monkeypatch.setattr(DaskEngine, "submit", submit_noted)
     monkeypatch.setattr(cutting, "FAN_IN", 2)
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 1000)
-    paths = {"truth": folder / "Y_*", "scores": folder / "m_*_indices.npy"}
-    wanted = on_one_machine(arrays["Y"], arrays["m"], metrics=metrics).to_json()
-    for exchange in (None, folder / "run"):
-        assert evaluate(**paths, metrics=metrics, client=client, exchange=exchange).to_json() == wanted
+    metrics = ["auc.macro", "recall_at_precision.macro(p=0.5)", "auc.micro", "f1.macro@3", "label_diversity"]
+    report = evaluate("Y_*", "m_*", metrics=metrics, client=client, exchange=exchange)
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=metrics).to_json()
     assert ran.count("merge_range") >= 2
 
 
-def test_tasks_share_the_threads_of_their_worker(
-    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import distributed
+def note_threads(folder: str, function: Any, job: Any, task: Any, *arguments: Any) -> Any:
+    Path(folder, f"{task.start}.threads").write_text(str(opened(job).threads))
+    return function(job, task, *arguments)
 
-    folder = files[1]
-    changed(monkeypatch, _note_threads, str(folder))
-    kwargs: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": "127.0.0.1:0"}
-    with distributed.Client(threads_per_worker=2, set_as_default=False, **kwargs) as other:
-        for least, threads, wanted in ((1 << 20, None, {"2"}), (1 << 20, 1, {"1"}), (6000, None, {"1", "2"})):
-            monkeypatch.setattr(cutting, "LEAST_BYTES", least)
-            evaluate(folder / "Y_*", folder / "m_*", metrics="p@1", client=other, threads=threads)
-            found = [path.read_text() for path in folder.glob("*.threads")]
-            assert {*found} <= wanted
-            assert len(found) == 1 or least == 6000
+
+def test_tasks_share_the_threads_of_their_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_files(tmp_path)  # so small that there is one task
+    wrap_tasks(monkeypatch, note_threads, str(tmp_path))
+    options: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.Client(threads_per_worker=2, set_as_default=False, **options) as client:
+        for threads, expected in ((None, "2"), (1, "1")):
+            evaluate(tmp_path / "Y_*", tmp_path / "m_*", metrics="p@1", client=client, threads=threads)
+            assert [path.read_text() for path in tmp_path.glob("*.threads")] == [expected]
     state = SimpleNamespace(nthreads=8, executing_count=3)
     monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=state))
     assert copy_context().run(_with_threads, THREADS.get) == 2
 
 
-def _block(truth: Any, labels: Any, scores: Any) -> Any:
-    return truth, (labels, scores)
+def flush_subnormals(does: bool) -> float:
+    """Let this thread take the smallest numbers for 0, as libraries do for speed, or no longer."""
+    libm, flags = ctypes.CDLL("libm.so.6"), (ctypes.c_uint32 * 8)()
+    libm.fegetenv(flags)
+    flags[7] = flags[7] | 0x8040 if does else flags[7] & ~0x8040  # of x86
+    libm.fesetenv(flags)
+    return math.ulp(0.0) * 1.0
 
 
-def test_the_lowest_bad_row_is_told(client: Any, files: Any) -> None:
-    folder = files[1]
-    for number in (1, 3):
-        labels = np.load(folder / f"m_{number}_indices.npy")
-        labels[7, 0] = 99
-        np.save(folder / f"m_{number}_indices.npy", labels)
-    with pytest.raises(ValueError, match=r"m_1_indices\.npy: row 7: label id 99"):
-        evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1", client=client)
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have other flags")
+def test_workers_that_flush_subnormals_are_refused(client: Any, arrays: Any) -> None:
+    def on_all(does: bool) -> Any:
+        places = client.scheduler_info()["workers"]
+        return client.gather([client.submit(flush_subnormals, does, workers=[w], pure=False) for w in places])
+
+    assert on_all(True) == [0, 0]
+    message = r"workers: smallest positive number differs: 5e-324 at the client, 0\.0 at a worker"
+    with pytest.raises(ValueError, match=message):
+        evaluate("Y_*", "m_*", metrics="p@1", client=client)
+    assert on_all(False) == [5e-324, 5e-324]
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays, folder = files
-    changed(monkeypatch, die_once, str(folder / "died"), when)
-    more: dict[str, Any] = {"metrics": ["auc.micro", "p@1", f"ndcg@{2 + (when == 'after')}"]}
-    found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
-    assert (folder / "died").exists()
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
-
-
-def test_a_worker_that_is_killed_while_it_holds_results(
-    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("when", "exchange"),
+    [("before", None), ("after", None), ("while writing", "parts"), ("after", "parts")],
+)
+def test_worker_that_is_killed_is_replaced(
+    client: Any, arrays: Any, when: str, exchange: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import distributed
+    before = processes_of(client)
+    wrap_tasks(monkeypatch, die_once, str(Path("died").absolute()), when)
+    report = evaluate("Y_*", "m_*", metrics=FEW, client=client, exchange=exchange)
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
+    assert Path("died").exists()
+    assert exchange is None or not [*Path(exchange).iterdir()]
+    assert len(before & processes_of(client)) == 1
 
-    arrays, folder = files
-    completed = DaskEngine.completed
-    killed: list[list[str]] = []
+
+def test_worker_that_is_killed_while_it_holds_results(
+    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    completed, killed = DaskEngine.completed, list[list[str]]()
 
     def kill_first(self: Any, handles: Any) -> Any:
         if not killed:
             distributed.wait(handles)
             holders = client.who_has(handles)
-            address = next(own[0] for own in holders.values() if own)
-            killed.append([key for key, own in holders.items() if address in own])
+            address = next(places[0] for places in holders.values() if places)
+            killed.append([key for key, places in holders.items() if address in places])
             os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
         return completed(self, handles)
 
     monkeypatch.setattr(DaskEngine, "completed", kill_first)
-    more: dict[str, Any] = {"metrics": ["auc.macro", "p@1", "lrap"]}
-    found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
+    report = evaluate("Y_*", "m_*", metrics=FEW, client=client)
     assert killed[0]
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
 
 
-OPTIONS = "--metrics p@1,psp@3,f1.macro,auc.micro --pred pred_0.npz --train Y_0.npz --format json"
+def count_and_kill(folder: str, killed: str, process: int, function: Any, *arguments: Any) -> Any:
+    """Note that a task runs; end a process when three have put their parts, a scheduler with its worker."""
+    Path(folder, f"{arguments[1].key}.{os.urandom(4).hex()}").touch()
+    result = function(*arguments)
+    if killed and len([*Path(folder).iterdir()]) >= 3:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        if killed == "scheduler":
+            die()
+        time.sleep(0.2)  # until the scheduler knows of it
+    return result
 
 
-def test_the_command_line(
-    client: Any,
-    files: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    run: Callable[..., str],
-    refused: Callable[..., str],
+SCHEDULER = """
+import distributed, time
+if __name__ == "__main__":
+    where = {"dashboard_address": "127.0.0.1:0"}
+    print(distributed.LocalCluster(n_workers=1, threads_per_worker=1, **where).scheduler_address, flush=True)
+    time.sleep(60)
+"""
+CLIENT = """
+import os
+import pytest
+from distributed import Client
+from tests.cluster.test_dask import FEW, count_and_kill, cutting, evaluate, wrap_tasks
+
+cutting.LEAST_BYTES = 500
+wrap_tasks(pytest.MonkeyPatch(), count_and_kill, os.path.abspath("counted"), "client", os.getpid())
+evaluate("Y_*", "m_*", metrics=FEW, exchange="parts", client=Client({address!r}))
+"""
+
+
+def run_script(script: str) -> Any:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
+    )
+
+
+def running(dask_worker: Any) -> int:
+    return len(dask_worker.state.all_running_tasks)
+
+
+@pytest.mark.parametrize("killed", ["scheduler", "client"])
+def test_run_goes_on_after_its_scheduler_or_client_was_killed(
+    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
-    monkeypatch.chdir(files[1])
-    there = f"--scheduler {client.scheduler.address}"
-    line = f"evaluate Y_* m_* {OPTIONS} --row-groups groups.txt"
-    assert run(f"{line} {there}") == run(line)
+    """Only those tasks are done again whose parts are not there."""
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 500)
+    keys = {task.key for task in cut_files({"y_true": "Y_*", "y_score": "m_*"}, metrics=FEW)[1]}
+    folders = [Path(name).absolute() for name in ("counted", "again")]
+    for folder in folders:
+        folder.mkdir()
+    options: dict[str, Any] = {"metrics": FEW, "exchange": "parts"}
+    if killed == "client":
+        with run_script(CLIENT.format(address=client.scheduler.address)) as process:
+            pass
+        while any(client.processing().values()) or any(client.run(running).values()):
+            time.sleep(0.02)
+    else:
+        with (
+            run_script(SCHEDULER) as process,
+            distributed.Client(process.stdout.readline().strip(), timeout=5, set_as_default=False) as lost,
+            monkeypatch.context() as patch,
+        ):
+            wrap_tasks(patch, count_and_kill, str(folders[0]), killed, process.pid)
+            with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
+                evaluate("Y_*", "m_*", client=lost, **options)
+    assert process.returncode == -signal.SIGKILL
+    stored = {path.stem for path in Path("parts").rglob("*.npz")}
+    assert 2 <= len(stored & keys) < len(keys)
+    wrap_tasks(monkeypatch, count_and_kill, str(folders[1]), "", 0)
+    report = evaluate("Y_*", "m_*", resume=True, client=client, **options)
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
+    assert sorted(path.stem for path in folders[1].iterdir()) == sorted(keys - stored)
+
+
+def fill_disk() -> None:
+    system: Any = os
+
+    def write(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    system.whole_pwrite, system.pwrite = os.pwrite, write
+
+
+def empty_disk() -> None:
+    system: Any = os
+    system.pwrite = system.whole_pwrite
+
+
+def test_full_disk_fails_the_task_and_not_the_worker(client: Any, arrays: Any) -> None:
+    before = processes_of(client)
+    options: dict[str, Any] = {"metrics": ["auc.micro"], "client": client, "memory": 1}
+    client.run(fill_disk)
+    with pytest.raises(OSError, match=r"No space left on device.* were spilled") as caught:
+        evaluate("Y_*", "m_*", **options)
+    assert caught.value.errno == errno.ENOSPC
+    client.run(empty_disk)
+    whole = on_one_machine(arrays["Y"], arrays["m"], metrics=["auc.micro"])
+    assert evaluate("Y_*", "m_*", **options).to_json() == whole.to_json()
+    assert processes_of(client) == before
+
+
+def spill_all(dask_worker: Any, most_bytes: float, file_bytes: int) -> tuple[float, bool, int]:
+    """Let Dask spill results from so many bytes on, to files of so many.
+
+    Returns the bytes before, whether anything was spilled since the start, and how many bytes are on disk.
+    """
+    data = dask_worker.data
+    before, data.n = data.n, most_bytes
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, resource.RLIM_INFINITY))
+    return before, ("disk-write", "seconds") in data.cumulative_metrics, data.spilled_total.disk
+
+
+def test_results_that_dask_has_no_space_to_spill_stay_in_memory(client: Any, arrays: Any) -> None:
+    before = max(client.run(spill_all, most_bytes=1, file_bytes=0).values())[0]
+    try:
+        report = evaluate("Y_*", "m_*", metrics=FEW, client=client)
+    finally:
+        outcomes = client.run(spill_all, most_bytes=before, file_bytes=resource.RLIM_INFINITY)
+    assert {(tried, n_bytes) for _, tried, n_bytes in outcomes.values()} == {(True, 0)}
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
+
+
+def test_results_of_an_earlier_run_are_not_taken(
+    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are files that it has removed."""
+    held, submit = [], DaskEngine.submit
+
+    def submit_and_hold(*arguments: Any, **options: Any) -> Any:
+        held.append(submit(*arguments, **options))
+        return held[-1]
+
+    monkeypatch.setattr(DaskEngine, "submit", submit_and_hold)
+    reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
+    assert reports[0].to_json() == reports[1].to_json()
+
+
+@pytest.mark.parametrize("workers", ["--scheduler", "--workers 2"])
+def test_commands_give_what_one_process_gives(
+    client: Any, arrays: Any, run: Callable[..., str], refused: Callable[..., str], workers: str
+) -> None:
+    where = f"--scheduler {client.scheduler.address}" if workers == "--scheduler" else workers
+    line = "evaluate Y_* m_* --metrics p@1,psp@3,f1.macro,auc.micro --pred pred_0.npz --train Y_0.npz"
+    line += " --row-groups groups.txt --confidence 0.9 --first-row 7 --format json"
+    assert run(f"{line} {where}") == run(line)
     line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_* --format json"
-    line += " --confidence 0.95 --clusters groups.txt"
-    whole = run(f"{line} --save one.state --per-row one.csv")
-    assert run(f"{line} {there} --save two.state --per-row two.csv") == whole
+    whole = run(f"{line} --clusters groups.txt --confidence 0.95 --save one.state --per-row one.csv")
+    line += " --clusters groups.txt --confidence 0.95 --save two.state --per-row two.csv"
+    assert run(f"{line} {where}") == whole
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
     assert run("merge two.state --format json") == run("merge one.state --format json")
     assert "are counted already" in refused("merge one.state two.state")
     labels = np.load("m_1_indices.npy")
     labels[7, 0] = 99
     np.save("m_1_indices.npy", labels)
-    told = refused(f"evaluate Y_* m_* {there}")
-    assert refused("evaluate Y_* m_*") == f"{told}; Y_* has 30 labels"
+    message = refused(f"evaluate Y_* m_* {where}")
+    assert message.startswith("m_1_indices.npy: row 7: label id 99")
+    assert refused("evaluate Y_* m_*") == f"{message}; Y_* has 30 labels"
 
 
-def test_processes_of_this_machine(
-    files: Any, monkeypatch: pytest.MonkeyPatch, run: Callable[..., str]
-) -> None:
-    monkeypatch.chdir(files[1])
-    Path("labels.txt").write_text("".join(f"l{label % 2}\n" for label in range(N_LABELS)))
-    measures = "p,psp,ndcg@all,f1.macro,f1.micro@5,auc.micro,auc.macro,lrap,ece@3"
-    line = f"evaluate Y_* m_* --metrics {measures} --pred pred_0.npz --train Y_0.npz --link sigmoid"
-    line += " --label-groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9"
-    line += " --format json"
-    assert run(f"{line} --workers 2") == run(line)
-
-
-KILLED = """
-import os, signal, sys
-from distributed import Client
-from xmleval.cluster import counting, cutting
-from xmleval.dask import evaluate
-from xmleval.files.output import replacing
-
-def put(path, *contents):
-    if len(os.listdir(path.parent)) == 3:  # of the third part, something is written
-        with replacing(path) as file:
-            file.write(b"PK")
-            file.flush()
-            os.kill(os.getpid(), signal.SIGKILL)
-    save(path, *contents)
-
-save, counting.save_state = counting.save_state, put
-cutting.LEAST_BYTES = 2000
-client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
-evaluate("Y_*", "m_*", metrics=["p@1", "curves"], client=client, exchange="parts")
-"""
-
-
-def test_a_run_of_which_everything_was_killed(
-    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrays, folder = files
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 2000)
-    begun = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert begun.returncode == -signal.SIGKILL  # the client, the scheduler and the worker, while putting
-    there = [path.stem for path in Path("parts").rglob("*.npz")]
-    assert len(there) == 2
-    counted, submit = [], DaskEngine.submit
-
-    def noting(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        counted.extend([key] if function is counting.count else [])
-        return submit(self, function, *arguments, key=key)
-
-    monkeypatch.setattr(DaskEngine, "submit", noting)
-    again: dict[str, Any] = {"metrics": ["p@1", "curves"], "client": client, "exchange": "parts"}
-    with pytest.raises(ValueError, match=r"holds parts of this run begun by process \d+ on .+; resume it"):
-        evaluate("Y_*", "m_*", **again)
-    found = evaluate("Y_*", "m_*", **again, resume=True)
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=["p@1", "curves"]).to_json()
-    assert len(counted) >= 3
-    assert not {*counted} & {*there}
-    assert not [*Path("parts").iterdir()]
-
-
-def test_the_recipe_for_an_array_of_jobs(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
     """Shards that belong together, each in a process, and their states merged."""
-    arrays, folder = files
-    monkeypatch.chdir(folder)
     np.save("q.npy", 1 + np.arange(N_LABELS) / 7)
     text = (ROOT / "xmleval" / "cluster" / "README.md").read_text()
     recipe = text.split("```bash\n")[1].split("```")[0]
     one, last = [line for line in recipe.splitlines() if not line.startswith("#")]
+    scores = np.zeros((N_ROWS, N_LABELS), np.float32)
+    np.put_along_axis(scores, arrays["m"][0], arrays["m"][1] + 1, axis=1)
     for number, (lo, hi) in enumerate(((0, 120), (120, 200))):
         sp.save_npz(f"Y_{number}.npz", arrays["Y"][lo:hi])
-        sp.save_npz(f"pred_{number}.npz", sp.csr_array(_dense(arrays["m"], lo, hi)))
+        sp.save_npz(f"pred_{number}.npz", sp.csr_array(scores[lo:hi]))
     Path("states").mkdir()
     jobs = [f"({one.replace('$I', str(number))} > {number}.txt) &" for number in range(2)]
     script = "\n".join(['xmleval() { "$PYTHON" -m xmleval "$@"; }', *jobs, "wait", f"{last} --format json"])
     env = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    scores = sp.csr_array(_dense(arrays["m"], 0, N_ROWS))
-    q = np.load("q.npy")
-    whole = on_one_machine(arrays["Y"], scores, metrics=["p@5", "psp@5"], inverse_propensity=q)
+    options: Any = {"metrics": ["p@5", "psp@5"], "inverse_propensity": np.load("q.npy")}
+    whole = on_one_machine(arrays["Y"], sp.csr_array(scores), **options)
     assert done.stdout == f"{whole.to_json()}\n"
 
 
-def _dense(lists: Any, lo: int, hi: int) -> Any:
-    found = np.zeros((hi - lo, N_LABELS), np.float32)
-    np.put_along_axis(found, lists[0][lo:hi], lists[1][lo:hi] + 1, axis=1)
-    return found
+LIMITED = """
+import resource
+from pathlib import Path
+from xmleval.cluster import cutting
+from xmleval.cluster.evaluation import cut_files, evaluate_files
+from xmleval.cluster.run import SerialEngine
+
+def count(rows):
+    files = {"y_true": f"Y_{rows}.npz", "y_score": f"m_{rows}.npy"}
+    own = cut_files(files, metrics=["auc.micro", "p@1"], memory="4MiB")
+    return evaluate_files(SerialEngine(), *own, "parts").to_json()
+
+cutting.LEAST_BYTES = 12 << 20
+count("few")
+own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (own + (32 << 20), resource.RLIM_INFINITY))
+print(count("all"))
+bytearray(64_000_000)
+"""
+
+
+def test_address_space_may_be_smaller_than_the_whole_state(tmp_path: Path) -> None:
+    """Of 16 million scores, whose keys are 64 MB, and as much again while they are sorted."""
+    rng = np.random.default_rng(0)
+    scores = rng.random((16_000, 1000), dtype=np.float32)
+    truth = sp.csr_array(rng.random(scores.shape, dtype=np.float32) < 0.002)
+    for name, n in (("few", 100), ("all", len(scores))):
+        np.save(tmp_path / f"m_{name}.npy", scores[:n])
+        sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n], compressed=False)
+    freed = {"MALLOC_MMAP_THRESHOLD_": "1048576", "MALLOC_ARENA_MAX": "1"}
+    env = {**os.environ, **freed, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.stderr.endswith("MemoryError\n")
+    assert done.stdout == f"{on_one_machine(truth, scores, metrics=['auc.micro', 'p@1']).to_json()}\n"

@@ -6,39 +6,43 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from xmleval.cluster import counting
-from xmleval.cluster.job import Job
+from xmleval.files.output import replacing
 from xmleval.integrations.dask import DaskEngine
 
 
 @contextmanager
-def two_workers(**more: Any) -> Iterator[Any]:
+def two_workers(**options: Any) -> Iterator[Any]:
     """Yield a client of a cluster of two processes."""
     import distributed
 
-    kwargs = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", **more}
-    with distributed.LocalCluster(processes=True, **kwargs) as cluster, distributed.Client(cluster) as client:
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", **options}
+    with (
+        distributed.LocalCluster(processes=True, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
 
 
-def changed(monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *given: Any) -> None:
-    """Let workers call ``wrapper(*given, count, ...)`` in place of ``count(...)``."""
+def wrap_tasks(monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *arguments: Any) -> None:
+    """Let workers call ``wrapper(*arguments, count, ...)`` in place of ``count(...)``."""
     submit = DaskEngine.submit
 
-    def other(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+    def submit_wrapped(self: Any, function: Any, *given: Any, key: str) -> Any:
         if function is counting.count:
-            return submit(self, wrapper, *given, function, *arguments, key=key)
-        return submit(self, function, *arguments, key=key)
+            return submit(self, wrapper, *arguments, function, *given, key=key)
+        return submit(self, function, *given, key=key)
 
-    monkeypatch.setattr(DaskEngine, "submit", other)
+    monkeypatch.setattr(DaskEngine, "submit", submit_wrapped)
 
 
-def first_time(path: str) -> bool:
-    """Tell whether no task came here before; ``path`` is a file that tells the others."""
+def is_first(path: str) -> bool:
+    """Whether no task asked for this file before; it tells later ones."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -47,13 +51,29 @@ def first_time(path: str) -> bool:
 
 
 def die() -> None:
-    """End the process of a worker."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_once(path: str, when: str, function: Any, job: Job, *arguments: Any) -> Any:
-    """End the process of a worker the first time that a task comes here, before or after it is done."""
-    result = function(job, *arguments) if when == "after" else None
-    if first_time(path):
+def die_once(path: str, when: str, function: Any, *arguments: Any) -> Any:
+    """End the process of the first task before it counts, while it writes a part, or after."""
+    here: Any = counting
+    save = here.save_state
+
+    def half_written(where: Path, *contents: Any) -> None:
+        if when == "while writing" and is_first(path):
+            with replacing(where) as file:
+                file.write(b"PK")
+                file.flush()
+                die()
+        save(where, *contents)
+
+    if when == "before" and is_first(path):
         die()
-    return function(job, *arguments) if result is None else result
+    here.save_state = half_written
+    try:
+        result = function(*arguments)
+    finally:
+        here.save_state = save
+    if when == "after" and is_first(path):
+        die()
+    return result
