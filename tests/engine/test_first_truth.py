@@ -91,6 +91,7 @@ def test_merge_gives_the_number_of_labels(n_labels: tuple[int | None, int | None
     evaluator, other = (Evaluator(METRICS, n_labels=n) for n in n_labels)
     other.update(Y, S)
     assert {**evaluator.merge(other).compute()} == expected()
+    assert evaluator.n_labels == 4
     assert {**evaluator.merge(Evaluator(METRICS)).compute()} == expected()
     with pytest.raises(ValueError, match=r"^merge: metrics differs"):
         Evaluator("p@1").merge(Evaluator("p@3"))

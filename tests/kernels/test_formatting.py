@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.strategies import DTYPES
 from xmleval.input.formats.xmc import _text
 
 POWERS = {"float32": (range(-149, 128), range(-45, 39)), "float64": (range(-1074, 1024), range(-323, 309))}
@@ -42,9 +41,9 @@ def awkward(dtype: str) -> list[NDArray[Any]]:
     single += [9007199254740993.0, 1e15, 1e16, 123456.0, 0.1, 2 / 3, 1e-4, 9.999e-5, 1e22, 1e23]
     with np.errstate(all="ignore"):
         chosen = np.array([*single, *(2.0**e for e in twos), *(10.0**e for e in tens)], dtype)
-        bits = rng.integers(0, np.iinfo(FIELDS[dtype]).max, 20_000, FIELDS[dtype]).view(dtype)
+        bits = rng.integers(0, np.iinfo(FIELDS[dtype]).max, 5_000, FIELDS[dtype]).view(dtype)
         beside = np.concatenate([np.nextafter(chosen, np.array(end, dtype)) for end in (np.inf, 0)])
-    drawn = rng.random(5000).astype(dtype), rng.normal(size=5000).round(4).astype(dtype)
+    drawn = rng.random(2000).astype(dtype), rng.normal(size=2000).round(4).astype(dtype)
     return [chosen, beside, bits[~np.isnan(bits)], *drawn, rng.integers(-1000, 1000, 500).astype(dtype)]
 
 
@@ -64,18 +63,9 @@ def test_integers_are_written_as_they_are(dtype: str) -> None:
     assert written(values) == [str(int(value)) for value in values]
 
 
-def test_half_precision_is_written_as_single() -> None:
+def test_rows_are_lines_of_any_length() -> None:
     assert written(np.array([0.1, 2.0], np.float16)) == ["0.099975586", "2.0"]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_are_lines(dtype: str) -> None:
     ptr, labels = np.array([0, 0, 2, 2, 3]), np.array([7, 2**40, 0])
-    data = np.array([0.5, 1e-7, 3.0], dtype)
-    assert bytes(_text(ptr, labels, data)) == b"\n7:0.5 1099511627776:1e-07\n\n0:3.0\n"
-
-
-def test_no_entry_needs_more_room_than_it_gets() -> None:
+    assert bytes(_text(ptr, labels, np.array([0.5, 1e-7, 3.0]))) == b"\n7:0.5 1099511627776:1e-07\n\n0:3.0\n"
     longest = np.full(1000, -2.2250738585072014e-308)
-    text = bytes(_text(np.array([0, 1000]), np.full(1000, 2**40), longest))
-    assert len(text) == 1000 * 39
+    assert len(bytes(_text(np.array([0, 1000]), np.full(1000, 2**40), longest))) == 1000 * 39

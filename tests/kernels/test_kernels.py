@@ -1,4 +1,4 @@
-"""Every kernel against plain Python, compiled or (with NUMBA_DISABLE_JIT=1) as it is written."""
+"""Sorting, checking and exact sums against plain Python, compiled or (NUMBA_DISABLE_JIT=1) as written."""
 
 from __future__ import annotations
 
@@ -16,26 +16,18 @@ from hypothesis import strategies as st
 from tests.conftest import (
     LEVELS,
     SIZES,
-    Case,
-    cases,
     csr,
     cut,
     exact,
-    find_positions,
     float_types,
     int_types,
     seeds,
 )
-from xmleval.discounts import discounts, tabulated_discounts, tabulated_logs
-from xmleval.kernels import checking, fixed, keys, labels, matching, ranking, rows, sorting
+from xmleval.kernels import checking, fixed, keys, ranking, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.kernels.matching import COMPARED
-from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
-TABLES = tabulated_discounts(), tabulated_logs()
-sizes = st.lists(st.sampled_from(SIZES), max_size=4)
 
 
 @given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3), kind=st.integers(0, 4))
@@ -61,7 +53,9 @@ def test_sort_up(seed: int, size: int, before: int) -> None:
     assert values.tolist() == want
 
 
-@given(sizes=sizes, seed=seeds, float_type=float_types, int_type=int_types)
+@given(
+    sizes=st.lists(st.sampled_from(SIZES), max_size=4), seed=seeds, float_type=float_types, int_type=int_types
+)
 def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_type: Any) -> None:
     rng = np.random.default_rng(seed)
     ptr, ids = csr([rng.permutation(500)[:size].tolist() for size in sizes], int_type)
@@ -73,15 +67,6 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
     steps = itertools.chain.from_iterable(map(itertools.pairwise, cut(ptr, scores)))
     assert ranking.falls(ptr, scores) == all(a >= b for a, b in steps)
     assert sorting.longest_row(ptr) == max(sizes, default=0)
-    for depth in (0, 1, RUN, 500):
-        head_ptr = ranking.head_pointer(ptr, depth)
-        assert np.diff(head_ptr).tolist() == [min(depth, size) for size in sizes]
-        heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
-        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, np.empty(len(sizes), np.bool_))
-        assert cut(head_ptr, heads) == [[j for j, _ in row[:depth]] for row in want]
-        assert cut(head_ptr, head_scores) == [[s for _, s in row[:depth]] for row in want]
-        ranking.copy_heads(ptr, ids, head_ptr, heads)
-        assert cut(head_ptr, heads) == [row[:depth] for row in cut(ptr, ids)]
     ranking.rank_rows(ptr, ids, scores)
     assert cut(ptr, ids) == [[j for j, _ in row] for row in want]
     assert cut(ptr, scores) == [[s for _, s in row] for row in want]
@@ -96,147 +81,6 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
             out = np.full(len(sizes), -9)
             ranking.count_leading(ptr, scores, value, with_equal, out)
             assert out.tolist() == [sum(passes(s, value) for _, s in row) for row in want]
-
-
-@given(case=cases(), data=st.data())
-def test_fill_heads(case: Case, data: st.DataObject) -> None:
-    wanted = [min(data.draw(st.sampled_from([0, 1, 17, 999])), case.n_labels) for _ in range(case.n)]
-    head_ptr = np.cumsum([0, *wanted])
-    heads = np.full(head_ptr[-1], -9, case.dtype)
-    _, _, list_ptr, list_labels, _ = case.arrays()
-    ranking.fill_heads(list_ptr, list_labels, case.levels()[1], case.n_labels, head_ptr, heads)
-    assert cut(head_ptr, heads) == [case.order(i)[:want] for i, want in enumerate(wanted)]
-
-
-@given(case=cases())
-def test_positions_and_ranks(case: Case) -> None:
-    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    positions = find_positions(case)
-    places = [{j: s + 1 for s, j in enumerate(row)} for row in case.listed]
-    assert cut(true_ptr, positions) == [[places[i].get(j, 0) for j in y] for i, y in enumerate(case.truth)]
-    n_above = case.levels()[1]
-    ranks = np.full(true_labels.size, -9, np.int64)
-    matching.rank_positions(positions, true_ptr, list_ptr, n_above, case.n_labels, ranks)
-    assert ((ranks == -9) == (positions == 0)).all()
-    matching.rank_unlisted(positions, true_ptr, true_labels, list_ptr, list_labels, n_above, ranks)
-    want = [[case.order(i).index(j) + 1 for j in y] for i, y in enumerate(case.truth)]
-    assert cut(true_ptr, ranks) == want
-    matching.sort_ranks(true_ptr, ranks)
-    assert cut(true_ptr, ranks) == [sorted(row) for row in want]
-
-
-def find_ties(case: Case) -> tuple[Any, Any]:
-    true_ptr, true_labels, list_ptr, _, scores = case.arrays()
-    above, tied = np.full(true_labels.size, -9, np.int64), np.full(true_labels.size, -9, np.int64)
-    matching.find_ties(
-        find_positions(case), true_ptr, list_ptr, scores, *case.levels(), case.n_labels, above, tied
-    )
-    return above, tied
-
-
-@given(case=cases())
-def test_ties_and_what_follows(case: Case) -> None:
-    true_ptr, (above, tied) = case.arrays()[0], find_ties(case)
-    found: list[Any] = [np.empty(case.n, np.float64 if number else np.int64) for number in range(5)]
-    placed: list[list[tuple[int, int]]] = []
-    for i, relevant in enumerate(case.truth):
-        keys = case.keys(i)
-        placed.append([(sum(k > keys[j] for k in keys), keys.count(keys[j])) for j in relevant])
-    assert cut(true_ptr, above) == [[a for a, _ in row] for row in placed]
-    assert cut(true_ptr, tied) == [[t for _, t in row] for row in placed]
-    rows.sort_ties(true_ptr, above, tied)
-    both = np.stack([above, tied], axis=1)
-    assert cut(true_ptr, both) == [[list(x) for x in sorted(row, reverse=True)] for row in placed]
-    rows.summarise_ties(true_ptr, above, tied, *found)
-    for i, relevant in enumerate(case.truth):
-        keys = case.keys(i)
-        good, bad = [keys[j] for j in relevant], [k for j, k in enumerate(keys) if j not in set(relevant)]
-        ends = [(sum(k >= key for k in good), sum(k >= key for k in keys)) for key in good]
-        assert [column[i] for column in found[:3]] == [
-            max([0, *(rank for _, rank in ends)]),
-            sum(u < v for u in good for v in bad),
-            sum(u == v for u in good for v in bad),
-        ]
-        assert found[3][i] == pytest.approx(math.fsum(hits / rank for hits, rank in ends), rel=1e-13)
-        assert found[4][i] == max([0.0, *(2.0 * hits / (rank + len(good)) for hits, rank in ends)])
-    for deepest in (0, 3, 70, case.n_labels):
-        n_credited = case.rng.choice([0, 1, case.n_labels], case.n)
-        discounts = [1.0 / math.log2(2.0 + r) for r in range(deepest)] + [0.0] * case.n_labels
-        cumulated = np.cumsum([0.0, *discounts[:deepest]])
-        start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
-        long = cumulated[stop] - cumulated[start]
-        gain = np.full(case.n, -9.0)
-        rows.sum_tied_discounts(true_ptr, start, stop, tied, n_credited, long, *TABLES, gain)
-        for i, row in enumerate(placed):
-            want = math.fsum(sum(discounts[a : a + t]) / t for a, t in row if a < n_credited[i])
-            assert gain[i] == pytest.approx(want, rel=1e-12, abs=1e-13)
-
-
-@given(case=cases(), k=st.sampled_from([1, 5, 200]))
-def test_summaries_of_ranks(case: Case, k: int) -> None:
-    true_ptr = case.arrays()[0]
-    ranks = find_positions(case)
-    matching.sort_ranks(true_ptr, ranks)
-    by_row, ints, floats = cut(true_ptr, ranks), np.full((2, case.n), -9), np.full((2, case.n), -9.0)
-    rows.summarise_ranks(true_ptr, ranks, *ints)
-    assert ints[0].tolist() == [min([r for r in row if r], default=0) for row in by_row]
-    assert ints[1].tolist() == [sum(0 < r <= len(row) for r in row) for row in by_row]
-    rows.sum_precisions(true_ptr, ranks, k, floats[0])
-    credited = [[r for r in row if 0 < r <= k] for row in by_row]
-    assert floats[0].tolist() == [sum((h + 1) / r for h, r in enumerate(row)) for row in credited]
-    rows.sum_discounts(true_ptr, ranks + 1, *TABLES, floats[1])
-    assert floats[1].tolist() == [sum(discounts(r + 1)[-1] for r in row) for row in by_row]
-
-
-around_compared = st.sampled_from([5, 16, 130, COMPARED - 1, COMPARED, COMPARED + 1, 600])
-
-
-@given(seed=seeds, sizes=st.lists(st.tuples(around_compared, around_compared), max_size=3), dtype=int_types)
-def test_hits_of_long_rows(seed: int, sizes: list[tuple[int, int]], dtype: Any) -> None:
-    rng, base = np.random.default_rng(seed), (BIG if dtype == np.int64 else 0)
-    rows = [[(base + rng.permutation(700)[:size]).tolist() for size in both] for both in sizes]
-    truth, listed = csr([sorted(y) for y, _ in rows], dtype), csr([x for _, x in rows], dtype)
-    cuts, n_within = np.array([len(x) - 2 for _, x in rows], np.int64), np.empty(len(rows), np.int64)
-    hits = np.empty(truth[1].size + 1, dtype)
-    n_hits = matching.find_hits(*truth, cuts, *listed, n_within, hits)
-    found = cut(np.cumsum([0, *n_within]), hits[:n_hits])
-    assert [sorted(row) for row in found] == [sorted(set(y) & set(x[:-2])) for y, x in rows]
-
-
-@pytest.mark.parametrize("n_extra", [0, COMPARED])
-def test_ids_beyond_32_bits(n_extra: int) -> None:
-    relevant = [3, BIG, *range(BIG + 2, BIG + 2 + n_extra), 2**40]
-    listed = [BIG + 1, BIG, 0, 2**40 + 1]
-    rng, scores = np.random.default_rng(0), [3.0, 2.0, 0.0, -1.0]
-    case = Case(2**41, np.int64, np.float64, [relevant], [listed], [scores], 1.0, False, rng)
-    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    positions, ranks = find_positions(case), np.zeros(len(relevant), np.int64)
-    assert positions.tolist() == [2 if j == BIG else 0 for j in relevant]
-    two = np.array([2])
-    matching.rank_positions(positions, true_ptr, list_ptr, two, 2**41, ranks)
-    matching.rank_unlisted(positions, true_ptr, true_labels, list_ptr, list_labels, two, ranks)
-    assert ranks.tolist() == [2 if j == BIG else 3 + j - sum(s < j for s in listed) for j in relevant]
-    above, tied = find_ties(case)
-    assert above.tolist() == [1 if j == BIG else 2 for j in relevant]
-    assert tied.tolist() == [1 if j == BIG else 2**41 - 4 for j in relevant]
-    heads = np.empty(5, np.int64)
-    ranking.fill_heads(list_ptr, list_labels, two, 2**41, np.array([0, 5]), heads)
-    assert heads.tolist() == [BIG + 1, BIG, 1, 2, 3]
-
-
-@given(case=cases(), whole=st.booleans())
-def test_hits_and_leading_entries(case: Case, whole: bool) -> None:
-    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    cuts = np.array([case.rng.integers(0, len(row) + 1) for row in case.listed], np.int64)
-    cuts = np.diff(list_ptr) if whole else cuts
-    hits, n_within = np.full(true_labels.size + 1, -9, case.dtype), np.empty(case.n, np.int64)
-    n_hits = matching.find_hits(true_ptr, true_labels, cuts, list_ptr, list_labels, n_within, hits)
-    found = cut(np.cumsum([0, *n_within]), hits[:n_hits])
-    both = [set(y) & set(x[:n]) for y, x, n in zip(case.truth, case.listed, cuts, strict=True)]
-    assert [sorted(row) for row in found] == [sorted(row) for row in both]
-    taken = np.full(cuts.sum(), -9, case.dtype)
-    labels.take_leading(cuts, list_ptr, list_labels, taken)
-    assert taken.tolist() == [j for row, n in zip(case.listed, cuts, strict=True) for j in row[:n]]
 
 
 terms = st.builds(math.ldexp, st.integers(0, 2**53 - 1), st.integers(-104, -13))
