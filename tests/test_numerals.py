@@ -1,4 +1,4 @@
-"""Every number in text is plain ASCII digits, wherever it is read."""
+"""Numbers in text are plain ASCII digits wherever they are read, and amounts of memory have units."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
+from xmleval.budget import LEAST_WHOLE, UNLIMITED, Allowance, Budget, OverLimitError, memory_bytes, size_text
 from xmleval.input.exclusion import read_pairs
-from xmleval.io import read_inverse_propensity, read_qrels, read_run
+from xmleval.io import read_inverse_propensity, read_qrels
 from xmleval.numerals import decimal_number, whole_number
-from xmleval.spec import parse_spec
 from xmleval.threads import MOST_THREADS
 from xmleval.thresholds import fit
-from xmleval.view.decision import parse_decision
 
-# what `int` or `float` reads, beside what neither does
+# what `int` or `float` reads, and what neither does
 SLOPPY = ["1_0", "1__0", "１０", "٣", "1 0", "0x1", "1e1_0", "1.5.", "--1", "¹", "1\u00a00", "1\x00"]
+EYE = np.eye(3)
 
 
 def in_file(read: Callable[[Path], Any], line: str) -> Callable[[str, Path], Any]:
@@ -33,118 +33,128 @@ def in_file(read: Callable[[Path], Any], line: str) -> Callable[[str, Path], Any
 
 
 READERS: dict[str, Callable[[str, Path], Any]] = {
-    "cutoff": lambda text, _: parse_spec(f"p@{text}"),
-    "parameter": lambda text, _: parse_spec(f"fbeta.macro(beta={text})"),
-    "top": lambda text, _: parse_decision(f"top{text}"),
-    "threshold": lambda text, _: parse_decision(f"threshold{text}"),
+    "cutoff": lambda text, _: Evaluator(f"p@{text}", n_labels=3),
+    "parameter": lambda text, _: Evaluator(f"fbeta.macro(beta={text})@1", n_labels=3),
+    "top": lambda text, _: Evaluator(decision=f"top{text}", n_labels=3),
+    "threshold": lambda text, _: Evaluator(decision=f"threshold{text}", n_labels=3),
     "unlisted": lambda text, _: Conventions(unlisted=text),
     "zero division": lambda text, _: Conventions(zero_division=text),
     "memory": lambda text, _: Evaluator(n_labels=3, memory=f"{text}MB"),
     "propensities": in_file(read_inverse_propensity, "{}\n"),
     "row of a pair": in_file(read_pairs, "{} 1\n"),
     "relevance": in_file(read_qrels, "r 0 l {}\n"),
-    "score": in_file(lambda path: read_run(path, read_like()), "r Q0 l 1 {} tag\n"),
 }
 
 
-def read_like() -> Any:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "q.txt"
-        path.write_text("r 0 l 1\n")
-        return read_qrels(path)
-
-
 @pytest.mark.parametrize("where", READERS)
-def test_plain_numbers_are_read(where: str, tmp_path: Path) -> None:
+def test_plain_numbers_alone_are_read(where: str, tmp_path: Path) -> None:
     READERS[where]("1", tmp_path)
+    for text in SLOPPY:
+        with pytest.raises(ValueError, match=r"\S"):
+            READERS[where](text, tmp_path)
 
 
-@pytest.mark.parametrize("text", SLOPPY)
-@pytest.mark.parametrize("where", READERS)
-def test_other_numbers_are_refused(where: str, text: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"\S"):
-        READERS[where](text, tmp_path)
+@given(text=st.one_of(st.text(), st.floats().map(repr), st.integers().map(str)))
+def test_numbers_are_those_that_python_reads(text: str) -> None:
+    for read, kind in ((whole_number, int), (decimal_number, float)):
+        number: Any = read(text)
+        assert number is None or (text.isascii() and repr(number) == repr(kind(text)))
+    assert whole_number(text) is not None or not text.removeprefix("-").isascii() or not text.isdecimal()
 
 
-LINES = """
+OPTIONS = """
 evaluate Y_test.npz m --threads {}
 evaluate Y_test.npz m --k {}
 evaluate Y_test.npz m --unlisted {}
 evaluate Y_test.npz m --decision top{}
-evaluate Y_test.npz m --metrics sets --decision threshold{}
 evaluate Y_test.npz m --train Y_train.npz --a {}
-evaluate Y_test.npz m --train Y_train.npz --b {}
 evaluate Y_test.npz m --memory {}GB
 bench --rows {}
-bench --labels {}
-bench --k {}
-bench --threads {}
 convert m out.txt --n-labels {}
 threshold fit Y_test.npz m --rule top --output r.npz --k {}
 threshold fit Y_test.npz m --rule label --measure f1.macro --output r.npz --fbr {}
 """
 
 
-@pytest.mark.parametrize("text", ["1_0", "'1 0'", "１０", "0x1"])
-@pytest.mark.parametrize("line", LINES.strip().splitlines())
-def test_options_take_plain_numbers(folder: Path, refused: Any, line: str, text: str) -> None:
-    assert text.strip("'") in refused(line.format(text))
-
-
-@pytest.mark.parametrize("text", ["' 1'", "'1 '", "+1"])
-@pytest.mark.parametrize("option", ["--threads", "--a"])
-def test_options_take_no_blanks(folder: Path, run: Any, refused: Any, option: str, text: str) -> None:
-    line = f"evaluate Y_test.npz m --train Y_train.npz {option} {text}"
-    if (option, text) == ("--a", "+1"):
-        run(line)
-    else:
-        assert text.strip("'") in refused(line)
-
-
-@given(text=st.one_of(st.text(), st.floats().map(repr), st.integers().map(str)))
-def test_what_is_read_is_what_python_reads(text: str) -> None:
-    for read, kind in ((whole_number, int), (decimal_number, float)):
-        found: Any = read(text)
-        assert found is None or (text.isascii() and repr(found) == repr(kind(text)))
-    assert whole_number(text) is not None or not text.removeprefix("-").isascii() or not text.isdecimal()
+@pytest.mark.parametrize("line", OPTIONS.strip().splitlines())
+def test_options_take_plain_numbers_alone(folder: Path, run: Any, refused: Any, line: str) -> None:
+    for text in ["1_0", "'1 0'", "１０", "0x1"] + ["' 1'"] * ("--threads" in line or "--a" in line):
+        assert text.strip("'") in refused(line.format(text))
+    if "--a " in line:
+        run(line.format("+1"))
 
 
 @pytest.mark.parametrize("n", [MOST_THREADS + 1, 10**6, 10**400])
 def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
-    said = f"{n} is more than {MOST_THREADS}, the most there can be"
-    with pytest.raises(ValueError, match=rf"^threads: {said}$"):
-        evaluate(np.eye(3), np.eye(3), threads=n)
-    with pytest.raises(ValueError, match=rf"^threads: {said}$"):
-        Evaluator(n_labels=3, threads=n)
-    if n < 10**9:
-        assert refused(f"evaluate Y_test.npz m --threads {n}") == f"--threads: {said}"
-        assert refused(f"bench Y_test.npz m --threads {n}") == f"--threads: {said}"
+    message = f"{n} is more than {MOST_THREADS}, the most there can be"
+    for call in (lambda: evaluate(EYE, EYE, threads=n), lambda: Evaluator(n_labels=3, threads=n)):
+        with pytest.raises(ValueError, match=rf"^threads: {message}$"):
+            call()
+    for command in ("evaluate", "bench") if n < 10**9 else ():
+        assert refused(f"{command} Y_test.npz m --threads {n}") == f"--threads: {message}"
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda n: Evaluator(n_labels=n), "n_labels: .* is more than"),
         (lambda n: Evaluator(n_labels=3, decision=f"top{n}"), "decision=.* is neither"),
         (lambda n: Evaluator(n_labels=3, unlisted=n), "unlisted=.* is neither"),
         (lambda n: Evaluator(n_labels=3, metrics=f"p@{n}"), "p@"),
-        (lambda n: Evaluator(n_labels=3).update(np.eye(3), np.eye(3), first_row=n), "first_row: "),
+        (lambda n: Evaluator(n_labels=3).update(EYE, EYE, first_row=n), "first_row: "),
         (lambda n: inverse_propensity(label_counts=[1], n_instances=n), "n_instances: "),
         (lambda n: inverse_propensity(label_counts=[1], n_instances=9, a=n), "a: "),
-        (lambda n: fit(np.eye(3), np.eye(3), rule="top", k=n), "k: "),
+        (lambda n: fit(EYE, EYE, rule="top", k=n), "k: "),
         (lambda n: evaluate([[0]], [[(0, n)]], n_labels=3), "y_score: row 0: "),
     ],
 )
-def test_numbers_beyond_all_floats_are_refused_by_name(call: Callable[[int], Any], said: str) -> None:
-    with pytest.raises(ValueError, match=f"^'?{said}"):
+def test_numbers_beyond_all_floats_are_refused_by_name(call: Callable[[int], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^'?{message}"):
         call(10**400)
 
 
 @pytest.mark.parametrize("value", ["1", "1_0", b"1"])
-def test_text_is_no_number_of_python(value: Any) -> None:
+def test_text_is_no_number_in_python(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^a: .* is not a number"):
         inverse_propensity(label_counts=[1], n_instances=9, a=value)
     with pytest.raises(ValueError, match=r"^fbr: .* is not a number"):
-        fit(np.eye(3), np.eye(3), "f1.macro", rule="label", fbr=value)
+        fit(EYE, EYE, "f1.macro", rule="label", fbr=value)
+
+
+@pytest.mark.parametrize(
+    ("amount", "n_bytes"),
+    [
+        (1, 1), ("7", 7), ("7B", 7), (" 1.5 kB ", 1500), ("512MB", 512 * 10**6), ("2gb", 2 * 10**9),
+        ("1TB", 10**12), ("1KiB", 1 << 10), (".5MiB", 1 << 19), ("2.GiB", 2 << 30), ("3TiB", 3 << 40),
+    ],
+)  # fmt: skip
+def test_amounts_of_memory_have_units(amount: Any, n_bytes: int) -> None:
+    assert memory_bytes("memory", amount) == n_bytes
+
+
+@pytest.mark.parametrize(
+    "amount", [0, -1, 1.5, True, None, "", "0", "0.5B", "-1MB", "1 XB", "1e3", "MB", "9e99", "9" * 30]
+)
+def test_wrong_amounts_of_memory_are_refused(amount: Any) -> None:
+    with pytest.raises(ValueError, match="memory"):
+        memory_bytes("memory", amount)
+
+
+def test_allowance_is_taken_once_and_rows_get_the_rest() -> None:
+    allowance = Allowance(100, "something")
+    allowance.check(100)
+    allowance.take(60)
+    with allowance.lent(40), pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "):
+        allowance.take(1)
+    assert (allowance.taken, allowance.left) == (60, 40)
+    with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
+        allowance.check(41, "line 3: ")
+    UNLIMITED.check(1 << 80)
+    for memory in (1, LEAST_WHOLE, 1 << 30):
+        budget = Budget(memory)
+        allowance = budget.allowance()
+        assert allowance.left == max(memory, LEAST_WHOLE) * 7 // 8
+        allowance.take(1 << 20)
+        assert 1 <= budget.rest(allowance).memory <= max(memory - (1 << 20), memory // 8, 1)
+    sizes = {0: "0 B", 1023: "1023 B", 1 << 10: "1 KiB", 3 << 29: "1.5 GiB", 5 << 40: "5 TiB"}
+    assert {n_bytes: size_text(n_bytes) for n_bytes in sizes} == sizes
