@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.cluster.data import make_files
 from xmleval import evaluate
-from xmleval.cluster import cutting
 
 cloudpickle = pytest.importorskip("cloudpickle")  # which is what Spark sends functions with
 pytestmark = pytest.mark.slow
@@ -68,9 +66,7 @@ def context() -> Iterator[Context]:
         yield Context(pool)
 
 
-def test_the_recipe(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = make_files(tmp_path)
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 3000)
+def test_recipe_gives_what_one_process_gives(context: Context, arrays: Any, tmp_path: Path) -> None:
     text = (ROOT / "xmleval" / "cluster" / "README.md").read_text().split("## Spark")[1]
     recipe = text.split("```python\n")[1].split("```")[0].replace("/data", str(tmp_path))
     names: dict[str, Any] = {"sc": context}
