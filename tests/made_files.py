@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
 
-from xmleval.input.formats.trec import write_qrels, write_run
-from xmleval.input.formats.write_parquet import write_parquet
-from xmleval.input.formats.xmc import write_xmc
+from xmleval.io import write_parquet, write_qrels, write_run, write_xmc
 
 Writer = Callable[[Path, Any], Path]
 
@@ -36,21 +35,36 @@ def make_scores(n_rows: int = 60, n_labels: int = 30, depth: int = 6, seed: int 
     labels = np.argsort(rng.random((n_rows, n_labels)), axis=1)[:, :depth]
     values = (rng.permutation(n_rows * depth) + 1).reshape(n_rows, depth).astype(np.float32) / 1024
     ptr = np.arange(n_rows + 1) * depth
-    found = sp.csr_array((values.ravel(), labels.ravel(), ptr), shape=(n_rows, n_labels))
-    found.sort_indices()
-    return found
-
-
-def as_list(scores: Any) -> tuple[Any, Any]:
-    """Labels and scores of rows of equal length, best first."""
-    n_rows = scores.shape[0]
-    labels, values = scores.indices.reshape(n_rows, -1), scores.data.reshape(n_rows, -1)
-    order = np.argsort(-values, axis=1)
-    return np.take_along_axis(labels, order, 1).astype(np.int32), np.take_along_axis(values, order, 1)
+    scores = sp.csr_array((values.ravel(), labels.ravel(), ptr), shape=(n_rows, n_labels))
+    scores.sort_indices()
+    return scores
 
 
 def rows_of(matrix: Any) -> list[list[int]]:
     return [ids.tolist() for ids in np.split(matrix.indices, matrix.indptr[1:-1])] if matrix.shape[0] else []
+
+
+def items_of(matrix: Any) -> Iterator[list[tuple[int, float]]]:
+    """Labels of each row with their values."""
+    values = np.split(matrix.data, matrix.indptr[1:-1])
+    return (
+        list(zip(ids, row.tolist(), strict=True)) for ids, row in zip(rows_of(matrix), values, strict=True)
+    )
+
+
+def as_list(scores: Any) -> tuple[Any, Any]:
+    """Labels and scores of rows, best first; rows that are shorter end in empty slots."""
+    rows = [sorted(row, key=lambda item: -item[1]) for row in items_of(scores)]
+    labels = np.full((len(rows), max(map(len, rows))), -1, np.int32)
+    values = np.full(labels.shape, np.nan, np.float32)
+    for place, row in enumerate(rows):
+        labels[place, : len(row)], values[place, : len(row)] = zip(*row, strict=True) if row else ((), ())
+    return labels, values
+
+
+def write_lines(path: Path, ending: str, lines: Iterable[str]) -> Path:
+    path.with_suffix(ending).write_text("".join(f"{line}\n" for line in lines))
+    return path.with_suffix(ending)
 
 
 def packed(path: Path) -> Path:
@@ -61,47 +75,50 @@ def packed(path: Path) -> Path:
 
 
 def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> Path:
-    path = path.with_suffix(".npz")
-    sp.save_npz(path, matrix.asformat(scheme), compressed=compressed)
-    return path
+    sp.save_npz(path.with_suffix(".npz"), matrix.asformat(scheme), compressed=compressed)
+    return path.with_suffix(".npz")
 
 
 def npz_list(path: Path, matrix: Any, compressed: bool = False) -> Path:
-    path = path.with_suffix(".npz")
     labels, values = as_list(matrix)
-    (np.savez_compressed if compressed else np.savez)(path, indices=labels, scores=values)
-    return path
+    save = np.savez_compressed if compressed else np.savez
+    save(path.with_suffix(".npz"), indices=labels, scores=values)
+    return path.with_suffix(".npz")
 
 
-def npy(path: Path, matrix: Any) -> Path:
-    for name, array in zip(("indices", "scores"), as_list(matrix), strict=True):
-        np.save(path.with_name(f"{path.name}_{name}.npy"), array)
-    return path.with_name(f"{path.name}_indices.npy")
+def npy(path: Path, matrix: Any, names: tuple[str, str] = ("_indices", "_scores")) -> Path:
+    paths = [path.with_name(f"{path.name}{name}.npy") for name in names]
+    for whole, array in zip(paths, as_list(matrix), strict=True):
+        np.save(whole, array)
+    return paths[0]
 
 
-def npy_labels(path: Path, matrix: Any) -> Path:
-    """As AttentionXML and LightXML call them."""
-    for name, array in zip(("labels", "scores"), as_list(matrix), strict=True):
-        np.save(path.with_name(f"{path.name}-{name}.npy"), array)
-    return path.with_name(f"{path.name}-labels.npy")
+npy_labels = partial(npy, names=("-labels", "-scores"))  # as AttentionXML and LightXML call them
 
 
 def npz_calibration(path: Path, matrix: Any) -> Path:
     """As in the studies of calibration at k."""
     labels, values = as_list(matrix)
-    hits = np.zeros(labels.shape, np.float32)
-    pairs = np.array([(0, 0)])
-    found = {"scores": values, "true_positives": hits, "prediction_ids": labels, "labels": pairs}
-    np.savez(path.with_suffix(".npz"), **found)
+    arrays = {"scores": values, "true_positives": np.zeros(labels.shape, np.float32)}
+    np.savez(path.with_suffix(".npz"), **arrays, prediction_ids=labels, labels=np.array([(0, 0)]))
     return path.with_suffix(".npz")
 
 
 def npz_calibration_truth(path: Path, matrix: Any) -> Path:
     """The truth in such a file: pairs, here in no order, beside predictions of any label."""
-    rows = np.argwhere(matrix.toarray())
-    pairs = np.random.default_rng(2).permutation(rows)
+    pairs = np.random.default_rng(2).permutation(np.argwhere(matrix.toarray()))
     listed = np.full((matrix.shape[0], 2), [matrix.shape[1] - 1, 0])
     np.savez(path.with_suffix(".npz"), prediction_ids=listed, scores=listed / 2.0, labels=pairs)
+    return path.with_suffix(".npz")
+
+
+def dense(path: Path, matrix: Any, order: str = "C") -> Path:
+    np.save(path.with_suffix(".npy"), np.asarray(matrix.toarray(), order=order))  # type: ignore[call-overload]
+    return path.with_suffix(".npy")
+
+
+def npz_dense(path: Path, matrix: Any) -> Path:
+    np.savez(path.with_suffix(".npz"), scores=matrix.toarray())
     return path.with_suffix(".npz")
 
 
@@ -110,40 +127,30 @@ def xmc(path: Path, matrix: Any, kind: str) -> Path:
     return path.with_suffix(".txt")
 
 
-def data_lines(matrix: Any) -> str:
+def data_lines(matrix: Any) -> list[str]:
     """Labels with features, a line each row."""
-    return "".join(f"{','.join(map(str, row))} 0:1.5 3:0.25\n" for row in rows_of(matrix))
+    return [f"{','.join(map(str, row))} 0:1.5 3:0.25" for row in rows_of(matrix)]
 
 
 def xmc_data(path: Path, matrix: Any) -> Path:
-    path.with_suffix(".txt").write_text(f"{matrix.shape[0]} 4 {matrix.shape[1]}\n{data_lines(matrix)}")
-    return path.with_suffix(".txt")
+    return write_lines(path, ".txt", [f"{matrix.shape[0]} 4 {matrix.shape[1]}", *data_lines(matrix)])
 
 
 def svmlight(path: Path, matrix: Any) -> Path:
-    path.with_suffix(".svm").write_text(data_lines(matrix))
-    return path.with_suffix(".svm")
+    return write_lines(path, ".svm", data_lines(matrix))
 
 
 def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
     """Ids of a row on each line; the last row tells the last label."""
-    lines = (separator.join(map(str, row)) for row in rows_of(matrix))
-    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
-    return path.with_suffix(".txt")
+    return write_lines(path, ".txt", (separator.join(map(str, row)) for row in rows_of(matrix)))
 
 
 def fasttext(path: Path, matrix: Any, kind: str) -> Path:
     """Labels with their prefix, in front of a text or each followed by its score."""
-    lines = []
-    for row, labels in enumerate(rows_of(matrix)):
-        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
-        words = [
-            f"__label__{label}" + f" {value!r}" * (kind == "scores")
-            for label, value in zip(labels, values, strict=True)
-        ]
-        lines.append(" ".join([*words, *["some", "text"] * (kind == "truth")]))
-    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
-    return path.with_suffix(".txt")
+    end, form = (" some text", "__label__{}") if kind == "truth" else ("", "__label__{} {!r}")
+    return write_lines(
+        path, ".txt", (" ".join(form.format(*x) for x in row) + end for row in items_of(matrix))
+    )
 
 
 def mulan(path: Path, matrix: Any) -> Path:
@@ -152,14 +159,10 @@ def mulan(path: Path, matrix: Any) -> Path:
     names = [f"label {j}" for j in range(n)]
     lines = [f"@relation '{path.name}'", *(f"@attribute '{name}' {{0,1}}" for name in reversed(names))]
     lines += ["@attribute x numeric", "@data"]
-    lines += [
-        "{" + ",".join([*(f"{n - 1 - j} 1" for j in reversed(row)), f"{n} 0.5"]) + "}"
-        for row in rows_of(matrix)
-    ]
-    path.with_suffix(".arff").write_text("\n".join(lines) + "\n")
-    elements = "".join(f'<label name="{name}"/>' for name in names)
-    path.with_suffix(".xml").write_text(f"<labels>{elements}</labels>")
-    return path.with_suffix(".arff")
+    for row in rows_of(matrix):
+        lines.append("{" + ",".join([*(f"{n - 1 - j} 1" for j in reversed(row)), f"{n} 0.5"]) + "}")
+    write_lines(path, ".xml", ["<labels>", *(f'<label name="{name}"/>' for name in names), "</labels>"])
+    return write_lines(path, ".arff", lines)
 
 
 def meka(path: Path, matrix: Any) -> Path:
@@ -167,9 +170,8 @@ def meka(path: Path, matrix: Any) -> Path:
     n = matrix.shape[1]
     lines = [f"@relation '{path.name}: -C {n}'", *(f"@attribute y{j} {{0,1}}" for j in range(n))]
     lines += ["@attribute x numeric", "@data"]
-    lines += [",".join(map(str, [*row, 0.5])) for row in matrix.toarray().astype(int).tolist()]
-    path.with_suffix(".arff").write_text("\n".join(lines) + "\n")
-    return path.with_suffix(".arff")
+    rows = matrix.toarray().astype(int).tolist()
+    return write_lines(path, ".arff", [*lines, *(",".join(map(str, [*row, 0.5])) for row in rows)])
 
 
 def qrels(path: Path, matrix: Any) -> Path:
@@ -185,47 +187,30 @@ def trec_run(path: Path, matrix: Any) -> Path:
 def csv_documents(path: Path, matrix: Any, kind: str) -> Path:
     """A row each, with text that has quotes, delimiters and lines; scores in a field of their own."""
     lines = ["id,labels" + ",scores" * (kind == "scores") + ",text"]
-    for row, labels in enumerate(rows_of(matrix)):
-        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
-        cells = [";".join(map(str, labels)), *([";".join(map(repr, values))] if kind == "scores" else [])]
+    for row, items in enumerate(items_of(matrix)):
+        cells = [";".join(str(item[field]) for item in items) for field in range(1 + (kind == "scores"))]
         lines.append(f'{row},{",".join(cells)},"a ""b"", c\n\nand so on"')
-    path.with_suffix(".csv").write_text("\n".join(lines) + "\n")
-    return path.with_suffix(".csv")
+    return write_lines(path, ".csv", lines)
 
 
 def jsonl_documents(path: Path, matrix: Any, kind: str) -> Path:
     """An object each; scores beside their labels."""
-    lines = []
-    for row, ids in enumerate(rows_of(matrix)):
-        labels, values = [*map(str, ids)], matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
-        found = (
-            {"labels": labels} if kind == "truth" else {"predicted": dict(zip(labels, values, strict=True))}
-        )
-        lines.append(json.dumps({"id": row, **found}))
-    path.with_suffix(".jsonl").write_text("\n".join(lines) + "\n")
-    return path.with_suffix(".jsonl")
+    rows = ({str(label): value for label, value in row} for row in items_of(matrix))
+    fields = ({"labels": [*row]} if kind == "truth" else {"predicted": row} for row in rows)
+    return write_lines(path, ".jsonl", (json.dumps({"id": i, **row}) for i, row in enumerate(fields)))
 
 
 def json_run(path: Path, matrix: Any) -> Path:
     """An object of objects, as BEIR, MTEB and ranx write qrels and runs."""
-    found: dict[str, dict[str, float]] = {}
-    for row, labels in enumerate(rows_of(matrix)):
-        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
-        found[str(row)] = {str(j): 1 if x == 1 else x for j, x in zip(labels, values, strict=True)}
-    path.with_suffix(".json").write_text(json.dumps(found, indent=1))
-    return path.with_suffix(".json")
+    rows = {str(i): {str(j): 1 if x == 1 else x for j, x in row} for i, row in enumerate(items_of(matrix))}
+    return write_lines(path, ".json", [json.dumps(rows, indent=1)])
 
 
 def beir_qrels(path: Path, matrix: Any) -> Path:
     """Three columns; a row without labels has a judgement of no relevance."""
-    found = [(row, label, 1) for row, ids in enumerate(rows_of(matrix)) for label in ids]
-    found += [(row, 0, 0) for row, ids in enumerate(rows_of(matrix)) if not ids]
-    lines = [
-        "query-id\tcorpus-id\tscore",
-        *(f"{row}\t{label}\t{value}" for row, label, value in sorted(found)),
-    ]
-    path.with_suffix(".tsv").write_text("\n".join(lines) + "\n")
-    return path.with_suffix(".tsv")
+    rows = [[(label, 1) for label in row] or [(0, 0)] for row in rows_of(matrix)]
+    lines = [f"{i}\t{label}\t{value}" for i, row in enumerate(rows) for label, value in row]
+    return write_lines(path, ".tsv", ["query-id\tcorpus-id\tscore", *lines])
 
 
 def parquet(path: Path, matrix: Any, kind: str) -> Path:
@@ -235,28 +220,27 @@ def parquet(path: Path, matrix: Any, kind: str) -> Path:
 
 def entries(path: Path, matrix: Any, kind: str) -> Path:
     """Parquet with a row for each label of an instance."""
-    found = matrix.tocoo()
-    columns = {"instance": found.row.astype(np.int64), "label": found.col.astype(np.int64)}
-    if kind == "scores":
-        columns["score"] = found.data
+    cells = matrix.tocoo()
+    columns = {"instance": cells.row.astype(np.int64), "label": cells.col.astype(np.int64)}
+    columns |= {"score": cells.data} if kind == "scores" else {}
     table = pa.table(columns).replace_schema_metadata({"n_labels": str(matrix.shape[1])})
-    pa.parquet.write_table(table, path.with_suffix(".parquet"))
+    pa.parquet.write_table(table, path.with_suffix(".parquet"), row_group_size=7)
     return path.with_suffix(".parquet")
 
 
 def feather(path: Path, matrix: Any, kind: str) -> Path:
     table = pa.parquet.read_table(parquet(path, matrix, kind))
     path.with_suffix(".parquet").unlink()
-    pa.feather.write_feather(table, path.with_suffix(".feather"), compression="lz4")
+    pa.feather.write_feather(table, path.with_suffix(".feather"), compression="lz4", chunksize=7)
     return path.with_suffix(".feather")
 
 
 TRUTHS: dict[str, Writer] = {
     "npz": npz,
-    "npz-packed": lambda path, matrix: npz(path, matrix, True),
-    "npz-csc": lambda path, matrix: npz(path, matrix, True, "csc"),
+    "npz-packed": partial(npz, compressed=True),
+    "npz-csc": partial(npz, compressed=True, scheme="csc"),
     "npz-calibration": npz_calibration_truth,
-    "xmc": lambda path, matrix: xmc(path, matrix, "truth"),
+    "xmc": partial(xmc, kind="truth"),
     "xmc-data": xmc_data,
     "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),
     "ids": ids,
@@ -266,33 +250,41 @@ TRUTHS: dict[str, Writer] = {
     "mulan": mulan,
     "meka-gz": lambda path, matrix: packed(meka(path, matrix)),
     "qrels": qrels,
-    "parquet": lambda path, matrix: parquet(path, matrix, "truth"),
-    "parquet-entries": lambda path, matrix: entries(path, matrix, "truth"),
-    "feather": lambda path, matrix: feather(path, matrix, "truth"),
+    "parquet": partial(parquet, kind="truth"),
+    "parquet-entries": partial(entries, kind="truth"),
+    "feather": partial(feather, kind="truth"),
 }
 SCORES: dict[str, Writer] = {
     "npz": npz,
-    "npz-packed": lambda path, matrix: npz(path, matrix, True),
-    "npz-coo": lambda path, matrix: npz(path, matrix, False, "coo"),
+    "npz-packed": partial(npz, compressed=True),
+    "npz-coo": partial(npz, scheme="coo"),
     "npz-list": npz_list,
-    "npz-list-packed": lambda path, matrix: npz_list(path, matrix, True),
+    "npz-list-packed": partial(npz_list, compressed=True),
     "npz-calibration": npz_calibration,
     "npy": npy,
     "npy-labels": npy_labels,
-    "xmc": lambda path, matrix: xmc(path, matrix, "scores"),
+    "xmc": partial(xmc, kind="scores"),
     "xmc-gz": lambda path, matrix: packed(xmc(path, matrix, "scores")),
-    "parquet": lambda path, matrix: parquet(path, matrix, "scores"),
-    "parquet-entries": lambda path, matrix: entries(path, matrix, "scores"),
-    "feather": lambda path, matrix: feather(path, matrix, "scores"),
+    "parquet": partial(parquet, kind="scores"),
+    "parquet-entries": partial(entries, kind="scores"),
+    "feather": partial(feather, kind="scores"),
+}
+NUMBERED: dict[str, Writer] = {  # whose rows and labels have numbers
+    **{f"truth {name}": write for name, write in TRUTHS.items()},
+    **{f"scores {name}": write for name, write in SCORES.items()},
+    "truth dense": dense,
+    "scores dense": dense,
+    "scores dense-columns": partial(dense, order="F"),
+    "scores npz-dense": npz_dense,
 }
 NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and its writer
     "qrels": ("truth", qrels),
     "run": ("scores", trec_run),
-    "csv": ("truth", lambda path, matrix: csv_documents(path, matrix, "truth")),
-    "csv-scores": ("scores", lambda path, matrix: csv_documents(path, matrix, "scores")),
+    "csv": ("truth", partial(csv_documents, kind="truth")),
+    "csv-scores": ("scores", partial(csv_documents, kind="scores")),
     "csv-gz": ("truth", lambda path, matrix: packed(csv_documents(path, matrix, "truth"))),
-    "jsonl": ("truth", lambda path, matrix: jsonl_documents(path, matrix, "truth")),
-    "jsonl-scores": ("scores", lambda path, matrix: jsonl_documents(path, matrix, "scores")),
+    "jsonl": ("truth", partial(jsonl_documents, kind="truth")),
+    "jsonl-scores": ("scores", partial(jsonl_documents, kind="scores")),
     "beir": ("truth", beir_qrels),
     "json": ("truth", json_run),
     "json-scores": ("scores", json_run),

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 from tests.commands import process
+from tests.damage import contents
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.files.output import replacing
-from xmleval.input.formats.npy import LABELS, write_list
+from xmleval.io import find_format
 
 
 @pytest.fixture(params=["unnamed", "hidden"])
@@ -44,36 +45,28 @@ def little_space(size: int = 100) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
-def test_a_name_is_given_to_what_is_whole(folder: Path, old: bytes | None) -> None:
-    path = folder / "x"
+def test_a_name_is_given_to_what_is_whole_or_to_nothing(folder: Path, old: bytes | None) -> None:
+    path, before = folder / "x", {} if old is None else {folder / "x": old}
     if old is not None:
         path.write_bytes(old)
+
+    def fail(error: BaseException) -> None:
+        with replacing(path) as file:
+            file.write(b"half")
+            raise error
+
+    for error in (ValueError("no"), KeyboardInterrupt(), SystemExit(143), OSError("unread")):
+        with pytest.raises(type(error)) as raised:
+            fail(error)
+        assert raised.value is error
+        assert contents(folder) == before
     with replacing(path) as file:
         file.write(b"new")
         file.flush()
         assert (path.read_bytes() if path.exists() else None) == old
         hidden = [name for name in os.listdir(folder) if name != "x"]
         assert len(hidden) == (not hasattr(os, "O_TMPFILE"))
-    assert path.read_bytes() == b"new"
-    assert os.listdir(folder) == ["x"]
-
-
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(143), OSError("unread")])
-@pytest.mark.parametrize("old", [None, b"old"])
-def test_nothing_is_left_of_what_fails(folder: Path, old: bytes | None, error: BaseException) -> None:
-    path = folder / "x"
-    if old is not None:
-        path.write_bytes(old)
-
-    def write() -> None:
-        with replacing(path) as file:
-            file.write(b"half")
-            raise error
-
-    with pytest.raises(type(error)) as raised:
-        write()
-    assert raised.value is error
-    assert {one.name: one.read_bytes() for one in folder.iterdir()} == ({} if old is None else {"x": old})
+    assert contents(folder) == {path: b"new"}
 
 
 @pytest.mark.parametrize("call", ["fsync", "link", "replace"])
@@ -84,32 +77,39 @@ def test_nothing_is_left_where_the_system_fails(
     if call == "link" and not hasattr(os, "O_TMPFILE"):
         pytest.skip("nothing is linked")
 
-    def refuse(*arguments: Any, **more: Any) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, call, refuse)
     with pytest.raises(OSError, match="Input/output error") as raised, replacing(folder / "x") as file:
         file.write(b"new")
     assert raised.value.filename == str(folder / "x")
-    assert {one.name: one.read_bytes() for one in folder.iterdir()} == {"x": b"old"}
+    assert contents(folder) == {folder / "x": b"old"}
 
 
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_permissions_are_those_of_the_umask(folder: Path, mask: int) -> None:
-    before = os.umask(mask)
+def test_permissions_links_and_long_names(folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "link").symlink_to("there/y")
+    before = os.umask(0)
     try:
-        for _ in range(2):
-            with replacing(folder / "x") as file:
-                file.write(b"new")
-            assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o666 & ~mask
+        for mask in (0o022, 0o077):
+            os.umask(mask)
+            for name in ("there/x", "link", "x" * 255, "ä" * 127):
+                with replacing(folder / name) as file:
+                    file.write(b"%d" % mask)
+            assert (
+                stat.S_IMODE((folder / "there/x").stat().st_mode) == 0o666 & ~mask if mask == 0o022 else 0o077
+            )
     finally:
         os.umask(before)
+    assert (folder / "link").is_symlink()
+    assert contents(folder / "there") == dict.fromkeys((folder / "there/x", folder / "there/y"), b"63")
+    assert len(os.listdir(folder)) == 4
 
 
 def test_nothing_of_the_process_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "umask", None)
-    monkeypatch.setattr(os, "chdir", None)
-    monkeypatch.setattr(signal, "signal", None)
+    for module, name in ((os, "umask"), (os, "chdir"), (signal, "signal")):
+        monkeypatch.setattr(module, name, None)
 
     def write() -> None:
         for _ in range(20):
@@ -121,27 +121,7 @@ def test_nothing_of_the_process_is_set(folder: Path, monkeypatch: pytest.MonkeyP
         thread.start()
     for thread in threads:
         thread.join()
-    assert {one.name: one.read_bytes() for one in folder.iterdir()} == dict.fromkeys(
-        ["x0", "x1", "x2"], b"new"
-    )
-
-
-def test_a_link_is_followed(folder: Path) -> None:
-    (folder / "there").mkdir()
-    (folder / "x").symlink_to("there/y")
-    for text in (b"first", b"second"):
-        with replacing(folder / "x") as file:
-            file.write(text)
-        assert (folder / "x").is_symlink()
-        assert (folder / "there/y").read_bytes() == text
-    assert os.listdir(folder / "there") == ["y"]
-
-
-def test_names_may_be_as_long_as_the_file_system_allows(folder: Path) -> None:
-    for name in ("x" * 255, "ä" * 127):
-        with replacing(folder / name) as file:
-            file.write(b"new")
-    assert len(os.listdir(folder)) == 2
+    assert contents(folder) == dict.fromkeys((folder / f"x{number}" for number in range(3)), b"new")
 
 
 @pytest.mark.parametrize(
@@ -171,16 +151,22 @@ sys.exit(__main__.main())
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("kind", ["unnamed", "hidden"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (signal.SIGINT, "hidden"),
+        (signal.SIGTERM, "hidden"),
+        (signal.SIGHUP, "unnamed"),
+        (signal.SIGKILL, "unnamed"),  # of a hidden file, nobody is there to delete it
+    ],
+)
 def test_nothing_is_left_of_a_process_that_is_ended(tmp_path: Path, number: int, kind: str) -> None:
-    if number == signal.SIGKILL and kind == "hidden":
-        pytest.skip("nobody is there to delete it")
     (tmp_path / "x").write_bytes(b"old")
     done = process(KILLED, str(tmp_path), str(int(number)), kind, python="-c")
     assert done.returncode == (-number if number == signal.SIGKILL else 128 + number)
     assert (done.stdout, done.stderr) == ("", "")
-    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {"x": b"old"}
+    assert contents(tmp_path) == {tmp_path / "x": b"old"}
 
 
 # commands that write, and the file that is the first to be too large
@@ -191,68 +177,63 @@ OUTPUTS = {
     "convert m out_indices.npy": "out_indices.npy",
     "convert m out.npz --n-labels 30": "out.npz",
     "convert scores.npz out.run --kind scores": "out.run",
-    "convert Y_test.npz out.qrels --kind truth": "out.qrels",
-    "convert Y_test.npz out.parquet --kind truth": "out.parquet",
-    "evaluate Y_test.npz m --output out.txt": "out.txt",
-    "evaluate Y_test.npz m --save out.npz": "out.npz",
-    "evaluate Y_test.npz m --per-label out.csv --metrics f1.macro@1,p": "out.csv",
-    "threshold fit Y_test.npz m --measure f1.micro --output out.npz": "out.npz",
+    "convert Y.npz out.qrels --kind truth": "out.qrels",
+    "convert Y.npz out.parquet --kind truth": "out.parquet",
+    "evaluate Y.npz m --output out.txt": "out.txt",
+    "evaluate Y.npz m --save out.npz": "out.npz",
+    "evaluate Y.npz m --per-label out.csv --metrics f1.macro@1,p": "out.csv",
+    "threshold fit Y.npz m --measure f1.micro --output out.npz": "out.npz",
     "threshold apply m --rule rule.npz --output out.npz": "out.npz",
     "merge state.npz --save out.npz": "out.npz",
-    "stats Y_test.npz --output out.txt": "out.txt",
+    "stats Y.npz --output out.txt": "out.txt",
     "demo --save out": "out/Y_train.npz",
 }
 
 
 @pytest.fixture
-def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    npz(tmp_path / "Y_test", make_truth())
+    npz(tmp_path / "Y", make_truth())
     npz(tmp_path / "scores", make_scores())
     npy(tmp_path / "m", make_scores())
-    run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
-    run("evaluate Y_test.npz m --metrics f1.macro@1,p --save state.npz")
 
 
-@pytest.mark.parametrize("line", OUTPUTS)
-def test_a_command_names_the_output_that_finds_no_room(
-    inputs: None, run: Any, refused: Any, line: str
-) -> None:
-    if "parquet" in line:
-        pytest.importorskip("pyarrow")
-    run(line)  # compiles what it needs
-    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
-    with little_space():
-        said = refused(line)
-    assert re.fullmatch(rf"{OUTPUTS[line]}: File too large, after \d+ bytes", said), said
-    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+def test_commands_name_the_output_that_finds_no_room(inputs: None, run: Any, refused: Any) -> None:
+    run("threshold fit Y.npz m --measure f1.micro --output rule.npz")
+    run("evaluate Y.npz m --metrics f1.macro@1,p --save state.npz")
+    for line, name in OUTPUTS.items():
+        run(line)  # compiles what it needs, and writes what is there before
+        before = contents(Path())
+        with little_space():
+            message = refused(line)
+        assert re.fullmatch(rf"{name}: File too large, after \d+ bytes", message), message
+        assert contents(Path()) == before
 
 
 def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
     old, new = (np.array([[3]]), np.array([[0.5]])), (np.arange(64)[None], np.ones((1, 64), np.float16))
-    path = tmp_path / f"m{LABELS}"
-    write_list(path, old, "scores", 99)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    path = tmp_path / "m_indices.npy"
+    write = find_format(path)[0].write
+    assert write is not None
+    write(path, old, "scores", 99)
+    before = contents(tmp_path)
     assert len(before) == 2
     with little_space(300), pytest.raises(OSError, match=re.escape(str(path))):  # enough for the scores
-        write_list(path, new, "scores", 99)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        write(path, new, "scores", 99)
+    assert contents(tmp_path) == before
 
 
 def test_scores_that_find_no_room_name_the_folder_and_the_option(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Any
+    inputs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Any
 ) -> None:
     def refuse(number: int, data: Any, offset: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.chdir(tmp_path)
-    npz(tmp_path / "Y", make_truth())
-    npy(tmp_path / "m", make_scores())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "pwrite", refuse)
-    said = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
-    words = (
+    message = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
+    cause = (
         r"No space left on device, while \d+ bytes of scores were spilled; what was counted before is kept"
     )
     remedy = "set TMPDIR to a folder with free space, or raise --memory"
-    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: {words}; {remedy}", said), said
+    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: {cause}; {remedy}", message), message

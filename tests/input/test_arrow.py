@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: every form, in pieces and whole."""
+"""Parquet and Arrow files: their columns, their names, and what is written."""
 
 from __future__ import annotations
 
@@ -10,35 +10,32 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
-import xmleval
-from tests.conftest import DATA, NO_DATA
+from tests.damage import values_of
 from tests.made_tables import DENSE, ENDINGS, ENTRIES, SCORES, entries, lists, save, scores
-from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
-from xmleval.input.formats.registry import read_scores, read_truth
-from xmleval.input.formats.tabular import arrow_pieces, read_arrow
-from xmleval.input.formats.trec import read_qrels
-from xmleval.input.formats.write_parquet import write_parquet
-from xmleval.input.pieces import Pieces
+from xmleval import evaluate
+from xmleval.budget import UNLIMITED
+from xmleval.io import (
+    Pieces,
+    find_format,
+    read_arrow_scores,
+    read_arrow_truth,
+    read_qrels,
+    read_scores,
+    read_truth,
+    write_parquet,
+)
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")
-ipc = pytest.importorskip("pyarrow.ipc")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
-def refused(path: Path, read: Any = read_truth, *rest: Any) -> str:
-    with pytest.raises(ValueError) as caught:
-        read(path, *rest)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "; expected " in message
-    assert "\n" not in message
-    return message.removeprefix(f"{path}: ")
+def pieces_of(path: Path, kind: str) -> Pieces:
+    read = find_format(path)[0].pieces
+    assert read is not None
+    return read(path, kind, UNLIMITED)
 
 
-# ------------------------------------------------------------------------------------------ what is read
+# --------------------------------------------------------------------------------------------- columns
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -57,86 +54,64 @@ def test_a_row_for_each_instance(tmp_path: Path, ending: str, of: str) -> None:
     assert values.dtype == np.float32
     assert values[labels >= 0].tolist() == [s for row in SCORES for s in row]
     assert np.isnan(values[labels < 0]).all()
+    path = save(tmp_path, {"labels": pa.array([], pa.list_(pa.int64()))}, ending, n_labels=3)
+    assert (read_truth(path).shape, read_scores(path)[0].shape) == ((0, 3), (0, 0))
+    assert list(pieces_of(path, "truth").read(9)) == []
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("instance", ["instance", "row"])
 def test_a_row_for_each_label(tmp_path: Path, ending: str, instance: str) -> None:
     columns = entries((instance, "label", "score"))
-    found = read_scores(save(tmp_path, columns, ending, n_labels=7))
-    assert found.shape == (4, 7)
-    stored = sp.coo_array(found)
-    held = zip(stored.row.tolist(), stored.col.tolist(), stored.data.tolist(), strict=True)
-    assert sorted(held) == sorted(ENTRIES)
+    for order in (range(6), (5, 0, 3, 1, 4, 2)):
+        rows = {name: [column[i] for i in order] for name, column in columns.items()}
+        matrix = read_scores(save(tmp_path, rows, ending, n_labels=7))
+        assert matrix.shape == (4, 7)
+        cells = sp.coo_array(matrix)
+        items = zip(cells.row.tolist(), cells.col.tolist(), cells.data.tolist(), strict=True)
+        assert sorted(items) == sorted(ENTRIES)
+    with pytest.raises(ValueError, match=rf"row 1: {instance} 0 after 3; in pieces they are read in order"):
+        list(pieces_of(tmp_path / f"f.{ending}", "scores").read(100))
     del columns["score"]
     assert read_truth(save(tmp_path, columns, ending)).toarray().tolist() == DENSE
+    none = {instance: pa.array([], pa.int64()), "label": pa.array([], pa.int64())}
+    assert read_truth(save(tmp_path, none, ending)).shape == (0, 1)
 
 
-def test_lists_of_one_length_and_empty_slots(tmp_path: Path) -> None:
-    of = pa.list_(pa.int32(), 2)
-    path = save(tmp_path, {"labels": pa.array([[1, 0], [2, -1]], of), "scores": [[0.5, 0.25], [1.0, np.nan]]})
-    labels, values = read_scores(path)
-    assert labels.tolist() == [[1, 0], [2, -1]]
-    assert values[0].tolist() == [0.5, 0.25]
-    assert "row 1: label id -1 is not in 0.." in refused(
-        save(tmp_path, {"labels": pa.array([[1, 0], [2, -1]], of)})
-    )
+def test_lists_of_one_length_numbers_of_rows_and_of_labels(tmp_path: Path) -> None:
+    slots = pa.array([[1, 0], [2, -1]], pa.list_(pa.int32(), 2))
+    labels, values = read_scores(save(tmp_path, {"labels": slots, "scores": [[0.5, 0.25], [1.0, np.nan]]}))
+    assert (labels.tolist(), values[0].tolist()) == ([[1, 0], [2, -1]], [0.5, 0.25])
+    with pytest.raises(ValueError, match=r"row 1: label id -1 is not in 0\.\.\d*; expected"):
+        read_truth(save(tmp_path, {"labels": slots}))
+    path = save(tmp_path, {"row": [0, 1, 2, 3], "labels": lists()})
+    assert read_truth(path).toarray().tolist() == DENSE
+    assert pieces_of(path, "truth").n_labels is None
+    with pytest.raises(ValueError, match="row 2: row 3, where lists stand in the order of their rows"):
+        read_truth(save(tmp_path, {"row": [0, 1, 3, 2], "labels": lists()}))
+    assert pieces_of(save(tmp_path, {"labels": lists()}, n_labels=9), "truth").n_labels == 9
 
 
-def test_instances_in_any_order(tmp_path: Path) -> None:
-    columns = entries()
-    shuffled = {name: [column[i] for i in (5, 0, 3, 1, 4, 2)] for name, column in columns.items()}
-    path = save(tmp_path, shuffled)
-    found, wanted = read_scores(path), sp.csr_array((3, 4))
-    wanted = read_scores(save(tmp_path, columns, "arrow"))
-    np.testing.assert_array_equal(found.toarray(), wanted.toarray())
-    with pytest.raises(ValueError, match=r"row 1: instance 0 after 3; in pieces they are read in order"):
-        list(arrow_pieces(path, "scores").read(100))
+# ----------------------------------------------------------------------------------------------- names
 
 
-def test_instances_of_lists_are_checked(tmp_path: Path) -> None:
-    assert read_truth(save(tmp_path, {"row": [0, 1, 2, 3], "labels": lists()})).toarray().tolist() == DENSE
-    path = save(tmp_path, {"row": [0, 1, 3, 2], "labels": lists()})
-    assert "row 2: row 3, where lists stand in the order of their rows" in refused(path)
-
-
-def test_no_rows(tmp_path: Path) -> None:
-    none = pa.array([], pa.list_(pa.int64()))
-    for ending in ENDINGS:
-        path = save(tmp_path, {"labels": none}, ending, n_labels=3)
-        assert read_truth(path).shape == (0, 3)
-        assert read_scores(path)[0].shape == (0, 0)
-        assert list(arrow_pieces(path, "truth").read(9)) == []
-    path = save(tmp_path, {"instance": pa.array([], pa.int64()), "label": pa.array([], pa.int64())})
-    assert read_truth(path).shape == (0, 1)
-
-
-def test_n_labels(tmp_path: Path) -> None:
-    path = save(tmp_path, {"labels": lists()})
-    assert arrow_pieces(path, "truth").n_labels is None
-    assert read_arrow(path, "truth", n_labels=9).shape == (4, 9)
-    path = save(tmp_path, {"labels": lists()}, n_labels=9)
-    assert arrow_pieces(path, "truth").n_labels == 9
-    with pytest.raises(ValueError, match="9 labels by its metadata; 8 were expected"):
-        arrow_pieces(path, "truth", 8)
-
-
-# ------------------------------------------------------------------------------------------------- names
-
-
-def test_names(tmp_path: Path) -> None:
-    truth_path = save(tmp_path, {"instance": ["b", "a", "b"], "label": ["x", "y", "z"]})
-    truth = read_arrow_truth(truth_path)
+def test_names_of_instances_and_labels(tmp_path: Path) -> None:
+    path = save(tmp_path, {"instance": ["b", "a", "b"], "label": ["x", "y", "z"]})
+    truth = read_arrow_truth(path)
     assert (truth.row_names, truth.label_names) == (["b", "a"], ["x", "y", "z"])
     assert truth.matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
-    packed = pa.array(["w", "x", "x"]).dictionary_encode()
-    columns = {"instance": ["b", "c", "b"], "label": packed, "score": [0.5, 1.0, 0.25]}
-    found = read_arrow_scores(save(tmp_path, columns, "arrow"), truth)
-    assert found.label_names == ["x", "y", "z", "w"]
-    assert found.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
-    assert (found.n_empty, found.n_ignored, found.n_new_labels) == (1, 1, 1)
-    assert "holds string, names, not numbers" in refused(truth_path)
-    assert "row 0: label 'x' is not one of the 1 given ones" in refused(truth_path, read_arrow_truth, ["y"])
+    coded = pa.array(["w", "x", "x"]).dictionary_encode()
+    columns = {"instance": ["b", "c", "b"], "label": coded, "score": [0.5, 1.0, 0.25]}
+    actual = read_arrow_scores(save(tmp_path, columns, "arrow"), truth)
+    assert actual.label_names == ["x", "y", "z", "w"]
+    assert actual.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
+    assert (actual.n_empty, actual.n_ignored, actual.n_new_labels) == (1, 1, 1)
+    with pytest.raises(ValueError, match="row 0: label 'x' is not one of the 1 given ones; expected"):
+        read_arrow_truth(path, ["y"])
+    (tmp_path / "y.qrels").write_text("1 0 x 1\n2 0 y 1\n")  # by which numbers are names
+    columns = {"instance": [2, 1], "label": ["x", "x"], "score": [0.5, 1.0]}
+    actual = read_arrow_scores(save(tmp_path, columns), read_qrels(tmp_path / "y.qrels"))
+    assert actual.matrix.toarray().tolist() == [[1.0, 0], [0.5, 0]]
 
 
 def test_names_in_lists(tmp_path: Path) -> None:
@@ -144,108 +119,67 @@ def test_names_in_lists(tmp_path: Path) -> None:
     assert (truth.row_names, truth.label_names) == (["0", "1", "2"], ["x", "y"])
     assert truth.matrix.toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
     columns = {"row": ["2", "0"], "labels": [["y"], ["q", "x"]], "scores": [[1.0], [0.5, 0.25]]}
-    found = read_arrow_scores(save(tmp_path, columns), truth)
-    assert found.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
-    assert found.n_empty == 1
-    path = save(tmp_path, {"labels": [["y"], ["q", "q"]], "scores": [[1.0], [0.5, 0.25]]})
-    assert "row 1: label 'q' of instance '1' a second time" in refused(path, read_arrow_scores, truth)
-    assert "no column 'scores'" in refused(save(tmp_path, {"labels": [["y"]]}), read_arrow_scores, truth)
+    actual = read_arrow_scores(save(tmp_path, columns), truth)
+    assert actual.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
+    assert actual.n_empty == 1
+    for columns, message in [
+        (
+            {"labels": [["y"], ["q", "q"]], "scores": [[1.0], [0.5, 0.25]]},
+            "row 1: label 'q' of instance '1' a",
+        ),
+        ({"labels": [["y"]]}, "no column 'scores'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            read_arrow_scores(save(tmp_path, columns), truth)
 
 
-def test_names_across_formats(tmp_path: Path) -> None:
-    (tmp_path / "y.qrels").write_text("1 0 x 1\n2 0 y 1\n")
-    truth = read_qrels(tmp_path / "y.qrels")
-    columns = {"instance": [2, 1], "label": ["x", "x"], "score": [0.5, 1.0]}
-    assert read_arrow_scores(save(tmp_path, columns), truth).matrix.toarray().tolist() == [[1.0, 0], [0.5, 0]]
-
-
-# ------------------------------------------------------------------------------------------------ pieces
-
-
-@st.composite
-def ragged(draw: st.DrawFn) -> list[list[int]]:
-    sizes = draw(st.lists(st.sampled_from([0, 0, 1, 2, 7]), max_size=9))
-    rng = np.random.default_rng(draw(st.integers(0, 99)))
-    return [rng.permutation(9)[:size].tolist() for size in sizes]
-
-
-@given(rows=ragged(), n_bytes=st.sampled_from([1, 40, 100, 300, 10**6]), ending=st.sampled_from(ENDINGS),
-       size=st.integers(1, 4), known=st.booleans())  # fmt: skip
-def test_pieces_make_up_the_whole(
-    tmp_path_factory: pytest.TempPathFactory, rows: Any, n_bytes: int, ending: str, size: int, known: bool
-) -> None:
-    folder, n_labels = tmp_path_factory.mktemp("arrow"), 9 if known else None
-    values = [[float(j) / 8 for j in row] for row in rows]
-    of, scored = pa.array(rows, pa.list_(pa.int64())), pa.array(values, pa.list_(pa.float64()))
-
-    path = save(folder, {"labels": of}, ending, n_labels, size)
-    found = list(arrow_pieces(path, "truth").read(n_bytes))
-    assert all(piece.shape[0] == 1 or 8 * piece.shape[0] + 5 * piece.nnz <= n_bytes for piece in found)
-    assert [row.tolist() for piece in found for row in np.split(piece.indices, piece.indptr[1:-1])] == rows
-    assert read_truth(path).nnz == sum(map(len, rows))
-
-    path = save(folder, {"labels": of, "scores": scored}, ending, n_labels, size)
-    lists_found = list(arrow_pieces(path, "scores").read(n_bytes))
-    assert all(len(labels) <= 1 or labels.nbytes + s.nbytes <= n_bytes for labels, s in lists_found)
-    assert [row[row >= 0].tolist() for labels, _ in lists_found for row in labels] == rows
-    assert [row[~np.isnan(row)].tolist() for _, piece in lists_found for row in piece] == values
-    assert read_scores(path)[0].shape == (len(rows), max(map(len, rows), default=0))
-
-    flat = [(i, j, j / 8) for i, row in enumerate(rows) for j in row]
-    columns = {
-        name: pa.array([entry[at] for entry in flat], kind)
-        for at, (name, kind) in enumerate(
-            (("row", pa.int32()), ("label", pa.int32()), ("score", pa.float32()))
-        )
-    }
-    path = save(folder, columns, ending, n_labels, size)
-    pieces = arrow_pieces(path, "scores")
-    for _ in range(2):  # as often as one likes
-        found = list(pieces.read(n_bytes))
-        whole = [row.tolist() for piece in found for row in np.split(piece.indices, piece.indptr[1:-1])]
-        while rows and not rows[-1]:
-            rows.pop()  # nothing tells of them
-        assert whole == rows
-    assert all(piece.shape[0] == 1 or 8 * piece.shape[0] + 8 * piece.nnz <= n_bytes for piece in found)
-    assert read_scores(path).shape[0] == len(rows)
-
-
-# ------------------------------------------------------------------------------------------- round trips
+# --------------------------------------------------------------------------------------------- writing
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_what_is_written_is_read(tmp_path: Path, dtype: Any) -> None:
+def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     truth = sp.csr_array((rng.random((50, 30)) < 0.1).astype(np.int64))
-    listed = sp.csr_array(np.where(rng.random((50, 30)) < 0.5, rng.integers(1, 5, (50, 30)), 0).astype(dtype))
+    cells = np.where(rng.random((50, 30)) < 0.5, rng.integers(1, 5, (50, 30)), 0).astype(dtype)
+    write_parquet("t.parquet", truth, "truth")
+    write_parquet("s.parquet", sp.csr_array(cells), "scores")
+    assert (read_truth("t.parquet") != truth).nnz == 0
+    listed = read_scores("s.parquet")
+    assert listed[1].dtype == dtype
+    metrics = ["p@3", "auc.micro", "ndcg@9"]
+    expected = dict(evaluate(truth, sp.csr_array(cells), metrics=metrics))
+    assert values_of(metrics, "t.parquet s.parquet") == expected
+    write_parquet("s.parquet", listed, "scores", n_labels=30)  # lists with ties keep their order
+    np.testing.assert_array_equal(read_scores("s.parquet")[0], listed[0])
+    write_parquet("s.parquet", (listed[0], None), "scores")
+    assert read_scores("s.parquet")[1] is None
+    assert pieces_of(Path("s.parquet"), "scores").n_labels is None
+    first = save(tmp_path, entries(scored=False), n_labels=6)
+    for pieces, shape in ((pieces_of(first, "truth"), (4, 6)), (Pieces(0, 4, lambda _: iter(())), (0, 4))):
+        write_parquet("t.parquet", pieces, "truth")
+        assert read_truth("t.parquet").shape == shape
+
+
+def test_nothing_is_half_written(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
-    write_parquet(path, truth, "truth")
-    found = read_truth(path)
-    assert found.shape == truth.shape
-    assert (found != truth).nnz == 0
-    write_parquet(path, listed, "scores")
-    back = read_scores(path)
-    assert back[1].dtype == dtype
-    wanted = xmleval.evaluate(truth, listed, metrics=["p@3", "auc.micro", "ndcg@9"])
-    assert xmleval.evaluate(truth, back, metrics=["p@3", "auc.micro", "ndcg@9"]).to_json() == wanted.to_json()
-    write_parquet(path, back, "scores", n_labels=30)  # lists with ties keep their order
-    again = read_scores(path)
-    np.testing.assert_array_equal(again[0], back[0])
-    write_parquet(path, (back[0], None), "scores")
-    assert read_scores(path)[1] is None
-    assert arrow_pieces(path, "scores").n_labels is None
+    path.write_bytes(b"as it was")
+    parts = sp.csr_array([[1, 0]]), sp.csr_array([[1, 0], [0, 2]])
+    floats = (np.array([[0]]), np.array([[0.5]], np.float32)), (np.array([[0]]), np.array([[0.1]]))
+    for data, kind, message in [
+        (parts[1], "truth", "truth: row 1: value 2"),
+        (Pieces(None, None, lambda _: iter(parts)), "truth", "truth: row 2: value 2"),
+        (Pieces(None, 3, lambda _: iter(parts)), "truth", "has 2 labels; 3 were expected"),
+        (Pieces(None, 3, lambda _: iter(floats)), "scores", "after rows of another type"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            write_parquet(path, data, kind)
+    with pytest.raises(FileNotFoundError):
+        write_parquet(tmp_path / "none" / "f.parquet", parts[0], "truth")
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"as it was"}
 
 
-def test_pieces_are_written(tmp_path: Path) -> None:
-    first, second = save(tmp_path, entries(scored=False), n_labels=6), tmp_path / "g.parquet"
-    write_parquet(second, arrow_pieces(first, "truth"), "truth")
-    assert arrow_pieces(second, "truth").n_labels == 6
-    assert (read_truth(second) != read_truth(first)).nnz == 0
-    none = Pieces(0, 4, lambda _: iter(()))
-    write_parquet(second, none, "truth")
-    assert read_truth(second).shape == (0, 4)
-
-
+@pytest.mark.slow
 def test_a_page_that_says_2_gib_takes_no_such_memory(tmp_path: Path) -> None:
     path = save(tmp_path, {"labels": lists()}, "parquet")
     content = path.read_bytes()
@@ -264,34 +198,3 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
     assert f"{path}: " in done.stderr
     assert float(done.stdout) < 300  # MiB
-
-
-def test_nothing_half_written(tmp_path: Path) -> None:
-    path = tmp_path / "f.parquet"
-    path.write_bytes(b"as it was")
-    parts = sp.csr_array([[1, 0]]), sp.csr_array([[1, 0], [0, 2]])
-    for bad, said in (
-        (parts[1], "truth: row 1: value 2"),
-        (Pieces(None, None, lambda _: iter(parts)), "truth: row 2: value 2"),
-        (Pieces(None, 3, lambda _: iter(parts)), "has 2 labels; 3 were expected"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            write_parquet(path, bad, "truth")
-    floats = (np.array([[0]]), np.array([[0.5]], np.float32)), (np.array([[0]]), np.array([[0.1]]))
-    with pytest.raises(ValueError, match="after rows of another type"):
-        write_parquet(path, Pieces(None, 3, lambda _: iter(floats)), "scores")
-    with pytest.raises(FileNotFoundError):
-        write_parquet(tmp_path / "none" / "f.parquet", parts[0], "truth")
-    assert [other.name for other in tmp_path.iterdir()] == ["f.parquet"]
-    assert path.read_bytes() == b"as it was"
-
-
-@pytest.mark.skipif(not (DATA / "bibtex").is_dir(), reason=NO_DATA)
-def test_real_scores(tmp_path: Path) -> None:
-    truth = sp.load_npz(DATA / "bibtex" / "Y_test.npz")
-    pecos = sp.load_npz(DATA / "bibtex" / "scores_pecos.npz")
-    write_parquet(tmp_path / "y.parquet", truth, "truth")
-    write_parquet(tmp_path / "s.parquet", pecos, "scores")
-    wanted = xmleval.evaluate(truth, pecos, metrics="xmc").to_json()
-    whole = read_truth(tmp_path / "y.parquet"), read_scores(tmp_path / "s.parquet")
-    assert xmleval.evaluate(*whole, metrics="xmc").to_json() == wanted

@@ -1,0 +1,309 @@
+"""Sparse matrices, lists and dense arrays in .npz and .npy files: their forms, names and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.damage import values_of
+from tests.faults.arrays import ANY_CSR, DENSE, LABELS
+from tests.faults.arrays import SCORES as VALUES
+from tests.made_files import (
+    NUMBERED,
+    as_list,
+    make_scores,
+    make_truth,
+    npy_labels,
+    npz,
+    rows_of,
+    trec_run,
+    write_lines,
+)
+from xmleval import evaluate
+from xmleval.io import FORMATS, read_inverse_propensity, read_scores, read_truth
+
+METRICS = ["p@1", "ndcg@5", "lrap"]
+SCORED = DENSE + 0.5
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ------------------------------------------------------------------------------------- forms of arrays
+
+
+@pytest.mark.parametrize("scheme", ["csr", "csc", "bsr", "coo", "dia"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_matrices_keep_their_form(folder: Path, scheme: str, kind: str) -> None:
+    saved = getattr(sp, f"{scheme}_{kind}")(DENSE)
+    sp.save_npz("Y.npz", saved, compressed=kind == "array")
+    for read in (read_truth, read_scores):
+        matrix = read("Y.npz")
+        assert (matrix.format, matrix.dtype, matrix.shape) == (scheme, saved.dtype, saved.shape)
+        np.testing.assert_array_equal(matrix.toarray(), DENSE)
+        assert matrix.data.flags.writeable  # as that of memory is, for which kernels are compiled
+
+
+def test_entries_are_read_as_they_are_stored(folder: Path) -> None:
+    zeros = {"data": [0.0, 1.0, 1.0], "indices": [0, 3, 3], "indptr": [0, 1, 3]}
+    np.savez("Y.npz", **(ANY_CSR | {name: np.array(part) for name, part in zeros.items()}))
+    assert read_scores("Y.npz").data.tolist() == [0.0, 1.0, 1.0]
+    assert read_scores("Y.npz").indices.tolist() == [0, 3, 3]
+    one_array: Any = {"format": "coo", "shape": (2, 4), "data": np.ones(2), "coords": [[0, 1], [0, 3]]}
+    np.savez("Y.npz", **one_array)
+    assert read_truth("Y.npz").toarray().tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+
+
+def save(stem: str, arrays: Any) -> None:
+    if isinstance(arrays, dict):
+        np.savez(f"{stem}.npz", **arrays)
+    else:
+        np.save(f"{stem}.npy", arrays)
+
+
+PAIR = {"m_indices": LABELS, "m_scores": VALUES}
+HYPHENS = {"m-labels": LABELS, "m-scores": VALUES}
+NONE = LABELS[:0], VALUES[:0]
+WITHOUT_SLOTS = LABELS[:, :0], VALUES[:, :0]
+LISTS = [  # names of the list, files by their stems, labels and scores
+    ("m_indices.npy m_scores.npy m", PAIR, (LABELS, VALUES)),
+    ("m-labels.npy m-scores.npy m", HYPHENS, (LABELS, VALUES)),
+    ("m_indices.npy m", {"m_indices": LABELS}, (LABELS, None)),
+    ("m-labels.npy", {"m-labels": LABELS}, (LABELS, None)),
+    ("m", {"m_indices": np.asfortranarray(LABELS.astype(">i8"))}, (LABELS, None)),
+    ("m", {"m_indices": NONE[0], "m_scores": NONE[1]}, NONE),
+    ("m.npz", {"m": {"indices": LABELS}}, (LABELS, None)),
+    ("m", {"m": {"indices": np.asfortranarray(LABELS), "scores": VALUES}}, (LABELS, VALUES)),
+    ("m.npz", {"m": {"indices": NONE[0], "scores": NONE[1]}}, NONE),
+    ("m.npz", {"m": {"indices": WITHOUT_SLOTS[0], "scores": WITHOUT_SLOTS[1]}}, WITHOUT_SLOTS),
+    *(
+        ("m", {"m": {values: VALUES, ids: LABELS, "queries": np.array(["a", "b"])}}, (LABELS, VALUES))
+        for ids, values in (("indices", "values"), ("prediction_ids", "D"), ("labels", "scores"), ("I", "D"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("names", "files", "expected"), LISTS)
+def test_lists_by_each_of_their_names(folder: Path, names: str, files: Any, expected: Any) -> None:
+    for stem, arrays in files.items():
+        save(stem, arrays)
+    for name in names.split():
+        labels, scores = read_scores(name)
+        np.testing.assert_array_equal(labels, expected[0])
+        assert (scores is None) == (expected[1] is None)
+        if scores is not None:
+            np.testing.assert_array_equal(scores, expected[1])
+        if files is PAIR:
+            assert isinstance(labels, np.memmap)
+            assert isinstance(scores, np.memmap)
+            assert not labels.flags.writeable
+
+
+BESIDE: list[dict[str, Any]] = [
+    {"labels": DENSE.astype(int)},
+    {"labels": DENSE},
+    {"ids": np.arange(4)},
+    {"ids": np.array([["a"]], object)},
+    {"labels": np.array(list("abcd"), object)},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "stem", "arrays"),
+    [
+        ("truth.npy", "truth", DENSE),
+        ("test-labels.npy", "test-labels", DENSE.astype(np.int8)),
+        ("dense-scores.npy", "dense-scores", SCORED),
+        ("S", "S", np.asfortranarray(SCORED)),
+        *(("m.npz", "m", {"scores": np.asfortranarray(SCORED), **beside}) for beside in BESIDE),
+    ],
+)
+def test_dense_arrays_by_their_names(folder: Path, name: str, stem: str, arrays: Any) -> None:
+    save(stem, arrays)
+    read, expected = (read_truth, DENSE) if name.startswith("t") else (read_scores, SCORED)
+    np.testing.assert_array_equal(read(name), expected)
+
+
+def test_dense_scores_with_ties_and_zeros(folder: Path) -> None:
+    scores = np.random.default_rng(5).integers(-4, 9, (60, 30)) / np.float32(4)
+    npz(folder / "Y", make_truth())
+    np.save("T.npy", make_truth().toarray())
+    np.save("F.npy", np.asfortranarray(scores))
+    np.savez_compressed("packed.npz", scores=scores.astype(np.float64))
+    metrics = ["xmc", "ranking", "auc.micro", "f1.macro@3"]
+    expected = dict(evaluate(make_truth(), scores, metrics=metrics))
+    for line in ("Y.npz F.npy", "T.npy packed.npz --memory 2KB", "T.npy F --memory 2KB"):
+        assert values_of(metrics, line) == expected
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_strings_in_lists_are_names(folder: Path, scored: bool) -> None:
+    names = np.array([f"label {label}" for label in range(30)])
+    rows = ("[" + ", ".join(f'"{name}"' for name in names[row]) + "]" for row in rows_of(make_truth()))
+    write_lines(folder / "Y", ".jsonl", (f'{{"labels": {row}}}' for row in rows))
+    labels, scores = as_list(make_scores())
+    np.save("n-labels.npy", names[labels])
+    if scored:
+        np.save("n-scores.npy", scores)
+    expected = dict(evaluate(make_truth(), (labels, scores if scored else None), metrics=METRICS))
+    assert values_of(METRICS, "Y.jsonl n-labels.npy") == pytest.approx(expected, rel=1e-12)
+
+
+# -------------------------------------------------------------------------------- names, and formats by name
+
+
+def test_formats_are_told_apart_by_name() -> None:
+    endings = [ending for known in FORMATS for ending in known.extensions]
+    assert len({known.name for known in FORMATS}) == len(FORMATS)
+    assert not [(a, b) for i, a in enumerate(endings) for b in endings[:i] if a.endswith(b)]
+    assert all(known.truth or known.scores or known.named for known in FORMATS)
+
+
+def test_names_that_do_not_tell_a_format(folder: Path, refused: Any) -> None:
+    sp.save_npz("Y.npz", sp.csr_array(DENSE))
+    assert read_truth("Y").shape == DENSE.shape
+    Path("Y.npz").rename("Y.dat")
+    assert "Y.dat: its name does not tell its format" in refused("stats Y.dat")
+    assert read_truth("Y.dat", format="npz").shape == DENSE.shape
+    with pytest.raises(ValueError, match="format='tsv' is not one of npz, npy, dense, xmc"):
+        read_truth("Y.dat", format="tsv")
+    np.save("ranked.npy", LABELS)
+    with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
+        read_scores("ranked.npy")
+    assert read_scores("ranked.npy", format="npy")[1] is None
+    np.save("m_scores.npy", VALUES)
+    with pytest.raises(FileNotFoundError, match="m_indices"):
+        read_scores("m_scores.npy")
+    np.save("m_indices.npy", LABELS)
+    with pytest.raises(ValueError, match="a top-k list holds no truth"):
+        read_truth("m_indices.npy")
+    sp.save_npz("m.npz", sp.csr_array(DENSE))
+    assert refused("evaluate ranked.npy m").startswith("m: several files are called so")
+    Path("m.npz").unlink()
+    Path("m").mkdir()  # a folder of that name is in nobody's way
+    np.testing.assert_array_equal(read_scores("m")[0], LABELS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "q.txt r.txt --input-format qrels",
+        "q.txt r.txt --input-format run",
+        "s.txt m --input-format svmlight",  # which holds no scores
+        "s.txt m-labels.npy --input-format svmlight",
+        "s.txt ranked.npy --input-format npy",
+        "Y.npz m.out --input-format xmc",
+        "Y.npz m.parquet --input-format xmc",  # which is no text
+        "Y.npz parts",
+        "Y.npz S.dat --input-format dense",
+    ],
+)
+def test_formats_by_option(folder: Path, line: str) -> None:
+    truth, scores = make_truth(), make_scores()
+    npz(folder / "Y", truth)
+    NUMBERED["truth qrels"](folder / "q", truth).rename("q.txt")
+    trec_run(folder / "r", scores).rename("r.txt")
+    NUMBERED["truth svmlight"](folder / "s", truth).rename("s.txt")
+    npy_labels(folder / "m", scores)
+    np.save("ranked.npy", as_list(scores)[0])
+    NUMBERED["scores xmc"](folder / "made", scores).rename("m.out")
+    NUMBERED["scores parquet"](folder / "m", scores)
+    NUMBERED["scores dense"](folder / "S", scores).rename("S.dat")
+    Path("parts").mkdir()
+    for number in range(12):  # a pair of files is one shard
+        npy_labels(folder / f"parts/p{number:02}", scores[number * 5 : number * 5 + 5])
+    if "ranked" in line:
+        line = line.replace("s.txt", "Y.npz")
+    if line.startswith("s.txt m "):
+        Path("m.parquet").unlink()  # of the same name
+    assert values_of(["p@1", "p@5"], line) == dict(evaluate(truth, scores, metrics=["p@1", "p@5"]))
+
+
+def test_propensities_as_text_and_array(folder: Path, refused: Any) -> None:
+    np.save("q.npy", np.array([3.5, 1.25]))
+    Path("q.txt").write_text("3.5\n 1.25e0 \n")
+    assert (
+        read_inverse_propensity("q.npy").tolist() == read_inverse_propensity("q.txt").tolist() == [3.5, 1.25]
+    )
+    Path("q.txt").write_text("3.5\nlarge\n")
+    with pytest.raises(ValueError, match=r"q\.txt: line 2: 'large' is not a number; expected"):
+        read_inverse_propensity("q.txt")
+    np.save("q.npy", DENSE)
+    with pytest.raises(ValueError, match=r"q\.npy: an array of shape \(4, 4\); expected"):
+        read_inverse_propensity("q.npy")
+
+
+# ------------------------------------------------------------------------------------ what is refused
+
+LIST = {"indices": LABELS, "scores": VALUES}
+BITS = np.array([[1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        (
+            "m.npz",
+            {"labels": LABELS, "ids": LABELS, "scores": VALUES},
+            "its arrays 'labels' and 'ids' can both be the labels",
+        ),
+        ("m.npz", {"indices": LABELS, "I": LABELS}, "its arrays 'indices' and 'I' can both be the labels"),
+        ("m.npz", {**LIST, "labels": LABELS}, "its arrays 'indices' and 'labels' can both be"),
+        (
+            "m.npz",
+            {"I": LABELS, "D": VALUES, "scores": VALUES},
+            "its arrays 'scores' and 'D' can both be the scores",
+        ),
+        (
+            "m.npz",
+            {"labels": BITS, "scores": BITS / 4},
+            "'labels' may be ids of labels, or zeros and ones of all",
+        ),
+        ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
+        ("m.npz", {"scores": np.ones((4, 0))}, "shape (4, 0), without a label; expected scores"),
+        ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),
+        ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
+        ("m.npy", np.ones((4, 0)), "shape (4, 0), without a label; expected scores"),
+        ("m.npy", np.ones(4), "float64 of shape (4,); expected scores of all labels"),
+        ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
+        ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
+        ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),
+        (
+            "m-labels.npy",
+            LABELS.astype(object),
+            "Python objects are not supported; expected labels of a top-k list",
+        ),
+    ],
+)
+def test_arrays_that_are_refused(folder: Path, refused: Any, name: str, array: Any, message: str) -> None:
+    np.save("T.npy", DENSE)
+    if isinstance(array, dict):
+        np.savez(name, **array)
+        with pytest.raises(ValueError, match=f"^{name}: "):
+            read_scores(name)
+    else:
+        np.save(name, array)
+    for memory in ("1GB", "1KB"):
+        assert refused(f"evaluate T.npy {name} --memory {memory}").startswith(f"{name}: {message}")
+
+
+def test_names_in_lists_that_are_refused(folder: Path, refused: Any) -> None:
+    np.save("s-labels.npy", np.array([["a"], ["b"]]))
+    npz(folder / "Y", make_truth())
+    Path("Y.csv").write_text("id,labels\n1,1\n")
+    Path("Y.jsonl").write_text('{"labels": ["a"]}\n')
+    expected = "Y.npz: predictions have names (s-labels.npy); expected one file of relevant labels"
+    assert refused("evaluate Y.npz s-labels.npy").startswith(expected)
+    assert refused("evaluate Y.csv s-labels.npy").startswith("s-labels.npy: no ids, which TRUTH has")
+    assert refused("evaluate Y.jsonl s-labels.npy").startswith(
+        "s-labels.npy: 2 rows do not match the 1 of TRUTH"
+    )
+    np.save("s-scores.npy", np.array([[1.0], [np.nan]]))
+    assert refused("evaluate Y.jsonl s-labels.npy").startswith("s-labels.npy: row 1: a score is NaN")

@@ -1,0 +1,303 @@
+"""Laws of files of every format: their rows and values are those of matrices, however they are read."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import threading
+import zipfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.damage import values_of
+from tests.limits import small_limits
+from tests.made_files import NAMED, NUMBERED, make_scores, make_truth, named_pair, npz
+from xmleval import Evaluator, evaluate
+from xmleval.budget import UNLIMITED
+from xmleval.files import archive
+from xmleval.input.reader import joined, rows_from
+from xmleval.io import find_format, read_scores, read_truth
+
+METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
+IN_ONE_PIECE = ("npz-csc", "npz-coo", "truth npz-calibration")
+TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json")
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "no last newline": lambda text: text.removesuffix(b"\n"),
+    "gzip": gzip.compress,
+    "two gzip members": lambda text: gzip.compress(text[:7]) + gzip.compress(text[7:]),
+    "padded gzip": lambda text: gzip.compress(text) + bytes(9),
+    "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "carriage returns": lambda text: text.replace(b"\n", b"\r\n"),
+    "carriage return last": lambda text: text.replace(b"\n", b"\r\n").removesuffix(b"\n"),
+    "all": lambda text: gzip.compress(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@st.composite
+def matrices(draw: st.DrawFn, name: str) -> Any:
+    """Rows of any length, some empty; the last one has the last label, as nothing else tells of it."""
+    sizes = draw(st.lists(st.sampled_from([0, 0, 1, 2, 9]), max_size=12))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    cells = np.zeros((len(sizes) + 2, 9), np.float32)
+    for row, size in enumerate(sizes, "ids" in name):  # whose first row must not look like a header
+        cells[row, rng.permutation(9)[:size]] = 1
+    cells[-1, [0, -1]] = 1
+    if name.startswith("scores"):
+        cells[cells > 0] = (rng.permutation(int(cells.sum())) + 1) / 4  # exact in texts of float32
+    return sp.csr_array(cells)
+
+
+def pieces_of(path: Any, kind: str) -> Any:
+    read = find_format(path, kind=kind)[0].pieces
+    assert read is not None
+    return read(path, kind, UNLIMITED)
+
+
+def cells_of(rows: Any, n_labels: int) -> Any:
+    """A list, or a matrix that may be narrower, as values of all labels."""
+    if isinstance(rows, tuple):
+        labels, scores = rows
+        cells = np.zeros((labels.shape[0], n_labels))
+        row, slot = np.nonzero(labels >= 0)
+        cells[row, labels[row, slot]] = scores[row, slot]
+        return cells
+    narrow = rows.toarray() if sp.issparse(rows) else rows
+    return np.pad(narrow, ((0, 0), (0, n_labels - narrow.shape[1])))
+
+
+def is_small(rows: Any, n_bytes: int) -> bool:
+    """Whether a piece has a row alone, or no more entries than so many bytes hold."""
+    if sp.issparse(rows):
+        size = rows.nnz * (rows.dtype.itemsize + 4)  # SciPy may widen the ids
+    else:
+        size = sum(part.nbytes for part in (rows if isinstance(rows, tuple) else (rows,)))
+    return piece_rows(rows) == 1 or size <= n_bytes
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_rows_are_those_of_a_matrix(name: str, tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    kind = name.partition(" ")[0]
+    matrix = data.draw(matrices(name))
+    path = NUMBERED[name](tmp_path_factory.mktemp("rows") / "z", matrix)
+    m, n_labels = matrix.shape
+    whole = (read_truth if kind == "truth" else read_scores)(path)
+    np.testing.assert_array_equal(cells_of(whole, n_labels), matrix.toarray())
+    if name == "truth qrels":  # which is read whole
+        return
+    n_bytes = data.draw(st.sampled_from([1, 40, 100, 300, 1 << 20]))
+    with data.draw(st.sampled_from([nullcontext, small_limits]))():
+        pieces = pieces_of(path, kind)
+        assert pieces.n_rows in (m, None)
+        assert pieces.n_labels in (n_labels, None)
+        threads, left = threading.active_count(), pieces.read(1)
+        next(left)
+        del left
+        assert threading.active_count() == threads
+        twice = joined([("first", pieces), ("second", pieces)])
+        expected = np.vstack([matrix.toarray()] * 2)
+        first, n = data.draw(st.integers(0, 2 * m - 1)), data.draw(st.none() | st.integers(1, 2 * m))
+        stop = None if n is None else first + n
+        rows = [*rows_from(twice, n_bytes, first, stop)]
+    actual = np.vstack([cells_of(piece, n_labels) for piece in rows])
+    np.testing.assert_array_equal(actual, expected[first:stop])
+    if not name.endswith(IN_ONE_PIECE):
+        assert all(is_small(piece, n_bytes) for piece in rows)
+
+
+def piece_rows(piece: Any) -> int:
+    return int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
+
+
+def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row(folder: Path) -> None:
+    Path("Y.txt").write_text("2 4\n0:1\n1:1\n2:1\n")
+    with pytest.raises(ValueError, match="more than the 2 rows"):
+        list(rows_from(pieces_of(Path("Y.txt"), "truth"), 1 << 20, 0, 2))
+
+
+def files_of(name: str) -> tuple[Path, Path, Path]:
+    """Write a truth and scores, one of them in the format of that name; return both and that one."""
+    truth, scores = make_truth(), make_scores()
+    if name in NAMED:
+        paths = named_pair(name, Path(), truth, scores)
+        return *paths, paths[NAMED[name][0] == "scores"]
+    path = NUMBERED[name](Path("Z"), truth if name.startswith("truth") else scores)
+    other = npz(Path("other"), scores if name.startswith("truth") else truth)
+    return (path, other, path) if name.startswith("truth") else (other, path, path)
+
+
+@pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
+def test_values_are_those_of_arrays(folder: Path, name: str) -> None:
+    truth, scores, path = files_of(name)
+    arrays = make_scores().toarray() if "dense" in name and "scores" in name else make_scores()
+    expected = dict(evaluate(make_truth(), arrays, metrics=METRICS))
+    assert values_of(METRICS, f"{truth} {scores}") == expected
+    with small_limits():
+        assert values_of(METRICS, f"{truth} {scores} --memory 4KB") == expected
+    if path.suffix in TEXTS:
+        text = path.read_bytes()
+        for packing, pack in PACKINGS.items():
+            path.write_bytes(pack(text))
+            assert values_of(METRICS, f"{truth} {scores}") == expected, packing
+
+
+# ------------------------------------------------------------------------------ files that are changed
+
+CHANGED = "changed while it was read, from "
+IN_PIECES = [name for name in NUMBERED if not name.endswith((*IN_ONE_PIECE, "qrels"))]
+
+
+class Version(NamedTuple):
+    """A file of many rows, what it holds, and a file of the same format with other rows."""
+
+    path: Path
+    kind: str
+    other: Path
+
+    def read(self, n_bytes: int) -> Any:
+        return pieces_of(self.path, self.kind).read(n_bytes)
+
+    def cells(self, rows: Any) -> Any:
+        return np.vstack([cells_of(piece, 30) for piece in rows])
+
+
+@pytest.fixture
+def version(request: pytest.FixtureRequest, folder: Path) -> Version:
+    Path("other").mkdir()
+    kind = request.param.split()[0]
+    make = make_truth if kind == "truth" else make_scores
+    paths = [
+        NUMBERED[request.param](Path(stem), make(400, seed=i)) for i, stem in enumerate(("z", "other/z"))
+    ]
+    for number, path in enumerate(paths):
+        os.utime(path, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
+    return Version(paths[0], kind, paths[1])
+
+
+def cut_short(version: Version) -> None:
+    os.truncate(version.path, version.path.stat().st_size // 2)
+
+
+def grown(version: Version) -> None:
+    with open(version.path, "ab") as file:
+        file.write(b"\n")
+
+
+def rewritten(version: Version) -> None:
+    version.path.write_bytes(version.other.read_bytes())
+    os.utime(version.path, ns=(10**18, 10**18 + 1))
+
+
+def replaced(version: Version) -> None:
+    version.other.replace(version.path)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("change", [cut_short, grown, rewritten, replaced])
+@pytest.mark.parametrize("version", IN_PIECES, indirect=True)
+def test_files_that_change_are_refused(
+    version: Version, change: Callable[[Version], None], begun: bool
+) -> None:
+    """Between the header and the rows, or between rows, where another file of the name is not read."""
+    expected = version.cells(version.read(64))
+    rows = version.read(64 if begun else 1 << 20)
+    first = [next(rows)] if begun else []
+    change(version)
+    if begun and change is replaced:
+        np.testing.assert_array_equal(version.cells([*first, *rows]), expected)
+        assert (version.cells(version.read(64)) != expected).any()
+        return
+    with pytest.raises(ValueError, match=f"^{version.path}: .*{CHANGED}.*; expected "):
+        list(rows)
+
+
+@pytest.mark.parametrize("name", ["npy", "npz-list", "npz", "dense", "dense-columns", "npz-dense", "feather"])
+def test_files_that_are_cut_short_while_rows_are_counted(
+    name: str, folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = npz(Path("Y"), make_truth(20_000))
+    path = NUMBERED[f"scores {name}"](Path("z"), make_scores(20_000))
+    size, update = path.stat().st_size, Evaluator.update
+
+    def update_and_cut(*args: Any, **arguments: Any) -> None:
+        update(*args, **arguments)
+        os.truncate(path, 4096)  # reading pages of a map behind it would end the process
+
+    monkeypatch.setattr(Evaluator, "update", update_and_cut)
+    message = refused(f"evaluate {truth} {path} --metrics p@1 --memory 1MB")
+    assert message.startswith(f"{path}: ")
+    assert f"{CHANGED}{size} bytes of " in message
+    assert " to 4096 bytes of " in message
+
+
+# -------------------------------------------------------------- bits that flip in arrays without compression
+
+M, K, L = 3000, 4, 40
+LABELS = ((np.arange(M)[:, None] + 2 * np.arange(K)) % (L // 2)).astype(np.int32)
+VALUES = np.linspace(0.25, 0.5, M * K, dtype=np.float32).reshape(M, K)
+ARCHIVES: dict[str, tuple[str, Any]] = {
+    "list": ("scores", {"indices": LABELS, "scores": VALUES}),
+    "list by column": ("scores", {"indices": np.asfortranarray(LABELS), "scores": VALUES}),
+    "dense": ("scores", {"scores": VALUES}),
+    "truth": ("truth", np.ones(M * K, np.int8)),
+    "matrix": ("scores", VALUES.ravel()),
+}
+MEMBERS = {"dense": ["scores"], "truth": ["data", "indices", "indptr"], "matrix": ["data", "indices"]}
+
+
+@pytest.mark.parametrize("at", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [(name, member) for name in ARCHIVES for member in MEMBERS.get(name, ["indices", "scores"])],
+)
+def test_flipped_bits_are_refused(folder: Path, name: str, member: str, at: float) -> None:
+    (kind, arrays), path = ARCHIVES[name], Path("z.npz")
+    if isinstance(arrays, dict):
+        np.savez(path, **arrays)
+    else:
+        npz(path, sp.csr_array((arrays, LABELS.ravel(), np.arange(M + 1, dtype=np.int32) * K), shape=(M, L)))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(f"{member}.npy")
+    end = content.index(b"\x93NUMPY", info.header_offset) + info.file_size
+    content[end - int(at * info.file_size) // 8 * 8 - 8] ^= 1
+    path.write_bytes(content)
+    message = rf"{path}: .*Bad CRC-32 for file '{member}\.npy'; expected "
+    for n_bytes in (100, 9000, 1 << 40):
+        with pytest.raises(ValueError, match=message):
+            list(pieces_of(path, kind).read(n_bytes))
+    with pytest.raises(ValueError, match=message):
+        (read_truth if kind == "truth" else read_scores)(path)
+
+
+def test_little_else_is_read_for_some_rows_of_an_archive(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces, taken = pieces_of(npz(folder / "z", make_scores(1300)), "scores"), list[int]()
+    exactly = archive._exactly
+
+    def counting(file: Any, n: int, dtype: np.dtype[Any]) -> Any:
+        taken.append(n * dtype.itemsize)
+        return exactly(file, n, dtype)
+
+    monkeypatch.setattr(archive, "_exactly", counting)
+    for first, n, n_bytes in itertools.product((0, 1, 700), (1, 7, 500), (1, 100, 1 << 20)):
+        taken.clear()
+        assert sum(piece_rows(piece) for piece in rows_from(pieces, n_bytes, first, first + n)) == n
+        assert sum(taken) <= n * 6 * (4 + 8) + (n + 3) * 8  # entries of float32 and int64, and pointers

@@ -1,0 +1,273 @@
+"""Texts with labels by number: what each spelling holds, what is written, and what is read by others."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import seeds
+from tests.damage import values_of
+from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
+from tests.limits import small_limits
+from tests.made_files import as_list, fasttext, make_scores, make_truth, npz, rows_of, svmlight, write_lines
+from tests.oracles.text import plain_svmlight, plain_xmc
+from xmleval import evaluate
+from xmleval.budget import UNLIMITED
+from xmleval.io import find_format, read_scores, read_truth, write_xmc
+
+SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3, -2.5e-7]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all examples of a module."""
+    return tmp_path_factory.mktemp("texts")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in shape, structure and the bits of the values, NaN equal to itself."""
+    return a.shape == b.shape and all(
+        np.array_equal(x, y, equal_nan=x.dtype.kind == "f") and np.array_equal(np.signbit(x), np.signbit(y))
+        for x, y in ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+    )
+
+
+def random_matrix(seed: int, dtype: Any, n_labels: int = 50) -> Any:
+    rng = np.random.default_rng(seed)
+    rows = [rng.permutation(n_labels)[: rng.choice([0, 1, 5, 40])] for _ in range(rng.integers(1, 30))]
+    data = rng.random(sum(map(len, rows))) * 10.0 ** rng.integers(-20, 20)
+    data = np.where(rng.random(data.size) < 0.2, rng.choice(SPECIAL, data.size), data)
+    ptr = np.cumsum([0, *map(len, rows)])
+    ids = np.concatenate([np.sort(row) for row in rows]).astype(np.int32)
+    with np.errstate(over="ignore"):
+        return sp.csr_array((data.astype(dtype), ids, ptr.astype(np.int32)), shape=(len(rows), n_labels))
+
+
+# -------------------------------------------------------------------------------------- XMC and svmlight
+
+
+@given(
+    seed=seeds, dtype=st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]), kind=st.booleans()
+)
+def test_matrices_that_are_written_are_read(folder: Path, seed: int, dtype: str, kind: bool) -> None:
+    matrix = random_matrix(seed, "float64" if dtype == "float64" else "float32")
+    path = folder / "m.txt"
+    if kind or not dtype.startswith("float"):
+        matrix.data = np.arange(matrix.nnz) % 2 - (dtype == "int64" and not kind)
+    matrix = matrix.astype(dtype)
+    write_xmc(path, matrix, "truth" if kind else "scores")
+    actual = (read_truth if kind else read_scores)(path)
+    assert actual.dtype == (np.uint8 if kind else np.float64)
+    assert same(actual, plain_xmc(path.read_bytes(), "truth" if kind else "scores"))
+    with np.errstate(over="ignore"):
+        if kind:
+            matrix.eliminate_zeros()
+        assert same(actual.astype(dtype), matrix)
+
+
+@given(seed=seeds)
+def test_scikit_learn_reads_the_same(folder: Path, seed: int) -> None:
+    load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
+    matrix = random_matrix(seed, np.float64)
+    path, svm = folder / "k.txt", folder / "k.svm"
+    if np.diff(matrix.indptr).all():  # it skips rows without labels
+        write_xmc(path, matrix, "scores")
+        svm.write_bytes(path.read_bytes().split(b"\n", 1)[1])
+        theirs, _ = load_svmlight_file(str(svm), n_features=50, multilabel=True, zero_based=True)
+        assert same(read_scores(path), sp.csr_array(theirs))
+    svmlight(svm, matrix)
+    _, labels = load_svmlight_file(str(svm), multilabel=True, zero_based=True)
+    assert [tuple(map(float, row)) for row in rows_of(read_truth(svm))] == labels
+
+
+def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
+    path = folder / "w.txt"
+    scores = sp.csr_array((np.array([0.1, 0, 3e-9], np.float32), [2, 0, 1], [0, 2, 2, 3]), shape=(3, 4))
+    kept = scores.copy()
+    write_xmc(path, kept, "scores")
+    assert kept.indices.tolist() == [2, 0, 1]  # as it was
+    for matrix, kind, text in [
+        (scores, "scores", b"3 4\n0:0.0 2:0.1\n\n1:3e-09\n"),
+        (scores != 0, "truth", b"3 4\n2:1\n\n1:1\n"),
+        (sp.coo_matrix((2, 7)), "scores", b"2 7\n\n\n"),
+    ]:
+        write_xmc(path, matrix, kind)
+        assert path.read_bytes() == text
+    for matrix, kind, message in [
+        (np.eye(3), "scores", "matrix: not a SciPy sparse"),
+        (sp.eye_array(3) * 2, "truth", "matrix: row 0: value 2.0 is neither 0 nor 1"),
+        (sp.csr_array((np.ones(2), [1, 1], [0, 2]), shape=(1, 3)), "truth", "label id 1 occurs twice"),
+        (sp.eye_array(3), "labels", "kind='labels' is not one of truth, scores"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            write_xmc(path, matrix, kind)
+    assert path.read_bytes() == text
+
+
+Rows = list[list[int]]
+SPELLINGS: list[
+    tuple[str, str, Rows, int]
+] = [  # a file's name, its text, the labels of its rows, how many labels
+    (
+        "x.libsvm",
+        "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n",
+        [[1, 3], [0, 2], [], [], [7], [4]],
+        8,
+    ),
+    ("w.svm", "1,0 1:1\n5000000000 1:1\n2 1:1\n", [[0, 1], [5000000000], [2]], 5000000001),
+    ("w.txt", "1 5000000001\n5000000000:1 3:1\n", [[3, 5000000000]], 5000000001),
+    ("n.txt", "0 5", [], 5),
+    ("n.txt", "2 9 5\n\n \n", [[], []], 5),
+    ("v.txt", "2\t4\n0:1 1:0\t2:1.0\n3:-0.0 1:1e0\n", [[0, 2], [1]], 4),
+    ("d.txt", "2 9 4\n1,3\t0:1\t4:2\n\t0:1\n", [[1, 3], []], 4),
+    *(
+        ("ids.txt", text, [[3, 9], [1], [2], [0, 4]], 10)
+        for text in ("3 9\n1\n2\n4 0\n", "3, 9\n1\n2\n4, 0\n")
+    ),
+    ("ids.txt", "3\t9\n1\n\n4,0\n", [[3, 9], [1], [], [0, 4]], 10),
+    ("ids.txt", "3 8 9\n\n1 0\n2\n", [[3, 8, 9], [], [0, 1], [2]], 10),  # which looks like a header
+    ("ids.txt", "\n3 8 9\n1\n2\n", [[], [3, 8, 9], [1], [2]], 10),
+    ("ids.txt", "17 28 78\n15\n4 5\n4 5\n", [[17, 28, 78], [15], [4, 5], [4, 5]], 79),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "rows", "n_labels"), SPELLINGS)
+def test_spellings_of_texts(here: Path, name: str, text: str, rows: Rows, n_labels: int) -> None:
+    Path(name).write_text(text)
+    matrix = read_truth(name)
+    assert (matrix.shape, matrix.dtype) == ((len(rows), n_labels), np.uint8)
+    assert [sorted(row) for row in rows_of(matrix)] == rows
+    if name.endswith("svm"):
+        assert same(matrix.sorted_indices(), plain_svmlight(text.encode()))
+
+
+def test_values_of_a_truth_that_are_no_labels_are_kept(here: Path) -> None:
+    Path("v.txt").write_text("2 4\n0:1 1:0 2:1.0\n3:0.5 1:1e0\n")
+    truth = read_truth("v.txt")
+    assert (truth.dtype, truth.data.tolist()) == (np.float64, [1, 1, 1, 0.5])
+    with pytest.raises(ValueError, match=r"y_true: row 1: value 0\.5 is neither 0 nor 1"):
+        evaluate(truth, np.ones((2, 4)))
+    Path("w.txt").write_text("1 5000000001\n5000000000:0.5 3:1\n")
+    assert read_scores("w.txt").indices.tolist() == [5000000000, 3]  # as the file has them
+
+
+def test_memory_follows_the_rows(here: Path) -> None:
+    ids = np.sort(np.random.default_rng(0).integers(0, 20, (1500, 40)) + np.arange(0, 800, 20), axis=1)
+    lines = (" ".join(f"{j}:1.5" for j in row) for row in ids.tolist())
+    path = write_lines(here / "large", ".txt", ["1500 1000", *lines])
+    pieces = find_format(path)[0].pieces
+    assert pieces is not None
+    with small_limits():
+        read_scores(path)
+        tracemalloc.start()
+        matrix = read_scores(path)
+        size, peak = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for piece in pieces(path, "scores", UNLIMITED).read(1 << 14):
+            assert piece.data.nbytes + piece.indices.nbytes < 1 << 14
+        peak_of_pieces = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert matrix.nnz == ids.size
+    assert peak < 1.5 * size + 8 * (1 << 14)
+    assert peak_of_pieces - size < 8 * (1 << 14)
+    rows = [[*range(20_000)], *([0] for _ in range(20_000))]  # a long line does not widen short ones
+    path = write_lines(here / "long", ".txt", (" ".join(map(str, row)) for row in rows))
+    pieces = find_format(path, "lines")[0].pieces
+    assert pieces is not None
+    assert sum(labels.size for labels, _ in pieces(path, "scores", UNLIMITED).read(1 << 26)) < 1 << 20
+    assert rows_of(read_truth(path))[0] == rows[0]
+
+
+# ------------------------------------------------------------------------------------- lines of labels
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "85 37 23 76 43\n4 2\n",
+        "85 37\n4 2 3\n",
+        "1 2 3\n4\n0 5\n",
+        "7\n\n2 1\n",
+        "3 5\n",
+        "0 5 1",
+        "7\n",
+        "3, 5\n",
+        "3 4 5 6\n",
+        "2 5\n4 2\n0\n--input-format lines",  # which the option tells from a header
+    ],
+)
+def test_ids_without_scores_are_lists_best_first(here: Path, text: str) -> None:
+    text, option, _ = text.partition("--input-format lines")
+    Path("p.txt").write_text(text)
+    rows = [[int(word) for word in line.replace(",", " ").split()] for line in text.splitlines()]
+    labels, scores = read_scores("p.txt", format="lines" if option else None)
+    assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
+    npz(here / "T", sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
+    expected = dict(evaluate(np.eye(len(rows), 90), rows, n_labels=90, metrics=["p@1", "lrap"]))
+    assert values_of(["p@1", "lrap"], f"T.npz p.txt {option}") == expected
+    np.savez("d.npz", scores=np.ones((len(rows), 90)))
+    values_of(["p@1"], f"T.npz d.npz --candidates p.txt {option}")
+
+
+@pytest.mark.parametrize("form", ["l{}:{!r}", "__label__l{} {!r}", "l{}"])
+def test_names_on_lines_as_libmultilabel_and_fasttext_write_them(here: Path, form: str) -> None:
+    fasttext(here / "t", make_truth(), "truth")
+    Path("t.txt").write_text(Path("t.txt").read_text().replace("__label__", "__label__l"))
+    labels, scores = as_list(make_scores())
+    rows = zip(labels.tolist(), scores.tolist(), strict=True)
+    write_lines(here / "p", ".txt", (" ".join(map(form.format, *row)) for row in rows))
+    metrics, bare = ["p@1", "ndcg@5", "lrap"], form == "l{}"
+    expected = dict(evaluate(make_truth(), (labels, None if bare else scores), metrics=metrics))
+    line = "t.txt p.txt" + " --input-format lines" * bare
+    assert values_of(metrics, line) == pytest.approx(expected, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------- ARFF
+
+ROWS = """0.5,1,'a, b',0,"2020-01-01",0
+%0.5,1,'a, b',0,"2020-01-01",0
+?, '0' ,"50% 'off'", 1 , ? , 1
+
+{1 1,2 'x} 1 1'}
+{ 5 0 , 4 "a \\" b" ,3 1}  % of a row
+  {}
+{5 1}
+0 0 x 0 y 0 % blanks part values too
+"""
+EXPECTED = [[1], [0, 2], [0, 1], [2], [0], [0], []]  # by row, in the order of the document
+
+
+@pytest.mark.parametrize("name", ["y-train.arff", "y-train.ARFF", "y.arff"])
+def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, name: str) -> None:
+    Path("y.xml").write_text(XML if name == "y.arff" else "<labels><label name='word'/></labels>")
+    Path("y-train.xml").write_text(XML)  # that of the same stem comes first
+    Path("z.xml").write_text("no document of it")
+    Path(name).write_text(HEADER + ROWS)
+    assert rows_of(read_truth(name)) == EXPECTED
+    known, path = find_format(Path(name))
+    assert known.pieces is not None
+    assert known.pieces(path, "truth", UNLIMITED).label_names == ["three", "label one", 'it\'s "two"']
+    Path(name).write_text(HEADER + "% none\n")
+    assert read_truth(name).shape == (0, 3)
+    assert list(known.pieces(path, "truth", UNLIMITED).read(100)) == []
+
+
+@pytest.mark.parametrize("quote", ["", "'"])
+@pytest.mark.parametrize(("count", "rows"), [("2", [[1], []]), ("+2", [[1], []]), ("-2", [[0, 1], [1]])])
+def test_labels_of_arff_are_counted_in_the_relation(here: Path, quote: str, count: str, rows: Rows) -> None:
+    relation = f"@relation {quote}X: -split 3 -C {count}{quote}\n"
+    Path("m.arff").write_text(f"{relation}{ATTRIBUTES}@data\n0,1,1\n{{2 1}}\n")
+    assert rows_of(read_truth("m.arff")) == rows
