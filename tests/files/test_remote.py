@@ -361,7 +361,7 @@ def test_any_reads_give_the_bytes_of_the_file(
 ) -> None:
     data = np.random.default_rng(size).bytes(size)
     put("object", data)
-    small = {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
+    small: dict[str, Any] = {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
     file = InputFile(RemotePath("memory://bucket/object"))
     with mock.patch.multiple(ranges, **small), file.open(in_order) as opened:
         file.has_ends(ends)

@@ -101,7 +101,7 @@ def test_names_of_instances_and_labels(tmp_path: Path) -> None:
     assert (truth.row_names, truth.label_names) == (["b", "a"], ["x", "y", "z"])
     assert truth.matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
     coded = pa.array(["w", "x", "x"]).dictionary_encode()
-    columns = {"instance": ["b", "c", "b"], "label": coded, "score": [0.5, 1.0, 0.25]}
+    columns: dict[str, Any] = {"instance": ["b", "c", "b"], "label": coded, "score": [0.5, 1.0, 0.25]}
     actual = read_arrow_scores(save(tmp_path, columns, "arrow"), truth)
     assert actual.label_names == ["x", "y", "z", "w"]
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
