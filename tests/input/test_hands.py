@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 from tests.damage import values_of
 from tests.examples import LABELS, SCORES, Y_TEST
-from tests.input.test_tensors import OnDevice, Result
 from xmleval import evaluate
 
 WANT = {"p@1": 0.5, "r@2": 0.625}  # by hand, from the four rows below
@@ -140,10 +139,6 @@ def tags_of_pandas() -> Any:
     return pandas.Series(NAMED), pandas.Series([[name for name, _ in row] for row in NAMED_HITS])
 
 
-def moved(make: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda torch, scores: make(torch.tensor(scores))
-
-
 def bare(rows: Any) -> list[list[str]]:
     return [[name for name, _ in row] for row in rows]
 
@@ -159,15 +154,10 @@ HANDS: list[tuple[str, str, Callable[[], Any]]] = [
     ("pyxclib", "dict of indices and scores", lambda: (Y, {"indices": LABELS, "scores": SCORES})),
     ("torch.topk", "pair", torch_of(lambda torch, scores: torch.topk(torch.tensor(scores), 3))),
     ("torch.topk", "list", torch_of(lambda torch, scores: [*torch.topk(torch.tensor(scores), 3)])),
-    ("torch.topk", "made pair", lambda: (Y, Result(SCORES, LABELS))),
     ("FAISS inner product", "(D, I)", lambda: (Y, (SCORES, LABELS))),
     ("FAISS L2", "(I, D)", lambda: (Y, (LABELS, 1 - SCORES), {"higher_is_better": False})),
     ("FAISS L2", "search", lambda: (*faiss_search(), {"higher_is_better": False})),
-    ("torch", "with gradients", torch_of(moved(lambda t: t.requires_grad_() * 1))),
-    ("torch", "bfloat16", torch_of(moved(lambda t: t.bfloat16()))),
-    ("torch", "CSR", torch_of(moved(lambda t: t.to_sparse_csr()))),
-    ("torch, CuPy", "made array on a device", lambda: (Y, OnDevice(unsorted_csr().toarray()))),
-    ("torch", "CUDA", torch_of(moved(lambda t: t.cuda()))),
+    ("torch", "CUDA", torch_of(lambda torch, scores: torch.tensor(scores).cuda())),
     (
         "sentence-transformers semantic_search",
         "lists of corpus_id and score",
@@ -189,7 +179,6 @@ HANDS: list[tuple[str, str, Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 @pytest.mark.parametrize(("source", "shape", "make"), HANDS, ids=[f"{one[0]}: {one[1]}" for one in HANDS])
 def test_what_people_have_is_taken(
     source: str, shape: str, make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

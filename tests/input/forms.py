@@ -1,0 +1,434 @@
+"""Forms in which people hold a truth and predictions, each made from a small problem.
+
+`ARRAYS` are made from a dense array, `LISTED` from scores of which zeros are no scores, and `NAMED` from
+dicts of rows, which have values by label.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import from_df
+
+SPARSE = [
+    f"{form}_{kind}" for form in ("csr", "csc", "coo", "lil", "dok", "dia") for kind in ("array", "matrix")
+]
+ROLES = ("y_true", "y_score", "y_pred")
+Rows = dict[str, dict[str, Any]]  # values by row and label, in the order in which they are listed
+
+
+class Offered:
+    """An object of another library that knows how to become an array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.array(array)
+        self.shape = self.array.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.array, dtype)
+
+
+class OnDevice(Offered):
+    """An array that must be copied from a device by its method."""
+
+    __cuda_array_interface__ = None
+
+    def get(self) -> Any:
+        return self.array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+
+class Exchanged:
+    """An array that is given by DLPack alone."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.array(array)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+class Elsewhere(Exchanged):
+    """An array on another device."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("device is not supported")
+
+
+class Tensor:
+    """A tensor by its methods, without a type."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.shape = np.array(array), np.shape(array)
+
+    def detach(self) -> Tensor:
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def numpy(self) -> Any:
+        return self.array
+
+
+class Result(NamedTuple):
+    """A named pair, as `torch.topk` gives it."""
+
+    values: Any
+    indices: Any
+
+
+def torch_of(make: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """Return what makes an object from the library and an array."""
+    return lambda array: make(pytest.importorskip("torch"), np.array(array))
+
+
+def not_coalesced(torch: Any, array: Any) -> Any:
+    places = np.array(array.nonzero())[:, ::-1].copy()
+    return torch.sparse_coo_tensor(places, array[tuple(places)], array.shape)
+
+
+def frozen(array: Any) -> Any:
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+def strided(array: Any) -> Any:
+    return np.repeat(np.repeat(array, 2, axis=0), 3, axis=1)[::2, ::3]
+
+
+def mapped(array: Any) -> Any:
+    with tempfile.NamedTemporaryFile() as file:
+        np.save(file, array)
+        file.flush()
+        return np.load(file.name, mmap_mode="r")
+
+
+def sparse(dense: Any, **parts: Any) -> Any:
+    """Return a CSR array with parts swapped behind SciPy's back, as files and other programs bring them."""
+    matrix = sp.csr_array(dense)
+    for name, part in parts.items():
+        setattr(matrix, name, part)
+    return matrix
+
+
+def with_index_type(dense: Any, dtype: str, form: str = "csr") -> Any:
+    matrix = sp.csr_array(dense).asformat(form)
+    for name in ("indices", "indptr"):
+        setattr(matrix, name, getattr(matrix, name).astype(dtype))
+    return matrix
+
+
+def every_cell(dense: Any) -> Any:
+    ids = np.tile(np.arange(dense.shape[1]), len(dense))
+    return sp.csr_array((dense.ravel(), ids, np.arange(len(dense) + 1) * dense.shape[1]), shape=dense.shape)
+
+
+def backwards(dense: Any) -> Any:
+    matrix = sp.csr_array(dense)
+    order = np.concatenate([np.arange(*ends)[::-1] for ends in itertools.pairwise(matrix.indptr)])
+    return sp.csr_array((matrix.data[order], matrix.indices[order], matrix.indptr), shape=dense.shape)
+
+
+def stale(dense: Any) -> Any:
+    matrix = backwards(dense)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+STORED: dict[str, Callable[[Any], Any]] = {
+    **{name: getattr(sp, name) for name in SPARSE},
+    "unsorted": backwards,
+    "stale flags": stale,
+    **{f"{dtype} index": partial(with_index_type, dtype=dtype) for dtype in ("i8", "u2", ">i4")},
+    "torch CSR": torch_of(lambda torch, a: torch.tensor(a).to_sparse_csr()),
+    "torch CSC": torch_of(lambda torch, a: torch.tensor(a).to_sparse_csc()),
+    "torch COO": torch_of(lambda torch, a: torch.tensor(a).to_sparse()),
+    "torch COO, not coalesced": torch_of(not_coalesced),
+    "torch CSR in bfloat16": torch_of(lambda torch, a: torch.tensor(a).bfloat16().to_sparse_csr()),
+}
+ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "dense": np.array,
+    "fortran": np.asfortranarray,
+    "strided": strided,
+    "reversed": lambda a: np.array(a)[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": frozen,
+    "nested lists": lambda a: a.tolist(),
+    "memory map": mapped,
+    "__array__": Offered,
+    "device": OnDevice,
+    "DLPack": Exchanged,
+    "tensor": Tensor,
+    **{
+        f"torch {name}": torch_of(make)
+        for name, make in {
+            "plain": lambda torch, a: torch.tensor(a),
+            "with gradients": lambda torch, a: torch.tensor(a * 1.0, requires_grad=True) * 1,
+            "bfloat16": lambda torch, a: torch.tensor(a).bfloat16(),
+            "half": lambda torch, a: torch.tensor(a).half(),
+            "transposed": lambda torch, a: torch.tensor(a.T.copy()).T,
+        }.items()
+    },
+    **STORED,
+    "bsr_array": sp.bsr_array,
+    "bsr_matrix": sp.bsr_matrix,
+    "all cells": every_cell,
+}
+
+
+def best_first(row: Any) -> list[tuple[int, float]]:
+    return sorted(((int(j), float(row[j])) for j in np.flatnonzero(row)), key=lambda pair: -pair[1])
+
+
+def slots(scores: Any, shuffled: bool = True) -> tuple[Any, Any]:
+    """Return arrays of lists, with empty slots anywhere, in any order, and NaN where nothing counts."""
+    rng = np.random.default_rng(1)
+    labels, values = np.full(scores.shape, -1), np.full(scores.shape, np.nan)
+    for i, row in enumerate(scores):
+        pairs = best_first(row)
+        places = rng.permutation(row.size)[: len(pairs)] if shuffled else range(len(pairs))
+        for place, (label, score) in zip(places, pairs, strict=True):
+            labels[i, place], values[i, place] = label, score
+    return labels, values
+
+
+def listed(make: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """Return what makes an object from the arrays of labels and scores."""
+    return lambda scores: make(*slots(scores))
+
+
+def ragged(make: Callable[[list[tuple[int, float]]], Any]) -> Callable[[Any], Any]:
+    """Return what makes lists from the pairs of each row, best first."""
+    return lambda scores: [make(best_first(row)) for row in scores]
+
+
+LISTED: dict[str, Callable[[Any], Any]] = {
+    **STORED,
+    # blocks of more than one cell would store zeros that are scores
+    "bsr": lambda s: sp.csr_array(s).tobsr(blocksize=(1, 1)),
+    "pair": listed(lambda labels, scores: (labels, scores)),
+    "scores first": listed(lambda labels, scores: (scores, labels)),
+    "named pair": listed(lambda labels, scores: Result(scores, labels)),
+    "dict": listed(lambda labels, scores: {"scores": scores, "indices": labels}),
+    "float32": listed(lambda labels, scores: (labels, scores.astype("f4"))),
+    "big-endian": listed(lambda labels, scores: (labels.astype(">i8"), scores.astype(">f8"))),
+    "int8": listed(lambda labels, scores: (labels.astype("i1"), scores)),
+    "pair of lists": listed(lambda labels, scores: (labels.tolist(), scores.tolist())),
+    "read-only pair": listed(lambda labels, scores: (frozen(labels), frozen(scores))),
+    "strided pair": listed(lambda labels, scores: (np.asfortranarray(labels), strided(scores))),
+    "other library": listed(lambda labels, scores: (OnDevice(labels), Exchanged(scores))),
+    "torch.topk": torch_of(lambda torch, a: Result(*map(torch.tensor, slots(a)[::-1]))),
+    "pair without scores": lambda s: (slots(s, False)[0], None),
+    "dict without scores": lambda s: {"indices": slots(s, False)[0]},
+    "ids": ragged(lambda row: [label for label, _ in row]),
+    "arrays of ids": ragged(lambda row: np.array([label for label, _ in row], int)),
+    "pairs": ragged(list),
+    "lists of lists": ragged(lambda row: [[*pair] for pair in row]),
+    "unsorted pairs": ragged(lambda row: row[::-1]),
+    "dicts of ids": ragged(dict),
+    "hits of ids": ragged(lambda row: [{"corpus_id": label, "score": score} for label, score in row]),
+}
+
+
+class ByStream:
+    """A frame that gives its columns as Arrow's C stream alone."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class ByProtocol:
+    """A frame that gives its columns by the dataframe interchange protocol alone, which knows no lists."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __dataframe__(self, **options: Any) -> Any:
+        return self.table.__dataframe__(**options)
+
+
+class Ranx:
+    """Values by query and document as ranx' Qrels and Run hold them, which are no dicts."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def keys(self) -> Any:
+        return self._rows.keys()
+
+    def to_dict(self) -> Rows:
+        return self._rows
+
+
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "pandas": lambda columns: pytest.importorskip("pandas").DataFrame(columns),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "arrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+    "stream": lambda columns: ByStream(pytest.importorskip("pyarrow").table(columns)),
+    "protocol": lambda columns: ByProtocol(pytest.importorskip("pyarrow").table(columns)),
+}
+Make = Callable[[Rows, str], Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of rows whose labels have names, made for the argument that takes it.
+
+    keyed : whether rows are matched by key; None where they have an index, which others may lack
+    by_name : whether labels have values of their own, by which equal scores rank by name
+    wide : whether each row has a value for every label
+    roles : arguments that have the form
+    """
+
+    make: Make
+    keyed: bool | None = False
+    by_name: bool = False
+    wide: bool = False
+    roles: tuple[str, ...] = ROLES
+
+
+def names_of(rows: Rows) -> list[str]:
+    return [*dict.fromkeys(name for row in rows.values() for name in row)]
+
+
+def members(rows: Rows, role: str) -> list[Any]:
+    """Return the rows as lists, of labels with scores or of relevant ones."""
+    if role == "y_score":
+        return [[*row.items()] for row in rows.values()]
+    return [[name for name, value in row.items() if value > 0] for row in rows.values()]
+
+
+def hits(key: str) -> Make:
+    return lambda rows, role: [[{key: name, "score": s} for name, s in row.items()] for row in rows.values()]
+
+
+def object_array(items: Iterable[Any]) -> Any:
+    return np.array([*items, None], object)[:-1]
+
+
+def series(rows: Rows, items: Iterable[Any]) -> Any:
+    return pytest.importorskip("pandas").Series([*items], index=[*rows])
+
+
+def polars_series(items: list[Any]) -> Any:
+    return pytest.importorskip("polars").Series(items)
+
+
+def chunked_array(items: list[Any]) -> Any:
+    return pytest.importorskip("pyarrow").chunked_array([[item] for item in items])
+
+
+def pair_of_names(rows: Rows, role: str) -> Any:
+    return np.array([[*row] for row in rows.values()]), np.array([[*row.values()] for row in rows.values()])
+
+
+def table_of_names(rows: Rows, role: str) -> Any:
+    """Return an array of names, with None and empty names behind those of shorter rows."""
+    table = np.array([*itertools.zip_longest(*members(rows, role))], object).T
+    table[0] = [name or "" for name in table[0]]
+    return table
+
+
+def wide_columns(rows: Rows) -> dict[str, Any]:
+    return {name: np.array([row.get(name, 0) for row in rows.values()]) for name in names_of(rows)}
+
+
+def long_columns(rows: Rows) -> dict[str, Any]:
+    entries = [(key, name, value) for key, row in rows.items() for name, value in row.items()]
+    return dict(zip(("instance", "label", "score"), map(list, zip(*entries, strict=True)), strict=True))
+
+
+def list_columns(rows: Rows, role: str, by_key: bool = False) -> dict[str, Any]:
+    columns: dict[str, Any] = {"instance": [*rows]} if by_key else {}
+    if role != "y_score":
+        return columns | {"labels": members(rows, role)}
+    return columns | {
+        "labels": [[*row] for row in rows.values()],
+        "scores": [[*r.values()] for r in rows.values()],
+    }
+
+
+def renamed(make: Callable[[dict[str, Any]], Any], columns: dict[str, Any]) -> Any:
+    """Return a frame whose columns have other names, which are told."""
+    frame = make({f"my {name}": column for name, column in columns.items()})
+    return from_df(frame, **{name.rstrip("s"): f"my {name}" for name in columns})
+
+
+def wide_pandas(dtype: Callable[[Any, str], Any] = lambda pd, role: None) -> Make:
+    """Return what makes a frame with an index, of a type that may depend on the argument."""
+
+    def make(rows: Rows, role: str) -> Any:
+        pd = pytest.importorskip("pandas")
+        frame, to = pd.DataFrame(wide_columns(rows), index=[*rows]), dtype(pd, role)
+        return frame if to is None else frame.astype(to)
+
+    return make
+
+
+def frames_of(library: str) -> dict[str, Form]:
+    make = FRAMES[library]
+    forms = {
+        "long": Form(lambda rows, role: make(long_columns(rows)), True, True),
+        "long, renamed": Form(lambda rows, role: renamed(make, long_columns(rows)), True, True),
+        "wide": Form(lambda rows, role: make(wide_columns(rows)), False, True, True),
+    }
+    lists = {
+        "of lists": Form(lambda rows, role: make(list_columns(rows, role))),
+        "of lists by key": Form(lambda rows, role: make(list_columns(rows, role, True)), True),
+        "of lists, renamed": Form(lambda rows, role: renamed(make, list_columns(rows, role, True)), True),
+    }
+    forms |= {} if library == "protocol" else lists
+    return {f"{library} {name}": form for name, form in forms.items()}
+
+
+SCORES_ALONE, SETS_ALONE = ("y_score",), ("y_true", "y_pred")
+NAMED: dict[str, Form] = {
+    "dict of dicts": Form(lambda rows, role: rows, True, True),
+    "ranx": Form(lambda rows, role: Ranx(rows), True, True),
+    "list of dicts": Form(lambda rows, role: [*rows.values()], False, True),
+    "array of dicts": Form(lambda rows, role: object_array(rows.values()), False, True),
+    "dict of lists": Form(lambda rows, role: dict(zip(rows, members(rows, role), strict=True)), True),
+    "lists": Form(members),
+    "tuples": Form(lambda rows, role: [*map(tuple, members(rows, role))]),
+    "array of lists": Form(lambda rows, role: object_array(members(rows, role))),
+    "lists of lists": Form(
+        lambda rows, role: [[[*pair] for pair in row.items()] for row in rows.values()], roles=SCORES_ALONE
+    ),
+    "hits": Form(hits("corpus_id"), roles=SCORES_ALONE),
+    "pipeline": Form(hits("label"), roles=SCORES_ALONE),
+    "pair of arrays": Form(pair_of_names, wide=True, roles=SCORES_ALONE),
+    "sets": Form(lambda rows, role: [*map(set, members(rows, role))], roles=SETS_ALONE),
+    "arrays": Form(lambda rows, role: [np.array(row, "U9") for row in members(rows, role)], roles=SETS_ALONE),
+    "table": Form(table_of_names, roles=SETS_ALONE),
+    "Series of lists": Form(lambda rows, role: series(rows, members(rows, role)), None),
+    "Series of dicts": Form(lambda rows, role: series(rows, rows.values()), None, True),
+    "polars Series": Form(lambda rows, role: polars_series(members(rows, role)), roles=SETS_ALONE),
+    "chunked array": Form(lambda rows, role: chunked_array(members(rows, role)), roles=SETS_ALONE),
+    **{name: form for library in FRAMES for name, form in frames_of(library).items()},
+    "pandas wide, index": Form(wide_pandas(), None, True, True),
+    "pandas wide, Float64": Form(wide_pandas(lambda pd, role: "Float64"), None, True, True),
+    "pandas wide, float32": Form(wide_pandas(lambda pd, role: "float32"), None, True, True),
+    "pandas wide, boolean": Form(wide_pandas(lambda pd, role: "boolean"), None, True, True, SETS_ALONE),
+    "pandas wide, sparse": Form(wide_pandas(lambda pd, role: pd.SparseDtype(float, 0)), None, True, True),
+    "pandas wide, other filler": Form(
+        wide_pandas(lambda pd, role: pd.SparseDtype(float, np.nan)), None, True, True
+    ),
+}
