@@ -16,6 +16,7 @@ from tests.damage import answer
 from tests.input.forms import FRAMES
 from xmleval import Evaluator, evaluate, from_df
 
+Table = dict[str, list[Any]]
 LIBRARIES = [name for name in FRAMES if name != "protocol"]
 FILES = ["csv", "tsv", "jsonl", "parquet"]
 JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
@@ -28,13 +29,12 @@ NAMES = [
 ]  # fmt: skip
 NDCG_AT_2 = (1 / log2(3) + 1) / 2  # row 1 has its only relevant label at rank 2
 VALUES = pytest.approx([0.5, NDCG_AT_2], abs=1e-12)
-LONG = {"instance": ["1", "1", "2"], "label": ["a", "z", "b"]}
-LONG_SCORES = {"instance": ["1", "1", "2"], "label": ["z", "a", "b"], "score": [0.9, 0.2, 0.5]}
-LIST_SCORES = {"labels": [["z", "a"], ["b"]], "scores": [[0.9, 0.2], [0.5]]}
-TRUE_LISTS = [["a", "b"], ["c"], ["d"]]
-IN_ORDER = {"labels": [["a"], ["c"], ["d"]], "scores": [[0.9], [0.2], [0.7]]}
-TURNED = {"labels": [["d"], ["a"], ["c"]], "scores": [[0.7], [0.9], [0.2]]}
-Table = dict[str, list[Any]]
+LONG: Table = {"instance": ["1", "1", "2"], "label": ["a", "z", "b"]}
+LONG_SCORES: Table = {"instance": ["1", "1", "2"], "label": ["z", "a", "b"], "score": [0.9, 0.2, 0.5]}
+LIST_SCORES: Table = {"labels": [["z", "a"], ["b"]], "scores": [[0.9, 0.2], [0.5]]}
+TRUE_LISTS: Any = [["a", "b"], ["c"], ["d"]]
+IN_ORDER: Table = {"labels": [["a"], ["c"], ["d"]], "scores": [[0.9], [0.2], [0.7]]}
+TURNED: Table = {"labels": [["d"], ["a"], ["c"]], "scores": [[0.7], [0.9], [0.2]]}
 Answer = tuple[list[float], list[str]]
 
 
@@ -87,7 +87,7 @@ def test_labels_judged_zero_are_not_relevant(form: str, options: dict[str, Any])
         for judged in ([3, 0, 1], [1.0, -1.0, 1.0], [True, False, True]):
             assert evaluate_tables(form, LONG | {name: judged}, LONG_SCORES, **options)[0] == VALUES
     for name in ("relevance", "grades"):
-        lists = {"labels": [["a", "z"], ["b"]], name: [[3, 0], [1]]}
+        lists: Table = {"labels": [["a", "z"], ["b"]], name: [[3, 0], [1]]}
         assert evaluate_tables(form, lists, LIST_SCORES, **options)[0] == VALUES
 
 
@@ -99,7 +99,8 @@ def test_names_of_instances_and_labels(
 ) -> None:
     if form in FILES and names[2] == "score" and not options:
         return  # which files may hold for predictions given as a truth
-    truth = dict(zip(names, (["7", "7", "5"], ["a", "z", "b"], [1, 0, 2]), strict=True))
+    judged: Any = ["7", "7", "5"], ["a", "z", "b"], [1, 0, 2]
+    truth = dict(zip(names, judged, strict=True))
     columns = (*names[:2], "score"), (["5", "7", "7"], ["b", "z", "a"], [0.5, 0.9, 0.2])
     assert evaluate_tables(form, truth, dict(zip(*columns, strict=True)), **options)[0] == VALUES
 
@@ -126,13 +127,14 @@ def test_field_named_by_an_option_judges_labels(form: str, scored_by: str) -> No
     assert evaluate_tables(form, judged, scores, **{"score-field": scored_by})[0][0] == 0.5
 
 
+IDS: Any = [0, 1]
 NUMBERED: list[tuple[Table, Table]] = [
     ({"instance": [0, 0, 1], "label": [0, 1, 2], "relevance": [3, 0, 1]},
      {"instance": [0, 0, 1], "label": [1, 0, 2], "score": [0.9, 0.2, 0.5]}),
     ({"labels": [[0, 1], [2]], "grade": [[3, 0], [1]]},
      {"labels": [[1, 0], [2]], "scores": [[0.9, 0.2], [0.5]]}),
-    *(({key: [0, 1], "labels": [[0], [2]]},
-       {key: [1, 0], "labels": [[2], [1, 0]], "scores": [[0.7], [0.9, 0.2]]})
+    *(({key: IDS, "labels": [[0], [2]]},
+       {key: IDS[::-1], "labels": [[2], [1, 0]], "scores": [[0.7], [0.9, 0.2]]})
       for key in ("id", "qid", "instance")),
 ]  # fmt: skip
 
@@ -161,9 +163,9 @@ TAKEN: list[tuple[Table, Table]] = [
 
 @forms
 def test_columns_that_may_mean_something_are_refused(form: str) -> None:
-    for message, *tables in REFUSED:
+    for message, truth, scores in REFUSED:
         with pytest.raises(ValueError, match=message):
-            evaluate_tables(form, *tables)
+            evaluate_tables(form, truth, scores)
     for truth, scores in TAKEN:
         assert evaluate_tables(form, truth, scores, "p@1")[0] == [1.0]
 
@@ -252,13 +254,13 @@ def looks_swapped(notes: list[str]) -> bool:
 def test_tables_of_grades_and_scores_that_look_swapped_are_noted(
     form: str, truth: Any, scores: Any, swapped: bool
 ) -> None:
-    tables = []
+    tables: list[Table] = []
     for rows, value in ((truth, "relevance"), (scores, "score")):
         entries = [(row, label, number) for row, labels in rows.items() for label, number in labels.items()]
-        tables.append(
-            dict(zip(("instance", "label", value), map(list, zip(*entries, strict=True)), strict=True))
-        )
-    assert looks_swapped(evaluate_tables(form, *tables, "ndcg@3", gains="linear")[1]) == swapped
+        columns = zip(("instance", "label", value), map(list, zip(*entries, strict=True)), strict=True)
+        tables.append(dict(columns))
+    notes = evaluate_tables(form, tables[0], tables[1], "ndcg@3", gains="linear")[1]
+    assert looks_swapped(notes) == swapped
 
 
 def as_pair(scores: Any) -> tuple[Any, Any]:

@@ -56,8 +56,8 @@ def write_csv(cell: Callable[[Any], str]) -> Callable[[Path, list[Any]], None]:
     return write
 
 
-def write_lines(line: Callable[[Any], str]) -> Callable[[Path, list[Any]], None]:
-    return lambda path, rows: path.write_text("".join(f"{line(row)}\n" for row in rows)) and None
+def write_lines(line: Callable[[Any], str]) -> Callable[[Path, list[Any]], Any]:
+    return lambda path, rows: path.write_text("".join(f"{line(row)}\n" for row in rows))
 
 
 def write_parquet(path: Path, rows: list[Any], **columns: Any) -> None:
@@ -65,7 +65,7 @@ def write_parquet(path: Path, rows: list[Any], **columns: Any) -> None:
     pytest.importorskip("pyarrow.parquet").write_table(table, path)
 
 
-FILES: dict[str, tuple[str, Callable[[Path, list[Any]], None]]] = {
+FILES: dict[str, tuple[str, Callable[[Path, list[Any]], Any]]] = {
     "jsonl": ("Y.jsonl", write_lines(lambda row: json.dumps({"labels": row}))),
     "csv of lists": ("Y.csv", write_csv(str)),
     "csv of arrays": ("Y.csv", write_csv(lambda row: f"array({row})")),

@@ -31,11 +31,11 @@ QRELS = rows_of(
 )  # fmt: skip
 RUN = rows_of("green .75 blue .5", "red .75 blue .5 grey .25", "red .5", "grey 1")
 FULL = rows_of(
-    "grey 2 green 1 blue .5 red .25", "red 3 blue 2 grey 1 green -1", "red 4 grey 3 green 2 blue 1",
+    "grey 2 red 1 green .5 blue .25", "red 3 blue 2 grey 1 green -1", "red 4 grey 3 green 2 blue 1",
     "blue 9 grey 3 red 2 green .25",
 )  # fmt: skip
 PRED = rows_of(
-    "grey 0 green 1 blue 0 red 0", "red 1 green 0 blue 0 grey 1", "red 1 green 0 blue 1 grey 0",
+    "blue 0 grey 0 green 1 red 0", "red 1 green 0 blue 0 grey 1", "red 1 green 0 blue 1 grey 0",
     "red 0 green 0 blue 0 grey 1",
 )  # fmt: skip
 DATA = {"y_true": QRELS, "y_pred": PRED}
@@ -78,7 +78,7 @@ def problems(form: Form, role: str, data: dict[str, Rows]) -> Iterator[dict[str,
         arguments: dict[str, Any] = {}
         for argument, rows in data.items():
             turned = keyed and argument != "y_true"
-            rows = take(rows, [*rows][::-1]) if turned else rows
+            rows = take(rows, [*rows][1:] + [*rows][:1]) if turned else rows
             plain = rows if keyed else [*rows.values()]
             arguments[argument] = form.make(rows, argument) if argument == role else plain
         yield arguments
@@ -152,6 +152,15 @@ def test_rows_are_those_of_the_truth(name: str) -> None:
             "y_score: 1 row of the truth has no prediction; it counts as empty",
             "y_score: 1 row is not in the truth; it is ignored",
         ]
+
+
+@pytest.mark.parametrize("name", [name for name, form in NAMED.items() if form.keyed is None])
+def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
+    form, turned = NAMED[name], ROWS[1:] + ROWS[:1]
+    y_true, y_pred = form.make(QRELS, "y_true"), form.make(take(PRED, turned), "y_pred")
+    report = evaluate(y_true, y_pred=y_pred, metrics=SETS)
+    assert dict(report) == dict(evaluate(Y, y_pred=matrix(PRED), metrics=SETS))
+    assert report.notes == ["y_pred: rows were brought in the order of y_true's index"]
 
 
 @cases
