@@ -167,6 +167,16 @@ def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Disk
     assert contents(receiver.merge(parts[1])) == whole()
 
 
+def test_files_may_be_written_and_read_in_small_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, read = os.pwrite, os.pread
+    monkeypatch.setattr(os, "pwrite", lambda number, data, offset: write(number, data[:7], offset))
+    monkeypatch.setattr(os, "pread", lambda number, size, offset: read(number, min(size, 5), offset))
+    evaluator = evaluator_of()
+    for rows in HALVES:
+        evaluator.update(*rows)
+    assert contents(evaluator) == whole()
+
+
 def test_signal_handler_may_update_while_scores_are_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

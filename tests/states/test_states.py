@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import seeds
 from tests.limits import small_limits
 from tests.problems import PER_ROW, Problem, law, problems
-from tests.routes import contents_of, differences, needs_numbers, resources, usual_tolerance
+from tests.routes import comparable, contents_of, differences, needs_numbers, resources, usual_tolerance
 from xmleval import Evaluator, evaluate
 from xmleval.input.clusters import folds_of_clusters
 
@@ -36,12 +36,7 @@ def counted(problem: Problem, data: st.DataObject, first: int = 0) -> Evaluator:
 def test_merged_evaluators_share_no_memory_that_is_written(problem: Problem, data: st.DataObject) -> None:
     ends = [0, *sorted(data.draw(st.lists(st.integers(0, problem.n_rows), min_size=2, max_size=2)))]
     parts = [problem.take(range(lo, hi)) for lo, hi in zip(ends, [*ends[1:], problem.n_rows], strict=True)]
-    tolerance = usual_tolerance(problem)
-
-    def same(evaluator: Evaluator, rows: Problem) -> None:
-        whole = counted(rows, data).compute()
-        assert differences(contents_of(whole), contents_of(evaluator.compute()), tolerance) == []
-
+    tolerance, whole = usual_tolerance(problem), contents_of(problem.evaluate())
     with small_limits() if data.draw(st.booleans()) else nullcontext():
         one, other = (counted(part, data, first) for part, first in zip(parts[1:], [*ends[1:]], strict=True))
         before = contents_of(other.compute())
@@ -50,6 +45,7 @@ def test_merged_evaluators_share_no_memory_that_is_written(problem: Problem, dat
         one.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
         assert differences(before, contents_of(other.compute()), tolerance) == []
         after = contents_of(one.compute())
+        assert differences(comparable(whole), comparable(after), tolerance) == []
         other.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
         assert differences(after, contents_of(one.compute()), tolerance) == []
 
@@ -110,11 +106,17 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     truth, predicted = (rng.random((2, 1500, 9)) < np.linspace(0, 1, 9)).astype(int)
     weight = rng.integers(1, 4, 1500) / 2 if weighted else None
     arguments: dict[str, Any] = {"metrics": ["f1.macro", "recall.weighted", "mcc.macro", "f1.micro"]}
+    parts = []
     with small_limits() if small else nullcontext():
-        report = evaluate(
-            truth, y_pred=predicted, sample_weight=weight, per_label=True, block_rows=70, threads=2,
-            confidence=0.9, clusters=np.arange(1500) % 9, **arguments,
-        )  # fmt: skip
+        for rows in (slice(700), slice(700, 1500)):
+            parts.append(
+                Evaluator(n_labels=9, per_label=True, block_rows=70, threads=2, confidence=0.9, **arguments)
+            )
+            parts[-1].update(
+                truth[rows], y_pred=predicted[rows], sample_weight=None if weight is None else weight[rows],
+                clusters=np.arange(1500)[rows] % 9,
+            )  # fmt: skip
+        report = parts[0].merge(parts[1]).compute()
     unit = np.ones(1500) if weight is None else weight
     tp, n_true, n_pred = unit @ (truth * predicted), unit @ truth, unit @ predicted
     assert report.per_label()["tp"].tolist() == tp.tolist()
@@ -124,7 +126,7 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
     folds = folds_of_clusters(np.arange(1500) % 9, 1500)
     left = [folds != fold for fold in np.unique(folds)]
-    parts = [
+    others = [
         evaluate(
             truth[rows], y_pred=predicted[rows], sample_weight=None if weight is None else weight[rows],
             **arguments,
@@ -132,4 +134,4 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
         for rows in left
     ]  # fmt: skip
     for name, values in report.results.replicates.items():
-        assert values.tolist() == [part[name] for part in parts]
+        assert values.tolist() == [other[name] for other in others]
