@@ -21,8 +21,11 @@ STATES = [
     "rank_profile", "row_sums", "label_totals", "score_runs", "key_counts", "label_extremes", "label_sets",
     "gaps", "seen",
 ]  # fmt: skip
-INLINE, WORKERS, SPILLING = {"threads": 1}, {"threads": 2, "block_rows": 7}, {"threads": 1, "memory": 1}
-RESOURCES = {"inline": INLINE, "workers": WORKERS, "spilling": SPILLING}
+RESOURCES: dict[str, dict[str, Any]] = {
+    "inline": {"threads": 1},
+    "workers": {"threads": 2, "block_rows": 7},
+    "spilling": {"threads": 1, "memory": 1},
+}
 COPIES: dict[str, Callable[[Evaluator], Evaluator]] = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,

@@ -21,14 +21,12 @@ import scipy.sparse as sp
 
 from tests.engine.data import (
     COPIES,
-    INLINE,
     METRICS,
     N_ROWS,
     RESOURCES,
     SCORES,
     STATES,
     TRUTH,
-    WORKERS,
     bytes_of,
     counting,
     empty,
@@ -122,7 +120,7 @@ def test_operation_that_a_signal_interrupts_counts_nothing(
 @pytest.mark.parametrize("place", [*STATES, "_added"])
 def test_operation_that_fails_half_way_counts_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a state, or in a function that joins tables of frequent labels."""
-    evaluators, new = [counting(**INLINE), counting(**WORKERS)], empty()
+    evaluators, new = [counting(**RESOURCES[name]) for name in ("inline", "workers")], empty()
     before = bytes_of(other())
     methods = ("update", "merge") if place in STATES else (place,)
     holder: Any = state_class(place) if place in STATES else label_table
@@ -254,10 +252,11 @@ def test_copies_count_separately(way: str, memory: Any) -> None:
 def test_evaluator_shows_measures_rows_and_labels_and_merges_only_evaluators() -> None:
     evaluator = Evaluator("p", n_labels=9, k=range(1, 8))
     assert repr(evaluator) == "<Evaluator: p@1, p@2, p@3, p@4, p@5 and 2 more; 0 rows x 9 labels>"
-    for value in ({}, None, "state.npz"):
+    values: list[Any] = [{}, None, "state.npz"]
+    for value in values:
         message = f"^merge takes an Evaluator, not {type(value).__name__}; `load` reads"
         with pytest.raises(TypeError, match=message):
-            evaluator.merge(value)  # type: ignore[arg-type]
+            evaluator.merge(value)
     evaluator.update(np.eye(9), np.eye(9))
     evaluator.reset()
     assert evaluator.n_rows == 0

@@ -54,7 +54,8 @@ def shard(form: str, start: int, stop: int) -> Evaluator:
 def once(form: str) -> Report:
     if form == "keys":
         return evaluate(*named(slice(M)), labels=NAMES, **OPTIONS)
-    return evaluate(TRUTH, SCORES, **OPTIONS, **({"clusters": CLUSTERS} if form == "clusters" else {}))
+    clusters: Any = {"clusters": CLUSTERS} if form == "clusters" else {}
+    return evaluate(TRUTH, SCORES, **OPTIONS, **clusters)
 
 
 def assert_same(actual: Report, expected: Report) -> None:
