@@ -108,6 +108,7 @@ def test_powers_and_logarithms_are_exact_to_the_last_place() -> None:
 
 
 SCORES = np.array([[0.5, 0.2], [0.5, 0.1]])
+DEFAULTS: dict[str, Any] = {"y_true": np.eye(2), "y_score": SCORES, "metrics": ["ece@1"]}
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"y_score": 3 * SCORES}, "row 0: score 1.5 of label 0 is outside 0..1; ece(bins=15)@1"),
     ({"y_score": SCORES * [1, np.nan]}, "row 0: score nan is not a number"),
@@ -123,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
 def test_scores_that_are_no_probabilities_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=" ") as error:
-        evaluate(**{"y_true": np.eye(2), "y_score": SCORES, "metrics": ["ece@1"]} | arguments)
+        evaluate(**DEFAULTS | arguments)
     assert message in str(error.value)
 
 

@@ -207,7 +207,7 @@ def test_batches_merging_saving_and_workers_give_the_same_bits(
     blocks = [tuple({n: data[n] for n in names[at : at + 30]} for data in (TRUTH, RUN)) for at in (0, 30)]
     asked: Options = {"labels": LABELS, "decision": "top2"}
     metrics = ["p@3", "f1.micro", "f1.macro", "ranking_loss"]
-    report = evaluate_blocks(ShuffledEngine(), blocks, metrics, None, asked, "1GiB", 1, False)  # type: ignore[arg-type]
+    report = evaluate_blocks(ShuffledEngine(), blocks, metrics, None, asked, "1GiB", 1, False)
     assert dict(report) == values(metrics=metrics, decision="top2")
     assert "at least 5 predicted labels are not among" in report.notes[0]
 
@@ -256,7 +256,8 @@ def test_other_labels_are_refused_where_they_have_no_meaning(arguments: dict[str
 
 
 def test_models_are_compared_and_their_lists_shown() -> None:
-    models, options = {"a": RUN, "b": sample(2)[1]}, {"labels": LABELS}
+    models = {"a": RUN, "b": sample(2)[1]}
+    options: dict[str, Any] = {"labels": LABELS}
     reports = compare(models, TRUTH, metrics=["p@1", "f1.macro@2"], **options).reports
     for name, run in models.items():
         assert reports[name]["p@1"] == values(TRUTH, run, metrics="p@1")["p@1"]

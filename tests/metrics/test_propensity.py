@@ -88,9 +88,9 @@ def test_names_and_constants_of_data_sets() -> None:
     for name in ("LF-AmazonTitles-131K", "amazoncat13k", "Eurlex-4K", "Wiki-500K", "eurlex"):
         assert published(name) in PUBLISHED
     assert {published(alias).dataset for alias in ALIASES} == {*ALIASES.values()}
-    for more, a in [({}, 0.55), ({"a": 0.5}, 0.5)]:
-        q = inverse_propensity(label_counts=COUNTS, n_instances=40, **more)
-        assert q.constants == {"a": a, "b": 1.5, "n": 40.0}
+    for a in (None, 0.5):
+        constants = inverse_propensity(label_counts=COUNTS, n_instances=40, a=a).constants
+        assert constants == {"a": a or 0.55, "b": 1.5, "n": 40.0}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,8 @@ def test_the_source_is_reported_and_saved(tmp_path: Path) -> None:
 
 def test_training_labels_and_counts_of_every_form() -> None:
     expected = inverse_propensity(label_counts=COUNTS, n_instances=4)
-    assert (expected.dtype, expected.shape) == (np.float64, (4,))
+    assert expected.dtype == np.float64
+    assert expected.shape == (4,)
     ids = [np.flatnonzero(row).tolist() for row in TRAIN]
     matrices = [getattr(sp, form)(TRAIN) for form in ("csr_array", "csc_matrix", "coo_array")]
     for y_train in (TRAIN, TRAIN.astype(bool), ids, *matrices):
@@ -206,14 +207,15 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
     expected = evaluate(Y_TEST, Y_SCORE, inverse_propensity=q, **options)
     assert expected.constants.get("dataset") == dataset
     others = [["zebra", *row] for row in NAMED_TRAIN]  # that are not among the labels
-    for rows, more in [
+    forms: list[tuple[Any, dict[str, Any]]] = [
         ((Y_TEST, Y_SCORE), {"y_train": [np.flatnonzero(row).tolist() for row in Y_TRAIN], "n_labels": 4}),
         ((NAMED_TEST, SCORED), {"y_train": others, "labels": NAMES[::-1]}),
         ((Y_TEST, Y_SCORE), {"y_train": Y_TRAIN, "labels": NAMES}),
-    ]:
+    ]
+    for rows, more in forms:
         evaluator = Evaluator(**more, dataset=dataset, **options)
         evaluator.update(*rows)
-        for report in (evaluator.compute(), evaluate(*rows, **more, dataset=dataset, **options)):
+        for report in (evaluator.compute(), evaluate(*rows, dataset=dataset, **more | options)):
             assert dict(report) == dict(expected)
             assert report.constants == expected.constants
 

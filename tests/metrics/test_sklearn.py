@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -77,9 +78,9 @@ def quiet(function: Callable[..., Any], *args: Any, **named: Any) -> float:
 
 def agree(actual: dict[str, float], expected: dict[str, float]) -> None:
     assert actual.keys() == expected.keys()
-    close = {"rtol": 1e-12, "atol": 1e-12, "equal_nan": True}
+    close = functools.partial(np.isclose, rtol=1e-12, atol=1e-12, equal_nan=True)
     wrong = {name: (value, expected[name]) for name, value in actual.items()
-             if not np.isclose(value, expected[name], **close)}  # fmt: skip
+             if not close(value, expected[name])}  # fmt: skip
     assert wrong == {}
 
 
@@ -180,5 +181,5 @@ def test_curves(form: str, dtype: str, data: st.DataObject) -> None:
         true, problem.score, metrics="ap.macro", conventions="sklearn", per_label=True, **named
     )  # fmt: skip
     columns = zip(true.T, score.T, strict=True)
-    expected = [quiet(sk.average_precision_score, *both, **named) for both in columns]
-    np.testing.assert_allclose(report.per_label()["ap"], expected, rtol=1e-12, atol=1e-12)
+    of_labels = [quiet(sk.average_precision_score, *both, **named) for both in columns]
+    np.testing.assert_allclose(report.per_label()["ap"], of_labels, rtol=1e-12, atol=1e-12)

@@ -191,10 +191,10 @@ def test_thresholds_of_rows_lie_in_the_middle_and_are_fitted_by_least_squares() 
         middle = order[0] if n == 0 else (order[n - 1] + order[n]) / 2 if n < 6 else np.nextafter(order[5], 0)
         assert threshold == pytest.approx(middle, rel=1e-15)
     features = rng.random((40, 4))
-    for columns, more in [(ordered[:, :3], {"k": 3}), (features, {}), (sp.csr_array(features), {})]:
-        given_as: dict[str, Any] = {} if more else {"features": columns}
+    for columns, k in [(ordered[:, :3], 3), (features, None), (sp.csr_array(features), None)]:
+        given_as: dict[str, Any] = {} if k else {"features": columns}
         design = np.hstack([np.ones((40, 1)), features if sp.issparse(columns) else columns])
-        rule = fit(truth, scores, "f1.samples", rule="row", **more, **given_as)
+        rule = fit(truth, scores, "f1.samples", rule="row", k=k, **given_as)
         weights = np.linalg.solve(design.T @ design, design.T @ thresholds)
         np.testing.assert_allclose(rule.decision.numbers, weights, rtol=1e-6)
         sets = rule.apply(scores, **given_as).toarray()
@@ -278,8 +278,8 @@ def test_thresholds_lie_between_neighbouring_numbers(dtype: str) -> None:
 def test_rare_labels_fall_back() -> None:
     truth = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]])
     scores = np.array([[0.9, 0.2], [0.8, 0.9], [0.1, 0.3], [0.2, 0.8], [0.1, 0.4]])
-    for more, second in [({}, 0.2), ({"fbr": 0.5}, math.inf), ({"fbr": 0.5, "fallback": "highest"}, 0.9)]:
-        rule = fit(truth, scores, "f1.macro", rule="label", **more)
+    for fbr, fallback, second in [(None, None, 0.2), (0.5, None, math.inf), (0.5, "highest", 0.9)]:
+        rule = fit(truth, scores, "f1.macro", rule="label", fbr=fbr, fallback=fallback)
         assert rule.decision.numbers.tolist() == [0.2, second]
 
 
