@@ -278,7 +278,7 @@ def test_thresholds_lie_between_neighbouring_numbers(dtype: str) -> None:
 def test_rare_labels_fall_back() -> None:
     truth = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]])
     scores = np.array([[0.9, 0.2], [0.8, 0.9], [0.1, 0.3], [0.2, 0.8], [0.1, 0.4]])
-    for fbr, fallback, second in [(None, None, 0.2), (0.5, None, math.inf), (0.5, "highest", 0.9)]:
+    for fbr, fallback, second in [(0.4, None, 0.2), (0.5, None, math.inf), (0.5, "highest", 0.9)]:
         rule = fit(truth, scores, "f1.macro", rule="label", fbr=fbr, fallback=fallback)
         assert rule.decision.numbers.tolist() == [0.2, second]
 
