@@ -352,7 +352,9 @@ def wide_columns(rows: Rows) -> dict[str, Any]:
 
 
 def long_columns(rows: Rows) -> dict[str, Any]:
-    entries = [(key, name, value) for key, row in rows.items() for name, value in row.items()]
+    """Return a column each of rows, labels and values, in which the first labels of all rows come first."""
+    of_rows = [[(key, name, value) for name, value in row.items()] for key, row in rows.items()]
+    entries = [entry for place in itertools.zip_longest(*of_rows) for entry in place if entry]
     return dict(zip(("instance", "label", "score"), map(list, zip(*entries, strict=True)), strict=True))
 
 

@@ -86,6 +86,8 @@ def test_labels_judged_zero_are_not_relevant(form: str, options: dict[str, Any])
     for name in JUDGEMENTS:
         for judged in ([3, 0, 1], [1.0, -1.0, 1.0], [True, False, True]):
             assert evaluate_tables(form, LONG | {name: judged}, LONG_SCORES, **options)[0] == VALUES
+    both = LONG | {"relevance": [3, 0, 1], "score": [0.1, 0.9, 0.5]}
+    assert evaluate_tables(form, both, LONG_SCORES, **options)[0] == VALUES
     for name in ("relevance", "grades"):
         lists: Table = {"labels": [["a", "z"], ["b"]], name: [[3, 0], [1]]}
         assert evaluate_tables(form, lists, LIST_SCORES, **options)[0] == VALUES
