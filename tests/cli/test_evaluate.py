@@ -207,6 +207,7 @@ def models(folder: Path) -> None:
         lines = "".join(f"{labels.replace(' ', ';')}\n" for labels in rows.values())
         Path(f"{name}.csv").write_text(f"tags\n{lines}")
     Path("pred.csv").write_text("id,predicted\n0,cat;kid\n1,dog\n2,owl;eel\n3,ram\n")
+    Path("pool.csv").write_text("id,predicted\n3,cow\n0,eel;dog\n2,yak;bee\n9,cat\n")
     Path("pairs.txt").write_text("0 0\n1 3\n2 1\n")
     Path("names.txt").write_text("ant bee cat cow dog eel fox gnu hen owl yak pig ".replace(" ", "\n"))
 
@@ -237,6 +238,7 @@ SEVERAL = (
     ("--metrics xmc,f1.macro@2 --train {train} --exclude pairs.txt", [7, 10, 5]),
     ("--metrics sets,f1.macro@1 --decision top2 --labels names.txt", [12, 12, 12]),
     ("--metrics sets,ranking --pred pred.csv", [9, 12, 8]),
+    ("--metrics p@1,p@2,f1.macro@1 --candidates pool.csv", [7, 10, 5]),
 )
 
 
@@ -246,9 +248,8 @@ def test_several_scores_have_the_values_of_each_alone(
     models: None, form: str, options: str, n_labels: list[int]
 ) -> None:
     in_order = form in ("lines", "npy")
-    if (form == "tags" and ("threshold" in options or "rule" in options)) or (
-        in_order and "--pred" in options
-    ):
+    by_id = "pred.csv" in options or "pool.csv" in options
+    if (form == "tags" and ("threshold" in options or "rule" in options)) or (in_order and by_id):
         pytest.skip("the format has no scores, or no ids")
     if "rule" in options:
         scores = write_model("trec", "a")
