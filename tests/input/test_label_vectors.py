@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 from tests.damage import answer, values_of
 from tests.input.forms import FRAMES
 from xmleval import Evaluator, compare, evaluate, inverse_propensity, label_groups, label_statistics
-from xmleval.input.formats.write_parquet import write_parquet as write_parquet_file
 from xmleval.input.glances import VECTORS
 from xmleval.io import read_truth
+from xmleval.io import write_parquet as write_parquet_file
 
 KEYS = "abcdefgh"
 PAIRS = [[0, 1], [1, 0]]
