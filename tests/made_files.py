@@ -15,7 +15,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
 
-from xmleval.io import write_parquet, write_qrels, write_run, write_xmc
+from xmleval.budget import UNLIMITED
+from xmleval.io import Pieces, find_format, write_parquet, write_qrels, write_run, write_xmc
 
 Writer = Callable[[Path, Any], Path]
 
@@ -289,6 +290,13 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
     "json": ("truth", json_run),
     "json-scores": ("scores", json_run),
 }
+
+
+def pieces_of(path: Path, kind: str, name: str | None = None) -> Pieces:
+    """Rows of a file, of a format by name or by its ending, that are read some at a time."""
+    read = find_format(path, name, kind)[0].pieces
+    assert read is not None
+    return read(path, kind, UNLIMITED)
 
 
 def named_pair(name: str, folder: Path, truth: Any, scores: Any) -> tuple[Path, Path]:

@@ -19,16 +19,15 @@ from hypothesis import strategies as st
 
 import xmleval.io
 from tests.damage import values_of
-from tests.made_files import NAMED, NUMBERED, SCORES, make_scores, make_truth, named_pair, npy, npz
+from tests.made_files import NAMED, NUMBERED, SCORES, make_scores, make_truth, named_pair, npy, npz, pieces_of
 from tests.storage import storing
 from tests.web import Web, serving
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import Allowance
 from xmleval.evaluator import Evaluator
 from xmleval.files import ranges
 from xmleval.files.input import InputFile
 from xmleval.files.ranges import RangeReader, Source
 from xmleval.files.remote import RemotePath, as_path
-from xmleval.io import find_format
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
@@ -77,8 +76,7 @@ def test_every_format_has_the_same_rows(name: str) -> None:
     kind = name.partition(" ")[0]
     path = NUMBERED[name](Path("z"), make_truth() if kind == "truth" else make_scores())
     put_all()
-    pieces: Any = find_format(path, kind=kind)[0].pieces
-    local, remote = (pieces(as_path(at), kind, UNLIMITED) for at in (path, f"memory://bucket/{path}"))
+    local, remote = (pieces_of(as_path(at), kind) for at in (path, f"memory://bucket/{path}"))
     assert (local.n_rows, local.n_labels) == (remote.n_rows, remote.n_labels)
     assert parts_of(local) == parts_of(remote)
 

@@ -12,12 +12,11 @@ import pytest
 import scipy.sparse as sp
 
 from tests.damage import values_of
+from tests.made_files import pieces_of
 from tests.made_tables import DENSE, ENDINGS, ENTRIES, SCORES, entries, lists, save, scores
 from xmleval import evaluate
-from xmleval.budget import UNLIMITED
 from xmleval.io import (
     Pieces,
-    find_format,
     read_arrow_scores,
     read_arrow_truth,
     read_qrels,
@@ -27,12 +26,6 @@ from xmleval.io import (
 )
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")
-
-
-def pieces_of(path: Path, kind: str) -> Pieces:
-    read = find_format(path)[0].pieces
-    assert read is not None
-    return read(path, kind, UNLIMITED)
 
 
 # --------------------------------------------------------------------------------------------- columns

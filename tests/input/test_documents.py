@@ -27,7 +27,7 @@ DOCS = 'id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n'
 TRUTH = np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1]])
 PRED = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1]])
 LISTED = np.array([[1, -1], [0, -1], [2, 0]]), None
-SCORES = sp.csr_array(([0.25, 0.5, 3], ([0, 0, 2], [0, 1, 2])), shape=(3, 3))
+SCORES = sp.csr_array(([0.25, 0.5, 3, -1e-3], ([0, 0, 2, 2], [0, 1, 2, 1])), shape=(3, 3))
 SETS, RANKED = ["f1.micro", "f1.macro", "subset_accuracy"], ["p@1", "p@2", "mrr@2"]
 FORMS: list[Any] = [
     lambda row: row,
@@ -35,7 +35,7 @@ FORMS: list[Any] = [
     lambda row: [{"label": name, "score": score} for name, score in row.items()],
     lambda row: json.dumps(row),
 ]
-SCORED = [(["a", "b"], {"b": 0.5, "a": 0.25}), ([], {}), (["c"], {"c": 3})]
+SCORED = [(["a", "b"], {"b": 0.5, "a": 0.25}), ([], {}), (["c"], {"c": 3, "b": -1e-3})]
 TAGS = "doc,tags\nx,a;b\ny,\nz,c\n"
 
 
@@ -76,7 +76,7 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
         {"y_score": SCORES, "decision": "threshold0.3"},
     ),
     (
-        {"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c']\",[3]\n"},
+        {"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
         "d.csv --pred-field out --score-field p",
         {"y_score": SCORES},
     ),
@@ -105,6 +105,7 @@ def test_documents_hold_what_arrays_hold(folder: Path, files: Any, line: str, ar
     for name, text in files.items():
         Path(name).write_text(text, newline="")
     metrics = (RANKED if "y_score" in arrays else []) + (SETS if {"y_pred", "decision"} & {*arrays} else [])
+    metrics += ["auc.micro"] if arrays.get("y_score") is SCORES else []
     assert values_of(metrics, line) == dict(evaluate(TRUTH, **arrays, metrics=metrics))
 
 

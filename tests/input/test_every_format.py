@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 
 from tests.damage import values_of
 from tests.limits import small_limits
-from tests.made_files import NAMED, NUMBERED, make_scores, make_truth, named_pair, npz
+from tests.made_files import NAMED, NUMBERED, make_scores, make_truth, named_pair, npz, pieces_of
 from xmleval import Evaluator, evaluate
-from xmleval.budget import UNLIMITED
 from xmleval.files import archive
 from xmleval.input.reader import joined, rows_from
-from xmleval.io import find_format, read_scores, read_truth
+from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
 IN_ONE_PIECE = ("npz-csc", "npz-coo", "truth npz-calibration")
+BY_TEXT = ("scores xmc", "scores xmc-gz")  # whose pieces are small where their lines are
 TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "no last newline": lambda text: text.removesuffix(b"\n"),
@@ -60,12 +60,6 @@ def matrices(draw: st.DrawFn, name: str) -> Any:
     if name.startswith("scores"):
         cells[cells > 0] = (rng.permutation(int(cells.sum())) + 1) / 4  # exact in texts of float32
     return sp.csr_array(cells)
-
-
-def pieces_of(path: Any, kind: str) -> Any:
-    read = find_format(path, kind=kind)[0].pieces
-    assert read is not None
-    return read(path, kind, UNLIMITED)
 
 
 def cells_of(rows: Any, n_labels: int) -> Any:
@@ -112,11 +106,13 @@ def test_rows_are_those_of_a_matrix(name: str, tmp_path_factory: pytest.TempPath
         next(left)
         del left
         assert threading.active_count() == threads
+        widths = [piece.shape[1] for piece in pieces.read(40) if sp.issparse(piece)]
+        assert widths == sorted(widths)
         twice = joined([("first", pieces), ("second", pieces)])
         for n_bytes in (1, 40, 100, 300, 1 << 20):
             rows = [*rows_from(twice, n_bytes, first, stop)]
             np.testing.assert_array_equal(np.vstack([cells_of(piece, n_labels) for piece in rows]), expected)
-            assert name.endswith(IN_ONE_PIECE) or all(is_small(piece, n_bytes) for piece in rows)
+            assert name.endswith((*IN_ONE_PIECE, *BY_TEXT)) or all(is_small(piece, n_bytes) for piece in rows)
 
 
 def piece_rows(piece: Any) -> int:

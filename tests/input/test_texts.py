@@ -16,11 +16,20 @@ from tests.conftest import seeds
 from tests.damage import values_of
 from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
 from tests.limits import small_limits
-from tests.made_files import as_list, fasttext, make_scores, make_truth, npz, rows_of, svmlight, write_lines
+from tests.made_files import (
+    as_list,
+    fasttext,
+    make_scores,
+    make_truth,
+    npz,
+    pieces_of,
+    rows_of,
+    svmlight,
+    write_lines,
+)
 from tests.oracles.text import plain_svmlight, plain_xmc
 from xmleval import evaluate
-from xmleval.budget import UNLIMITED
-from xmleval.io import find_format, read_scores, read_truth, write_xmc
+from xmleval.io import read_scores, read_truth, write_xmc
 
 SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3, -2.5e-7]
 
@@ -168,26 +177,23 @@ def test_memory_follows_the_rows(here: Path) -> None:
     ids = np.sort(np.random.default_rng(0).integers(0, 20, (1500, 40)) + np.arange(0, 800, 20), axis=1)
     lines = (" ".join(f"{j}:1.5" for j in row) for row in ids.tolist())
     path = write_lines(here / "large", ".txt", ["1500 1000", *lines])
-    pieces = find_format(path)[0].pieces
-    assert pieces is not None
+    pieces = pieces_of(path, "scores")
     with small_limits():
         read_scores(path)
         tracemalloc.start()
         matrix = read_scores(path)
         size, peak = tracemalloc.get_traced_memory()
-        tracemalloc.reset_peak()
-        for piece in pieces(path, "scores", UNLIMITED).read(1 << 14):
-            assert piece.data.nbytes + piece.indices.nbytes < 1 << 14
-        peak_of_pieces = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    tracemalloc.reset_peak()
+    for piece in pieces.read(1 << 14):
+        assert piece.data.nbytes + piece.indices.nbytes < 1 << 14
+    peak_of_pieces = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert matrix.nnz == ids.size
     assert peak < 1.5 * size + 8 * (1 << 14)
     assert peak_of_pieces - size < 8 * (1 << 14)
     rows = [[*range(20_000)], *([0] for _ in range(20_000))]  # a long line does not widen short ones
     path = write_lines(here / "long", ".txt", (" ".join(map(str, row)) for row in rows))
-    pieces = find_format(path, "lines")[0].pieces
-    assert pieces is not None
-    assert sum(labels.size for labels, _ in pieces(path, "scores", UNLIMITED).read(1 << 26)) < 1 << 20
+    assert sum(labels.size for labels, _ in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
     assert rows_of(read_truth(path))[0] == rows[0]
 
 
@@ -257,12 +263,10 @@ def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, 
     Path("z.xml").write_text("no document of it")
     Path(name).write_text(HEADER + ROWS)
     assert rows_of(read_truth(name)) == EXPECTED
-    known, path = find_format(Path(name))
-    assert known.pieces is not None
-    assert known.pieces(path, "truth", UNLIMITED).label_names == ["three", "label one", 'it\'s "two"']
+    assert pieces_of(Path(name), "truth").label_names == ["three", "label one", 'it\'s "two"']
     Path(name).write_text(HEADER + "% none\n")
     assert read_truth(name).shape == (0, 3)
-    assert list(known.pieces(path, "truth", UNLIMITED).read(100)) == []
+    assert list(pieces_of(Path(name), "truth").read(100)) == []
 
 
 @pytest.mark.parametrize("quote", ["", "'"])
