@@ -61,8 +61,11 @@ def test_failures_name_measure_value_and_limit() -> None:
     (gone,) = check(new, min={"lrap": 0.9}).failures
     assert math.isnan(gone.value)
     assert gone.limit == 0.9
-    failures = {one.measure: one for one in check(new, no_worse_than=old, margin=0.01).failures}
-    assert failures["en:coverage"].limit == old.row_groups["en"]["coverage"] + 0.01
+    margin = {"": 0.01, "coverage": 0.02, "en:coverage": 0.03}
+    failures = {one.measure: one for one in check(new, no_worse_than=old, margin=margin).failures}
+    assert failures["p@1"].limit == old["p@1"] - 0.01
+    assert failures["de:coverage"].limit == old.row_groups["de"]["coverage"] + 0.02
+    assert failures["en:coverage"].limit == old.row_groups["en"]["coverage"] + 0.03
     assert failures["en:coverage"].value == new.row_groups["en"]["coverage"]
     assert check(new, min={"p@1": 0}).n_held == 1
     assert repr(check(new, min={"p@1": 1})).startswith("<Checked: p@1 0.")

@@ -145,8 +145,8 @@ def test_forms_have_the_same_fused_scores() -> None:
         torch = pytest.importorskip("torch")
         forms.append([first, (torch.tensor(scores), torch.tensor(labels))])
     for form in forms:
-        n_labels = {"n_labels": N_LABELS} if form is ragged else {}
-        np.testing.assert_array_equal(fuse(form, "mean", **n_labels).toarray(), expected)
+        n_labels = N_LABELS if form is ragged else None
+        np.testing.assert_array_equal(fuse(form, "mean", n_labels=n_labels).toarray(), expected)
 
 
 def test_no_rows_and_empty_rows() -> None:

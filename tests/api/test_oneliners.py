@@ -46,7 +46,7 @@ def test_every_one_liner_is_checked_here_and_public() -> None:
 @pytest.mark.parametrize("name", ONE_LINERS)
 def test_a_one_liner_is_evaluate_with_one_name(name: str) -> None:
     function, measure = getattr(xmleval, name), ONE_LINERS[name]
-    options = {"inverse_propensity": Q} if name.startswith("ps") else {}
+    options: dict[str, Any] = {"inverse_propensity": Q} if name.startswith("ps") else {}
     argument = "y_pred" if measure in SETS else "y_score"
     forms: list[Any] = [S, sp.csr_array(S), S.tolist()]
     if measure in SETS:
@@ -56,14 +56,14 @@ def test_a_one_liner_is_evaluate_with_one_name(name: str) -> None:
     for form in forms:
         for k in (1, 2, 5, 9) if measure in AT_K else (None,):
             spec, at_k = (f"{measure}@{k}", {"k": k}) if k else (measure, {})
-            actual = function(T, form, **options, **at_k)
+            actual, scores = function(T, form, **options, **at_k), {**options, argument: form}
             assert type(actual) is float
-            assert actual == evaluate(T, **{argument: form}, metrics=[spec], **options)[spec]
+            assert actual == evaluate(T, metrics=[spec], **scores)[spec]
     if measure in AT_K:
         assert function(T, S, **options) == function(T, S, np.int64(5), **options)
-        for k in (0, -1, 1.5, "3", True, None):
-            with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(k))} is not a positive integer$"):
-                function(T, S, k=k, **options)
+        for bad in (0, -1, 1.5, "3", True, None):
+            with pytest.raises(ValueError, match=rf"^k: {re.escape(repr(bad))} is not a positive integer$"):
+                function(T, S, k=bad, **options)
 
 
 def test_refused_input_is_named() -> None:

@@ -133,8 +133,8 @@ def test_outcomes_are_those_of_the_values_of_rows(depth: int, n_labels: int) -> 
     truth = (rng.random((N, n_labels)) < 0.5).astype(int)
     lists = {name: top(truth + rng.normal(size=truth.shape), depth) for name in "ab"}
     names = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
-    propensity = {"inverse_propensity": np.linspace(1, 9, n_labels)}
-    comparison = compare(lists, truth, metrics=[*names, "psp@3"], **propensity)
+    q = np.linspace(1, 9, n_labels)
+    comparison = compare(lists, truth, metrics=[*names, "psp@3"], inverse_propensity=q)
     a, b = (evaluate(truth, own, metrics=names, per_row=True).per_row() for own in lists.values())
     for report, rows in zip(comparison.reports.values(), (a, b), strict=True):
         np.testing.assert_equal(report.per_row(), rows)

@@ -84,8 +84,8 @@ def test_p_values_are_corrected_by_holm_groups_included(options: dict[str, Any])
         assert (one.better is not None) == (one.corrected_p < 0.05)
     if "label_groups" in options:
         without = compared(test=options.get("test", "t"))
-        p_values = ([one.p_value for one in each.differences] for each in (comparison, without))
-        np.testing.assert_array_equal(*p_values)
+        actual, expected = ([one.p_value for one in each.differences] for each in (comparison, without))
+        np.testing.assert_array_equal(actual, expected)
         title = f"Holm over {len(tested)} tests, those within groups included"
         texts = str(comparison), comparison.to_markdown(), comparison.to_latex()
         assert all(title in text for text in texts)

@@ -146,7 +146,7 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
     ranking = rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1")
     for plot in (compared().plot, ranking.plot):
         with pytest.raises(ValueError, match="ax: str is no Axes"):
-            plot(ax="axes")  # type: ignore[operator]
+            plot(ax="axes")
 
 
 @pytest.mark.parametrize("control", [None, "m2"])

@@ -171,11 +171,11 @@ def test_a_search_has_the_better_model(metric: str) -> None:
 def test_options_are_those_of_evaluate(metric: str, options: dict[str, Any]) -> None:
     model = LINEAR.fit(X[TRAIN], Y[TRAIN])
     by_probability = options.get("decision", "").startswith("threshold")
-    method = {"response_method": "predict_proba"} if by_probability else {}
+    method: Any = {"response_method": "predict_proba"} if by_probability else {}
     scores = model.predict_proba(X[TEST]) if by_probability else model.decision_function(X[TEST])
-    weights = np.arange(30) % 3
     scorer = make_scorer(metric, **options, **method)
-    for weighted in ({}, {"sample_weight": weights}):
+    weights: list[dict[str, Any]] = [{}, {"sample_weight": np.arange(30) % 3}]
+    for weighted in weights:
         expected = evaluate(Y[TEST], scores, metrics=metric, **options, **weighted)[metric]
         assert scorer(model, X[TEST], Y[TEST], **weighted) == expected
 
@@ -188,13 +188,13 @@ def test_frames_are_taken_by_position() -> None:
 
 
 def test_scorers_are_refused_by_argument_pickled_and_shown() -> None:
-    for arguments, message in (
-        ({"metrics": "pp@3"}, "did you mean"),
-        ({"metrics": "label_density"}, "metrics: no value of label_density is better than another"),
-        ({"metrics": "f1.micro", "decision": "threshold0.5"}, "response_method: a threshold needs to know"),
+    for metric, decision, message in (
+        ("pp@3", None, "did you mean"),
+        ("label_density", None, "metrics: no value of label_density is better than another"),
+        ("f1.micro", "threshold0.5", "response_method: a threshold needs to know"),
     ):
         with pytest.raises(ValueError, match=message):
-            make_scorer(**arguments)
+            make_scorer(metric, decision=decision)
     scorer = pickle.loads(pickle.dumps(make_scorer(["p@1", "lrap"], k=3)))
     assert repr(scorer) == "make_scorer(['p@1', 'lrap'])"
     assert scorer(LINEAR.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST]).keys() == {"p@1", "lrap"}

@@ -292,9 +292,14 @@ def test_the_first_bad_row_is_named_before_other_errors(argument: str, block_row
     ids = np.array([[0, 2], [1, 1], [3, 9]])
     matrix: Any = sp.csr_array((np.ones(6), ids.ravel() % 9, [0, 2, 4, 6]), shape=T.shape)
     matrix.indices[-1] = 9
-    name, value = ("y_score", (ids, None)) if argument == "list" else (argument, matrix)
+    name = "y_score" if argument == "list" else argument
+    arguments: dict[str, Any] = {
+        "y_true": T,
+        "y_score": S,
+        name: (ids, None) if argument == "list" else matrix,
+    }
     with pytest.raises(ValueError, match=f"^{name}: row 1: label id 1 occurs twice"):
-        evaluate(**{"y_true": T, "y_score": S, name: value}, metrics="all", block_rows=block_rows)
+        evaluate(**arguments, metrics="all", block_rows=block_rows)
 
 
 LATER: dict[str, tuple[dict[str, Any], str]] = {
