@@ -141,7 +141,7 @@ def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
     ({"models": {1: np.eye(3)}}, "models: dict is no dict of models by name"),
-    ({"models": {}}, "models: none form"),
+    ({"models": {}}, "models: none given"),
     ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
     ({"a": "x"}, "a: 'x' is no list of numbers"),
     ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),

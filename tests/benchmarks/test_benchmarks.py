@@ -28,11 +28,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "read_bandwidth", lambda threads: 1e10 * threads)
     monkeypatch.setattr(side_by_side, "TURN", 0.0)
     monkeypatch.setattr(startup, "COLD_RUNS", 1)
-    for module in (growth, threads):
-        monkeypatch.setattr(module, "BUDGET", 0.0)
-    monkeypatch.setattr(growth, "ENTRIES", (10**6, 10**7))
-    monkeypatch.setattr(growth, "LABELS", (1000,))
-    monkeypatch.setattr(growth, "FIXED_LABELS", 1000)
+    monkeypatch.setattr(threads, "BUDGET", 0.0)
+    sizes = {"BUDGET": 0.0, "ENTRIES": (10**6, 10**7), "LABELS": (1000,), "FIXED_LABELS": 1000}
+    for name, value in sizes.items():
+        monkeypatch.setattr(growth, name, value)
     sets = FAMILIES["sets"]
     libraries = {name: sets.libraries[name] for name in ("xmleval", "xmleval threads=1", "scikit-learn")}
     monkeypatch.setitem(FAMILIES, "sets", replace(sets, libraries=libraries))

@@ -87,7 +87,8 @@ def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
         near.panels("calibration")
 
 
-@pytest.mark.parametrize("n_models", [1, 3, 12])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_models", [1, 12])
 def test_texts_of_a_figure_do_not_overlap(n_models: int) -> None:
     from matplotlib.text import Text
 

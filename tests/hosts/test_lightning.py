@@ -30,7 +30,6 @@ class Model(lightning.LightningModule):  # type: ignore[misc]
         self.layer = torch.nn.Linear(5, L)
         self.p5 = EvaluatorMetric("p@5", n_labels=L)
         self.metric = EvaluatorMetric(NAMES, n_labels=L, inverse_propensity=Q)
-        self.logged: list[dict[str, float]] = []
 
     def forward(self, x: Any) -> Any:
         return self.layer(x)
@@ -56,16 +55,16 @@ class Checked(lightning.Callback):  # type: ignore[misc]
     """Compares what is logged with an evaluation of all rows by the same weights."""
 
     def __init__(self) -> None:
-        self.seen: list[float] = []
+        self.values: list[float] = []
 
     def on_validation_end(self, trainer: Any, model: Any) -> None:
         if trainer.sanity_checking:
             return
         logits = torch.cat([model(X[start : start + BATCH]) for start in range(0, M, BATCH)]).detach()
-        wanted = evaluate(Y, logits, metrics=[*NAMES, "p@5"], inverse_propensity=Q).flat()
-        found = {name.replace("@", "_at_"): float(value) for name, value in trainer.callback_metrics.items()}
-        assert found == pytest.approx(wanted, rel=1e-6)  # Lightning keeps numbers in single precision
-        self.seen.append(found["p_at_5"])
+        expected = evaluate(Y, logits, metrics=[*NAMES, "p@5"], inverse_propensity=Q).flat()
+        logged = {name.replace("@", "_at_"): float(value) for name, value in trainer.callback_metrics.items()}
+        assert logged == pytest.approx(expected, rel=1e-6)  # Lightning keeps numbers in single precision
+        self.values.append(logged["p_at_5"])
 
 
 @pytest.mark.filterwarnings("ignore")  # about workers that load data, and hardware that is not used
@@ -80,8 +79,8 @@ def test_a_trainer_logs_the_values_of_each_epoch(tmp_path: Path, monkeypatch: py
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
     trainer.fit(model, loader, loader)
-    assert len(checked.seen) == 3
-    assert float(best.best_model_score) == max(checked.seen)
+    assert len(checked.values) == 3
+    assert float(best.best_model_score) == max(checked.values)
     assert os.listdir(tmp_path) == ["best.ckpt"]
-    (found,) = trainer.validate(model, loader, verbose=False)
-    assert found["p@5"] == checked.seen[-1]
+    (validated,) = trainer.validate(model, loader, verbose=False)
+    assert validated["p@5"] == checked.values[-1]

@@ -41,42 +41,39 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, An
     return make_files(tmp_path), tmp_path
 
 
-def test_files_of_every_measure(files: Any) -> None:
+def test_files_have_the_bytes_of_one_machine(files: Any) -> None:
     arrays, folder = files
-    shown: list[tuple[int, int]] = []
-    more: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
-    found = evaluate(
+    progress: list[tuple[int, int]] = []
+    options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
+    report = evaluate(
         folder / "Y_*",
         folder / "m_*_indices.npy",
         y_pred=folder / "pred_0.npz",
         exchange=folder / "parts",
-        progress=lambda done, n_rows: shown.append((done, n_rows)),
-        **more,
+        progress=lambda done, n_rows: progress.append((done, n_rows)),
+        **options,
     )
-    assert (
-        found.to_json() == on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **more).to_json()
-    )
-    assert shown[-1] == (N_ROWS, N_ROWS)
+    expected = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **options)
+    assert report.to_json() == expected.to_json()
+    assert progress[-1] == (N_ROWS, N_ROWS)
     assert not [*(folder / "parts").iterdir()]
 
 
-def test_blocks_in_the_object_store() -> None:
+def test_blocks_in_the_object_store_have_the_bytes_of_one_machine() -> None:
     arrays = make_arrays()
     labels, scores = arrays["m"]
-    ends = [0, 50, 50, 130, 200]
-    made: list[Any] = [
-        ray.put((arrays["Y"][lo:hi], (labels[lo:hi], scores[lo:hi]))) for lo, hi in itertools.pairwise(ends)
-    ]
-    found = evaluate_blocks(made, **EVERYTHING)
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING).to_json()
-    bad = [*made[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
+    ends = itertools.pairwise([0, 50, 50, 130, 200])
+    blocks: list[Any] = [ray.put((arrays["Y"][lo:hi], (labels[lo:hi], scores[lo:hi]))) for lo, hi in ends]
+    expected = on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING)
+    assert evaluate_blocks(blocks, **EVERYTHING).to_json() == expected.to_json()
+    bad = [*blocks[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
     with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
         evaluate_blocks(bad, metrics="p@1")
     with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
         evaluate_blocks([3], metrics="p@1")
 
 
-def test_the_lowest_bad_row_is_told(files: Any) -> None:
+def test_the_lowest_bad_row_is_named(files: Any) -> None:
     folder = files[1]
     for number in (1, 3):
         labels = np.load(folder / f"m_{number}_indices.npy")
@@ -111,6 +108,6 @@ def test_a_task_that_dies_or_fails(files: Any, what: str, monkeypatch: pytest.Mo
         with pytest.raises(OSError, match="no space left"):
             evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
         return
-    found = evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
-    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics="p@1").to_json()
+    report = evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
+    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics="p@1").to_json()
     assert (folder / "died").exists()

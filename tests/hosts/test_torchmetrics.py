@@ -31,29 +31,36 @@ def plain(values: Any) -> Any:
     return {name: float(value) for name, value in values.items()}
 
 
-def test_batches_give_the_values_of_all_rows() -> None:
-    metric = EvaluatorMetric(NAMES, n_labels=L)
+def test_batches_have_the_values_of_all_rows() -> None:
+    metric, other = EvaluatorMetric(NAMES, n_labels=L), EvaluatorMetric(NAMES, n_labels=L)
     for cut in CUTS:
         metric.update(SCORES[cut], TRUTH[cut])
-    assert plain(metric.compute()) == expected()
+        assert plain(other(SCORES[cut], TRUTH[cut])) == expected(rows=cut)  # forward: those of the batch
+    assert plain(metric.compute()) == plain(other.compute()) == expected()
+    assert other.update_count == 3
     metric.reset()
     metric.update(SCORES[CUTS[0]], TRUTH[CUTS[0]])
     assert plain(metric.compute()) == expected(rows=CUTS[0])
 
 
-def test_one_measure_is_a_number() -> None:
-    metric = EvaluatorMetric("p@3", n_labels=L)
-    metric.update(SCORES, TRUTH)
-    found = metric.compute()
-    assert (found.dtype, found.shape, float(found)) == (torch.float64, (), expected("p@3")["p_at_3"])
+def value_of(scores: Any, **options: Any) -> Any:
+    """Return P@3."""
+    metric = EvaluatorMetric("p@3", n_labels=L, **options)
+    metric.update(scores, TRUTH)
+    return metric.compute()
 
 
-def test_forward_gives_the_values_of_the_batch() -> None:
-    metric = EvaluatorMetric(NAMES, n_labels=L)
-    for cut in CUTS:
-        assert plain(metric(SCORES[cut], TRUTH[cut])) == expected(rows=cut)
-    assert plain(metric.compute()) == expected()
-    assert metric.update_count == 3
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_predictions_of_other_forms_have_the_same_value() -> None:
+    value = value_of(SCORES)
+    assert (value.dtype, value.shape, float(value)) == (torch.float64, (), expected("p@3")["p_at_3"])
+    for scores in (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy()):
+        assert value_of(scores) == value
+    assert value_of(-SCORES, higher_is_better=False) == value
+    assert value_of(SCORES - SCORES.max() - 1, unlisted=0.0) == value  # no score is missing
+    assert value_of(torch.topk(-SCORES.abs(), 3), unlisted=0.0) != value  # unlisted labels come first
+    with pytest.raises(ValueError, match=r"^y_score: "):
+        value_of(SCORES[:, 1:])
 
 
 @pytest.mark.parametrize("names", ["p@3", NAMES])
@@ -63,25 +70,6 @@ def test_scores_are_cut_where_they_are(names: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(metric._evaluator, "update", lambda truth, scores, **more: seen.append(scores))
     metric.update(SCORES, TRUTH)
     assert seen[0] is SCORES if names is NAMES else [tuple(part.shape) for part in seen[0]] == [(M, 3)] * 2
-
-
-@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
-def test_predictions_of_other_forms() -> None:
-    for preds in (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy()):
-        metric = EvaluatorMetric("p@3", n_labels=L)
-        metric.update(preds, TRUTH)
-        assert float(metric.compute()) == expected("p@3")["p_at_3"]
-    metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
-    metric.update(torch.topk(-SCORES.abs(), 3), TRUTH)  # others come first
-    assert float(metric.compute()) != expected("p@3")["p_at_3"]
-    metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
-    metric.update(SCORES - SCORES.max() - 1, TRUTH)  # no score is missing
-    assert float(metric.compute()) == expected("p@3")["p_at_3"]
-    metric = EvaluatorMetric("p@3", n_labels=L, higher_is_better=False)
-    metric.update(-SCORES, TRUTH)
-    assert float(metric.compute()) == expected("p@3")["p_at_3"]
-    with pytest.raises(ValueError, match=r"^y_score: "):
-        metric.update(SCORES[:, 1:], TRUTH)
 
 
 def test_copies_are_independent() -> None:
@@ -98,29 +86,26 @@ def test_a_collection_counts_each_of_its_metrics() -> None:
     metrics = torchmetrics.MetricCollection({**each, "f1": torchmetrics.classification.MultilabelF1Score(L)})
     for cut in CUTS:
         metrics.update(SCORES[cut], TRUTH[cut])
-    found = metrics.compute()
-    assert [float(found["p@1"]), float(found["lrap"])] == [*expected(["p@1", "lrap"]).values()]
-    own = evaluate(TRUTH.numpy(), SCORES.sigmoid().numpy(), metrics="f1.macro", decision="threshold0.5")
-    assert float(found["f1"]) == pytest.approx(own["f1.macro"], rel=1e-6)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="did you mean"):
-        EvaluatorMetric("pp@1", n_labels=L)
-    with pytest.raises(ValueError, match=r"^dist_sync_on_step: "):
-        EvaluatorMetric("p@1", n_labels=L, dist_sync_on_step=True)
-    with pytest.raises(ValueError, match="Unexpected keyword"):
-        EvaluatorMetric("p@1", n_labels=L, treshold=1)
-    metric = EvaluatorMetric("p@1", n_labels=L)
-    with pytest.raises(ValueError, match="row 1"):
-        metric.update(SCORES, TRUTH + torch.eye(M, L, dtype=torch.int32).roll(1, 0) * 2)
-    assert metric._evaluator.n_rows == 0
+    values = metrics.compute()
+    assert [float(values["p@1"]), float(values["lrap"])] == [*expected(["p@1", "lrap"]).values()]
+    whole = evaluate(TRUTH.numpy(), SCORES.sigmoid().numpy(), metrics="f1.macro", decision="threshold0.5")
+    assert float(values["f1"]) == pytest.approx(whole["f1.macro"], rel=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")
-def test_nothing_was_counted() -> None:
+def test_options_and_rows_are_refused() -> None:
+    for name, options, message in (
+        ("pp@1", {}, "did you mean"),
+        ("p@1", {"dist_sync_on_step": True}, r"^dist_sync_on_step: "),
+        ("p@1", {"treshold": 1}, "Unexpected keyword"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EvaluatorMetric(name, n_labels=L, **options)
+    metric = EvaluatorMetric("p@1", n_labels=L)
+    with pytest.raises(ValueError, match="row 1"):
+        metric.update(SCORES, TRUTH + torch.eye(M, L, dtype=torch.int32).roll(1, 0) * 2)
     with pytest.raises(ValueError, match="nothing was counted"):
-        EvaluatorMetric("p@1", n_labels=L).compute()
+        metric.compute()
 
 
 PROCESS = """

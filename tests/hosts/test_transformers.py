@@ -62,8 +62,8 @@ def test_as_many_labels_as_the_measures_read(names: Any, options: dict[str, Any]
     metrics = TrainerMetrics(names, n_labels=L, **options)
     kept = metrics.preprocess_logits_for_metrics(LOGITS)
     assert kept is LOGITS if depth is None else kept[0].shape == (M, depth)
-    found = metrics.compute_metrics(prediction(kept, TRUTH))
-    assert found == expected(names if isinstance(names, list) else [names], **options)
+    values = metrics.compute_metrics(prediction(kept, TRUTH))
+    assert values == expected(names if isinstance(names, list) else [names], **options)
     assert metrics.report is not None
     assert metrics.report.n_rows == M
 
@@ -86,38 +86,33 @@ def test_batches_and_lists_of_batches() -> None:
     assert metrics.compute_metrics(prediction(kept, labels)) == expected()
     for _ in range(2):  # two evaluations
         for place, (part, truth) in enumerate(zip(kept, labels, strict=True)):
-            found = metrics.compute_metrics(prediction(part, truth), compute_result=place == 2)
-            assert found == (expected() if place == 2 else {})
-
-
-def test_an_interrupted_evaluation_is_forgotten() -> None:
-    metrics = TrainerMetrics("p@1", n_labels=L)
-    kept = metrics.preprocess_logits_for_metrics(LOGITS)
-    metrics.compute_metrics(prediction((kept[0][:5], kept[1][:5]), TRUTH[:5]), compute_result=False)
-    assert metrics.compute_metrics(prediction(kept, TRUTH)) == expected("p@1")
-    metrics.compute_metrics(prediction(kept, TRUTH), compute_result=False)
+            values = metrics.compute_metrics(prediction(part, truth), compute_result=place == 2)
+            assert values == (expected() if place == 2 else {})
+    first = prediction(kept[0], labels[0])
+    metrics.compute_metrics(first, compute_result=False)  # an evaluation that is interrupted
+    assert metrics.compute_metrics(prediction(kept, labels)) == expected()
+    metrics.compute_metrics(first, compute_result=False)
     metrics.reset()
-    metrics.compute_metrics(prediction(kept, TRUTH), compute_result=True)
+    metrics.compute_metrics(first, compute_result=True)
     assert metrics.report is not None
-    assert metrics.report.n_rows == M
+    assert metrics.report.n_rows == 9
 
 
 @pytest.mark.parametrize(
-    ("do", "message"),
+    ("logits", "label_ids", "message"),
     [
-        (
-            lambda m: m.preprocess_logits_for_metrics(LOGITS[:, 1:]),
-            r"^logits: shape \(23, 11\) is not \(m, 12\)",
-        ),
-        (lambda m: m.compute_metrics(prediction(LOGITS, TRUTH[:, 1:])), r"^label_ids: float32 of shape"),
-        (lambda m: m.compute_metrics(prediction(LOGITS, TRUTH[:, 0].long())), r"^label_ids: int64 of shape"),
-        (lambda m: m.compute_metrics(prediction(LOGITS, padded(TRUTH) + 1)), r"^y_true: row"),
-        (lambda m: m.compute_metrics(prediction(LOGITS[1:], TRUTH)), "22 rows do not match the 23"),
+        (LOGITS, TRUTH[:, 1:], r"^label_ids: float32 of shape"),
+        (LOGITS, TRUTH[:, 0].long(), r"^label_ids: int64 of shape"),
+        (LOGITS, padded(TRUTH) + 1, r"^y_true: row"),
+        (LOGITS[1:], TRUTH, "22 rows do not match the 23"),
     ],
 )
-def test_what_does_not_fit_is_named(do: Any, message: str) -> None:
+def test_outputs_that_do_not_fit_are_refused(logits: Any, label_ids: Any, message: str) -> None:
+    metrics = TrainerMetrics("p@1", n_labels=L)
     with pytest.raises(ValueError, match=message):
-        do(TrainerMetrics("p@1", n_labels=L))
+        metrics.compute_metrics(prediction(logits, label_ids))
+    with pytest.raises(ValueError, match=r"^logits: shape \(23, 11\) is not \(m, 12\)"):
+        metrics.preprocess_logits_for_metrics(LOGITS[:, 1:])
 
 
 @pytest.mark.slow
@@ -153,10 +148,10 @@ def test_a_trainer_logs_the_values(by_batch: bool, tmp_path: Any) -> None:
             preprocess_logits_for_metrics=used.preprocess_logits_for_metrics,
         )  # fmt: skip
         trainer.train()
-        found = trainer.evaluate()
+        values = trainer.evaluate()
         names = ["p@1", "p@3", *(["ranking_loss"] if used is metrics else [])]
-        values = expected(names, logits=model.linear(rows).detach())
-        assert {name: found[f"eval_{name}"] for name in values} == pytest.approx(values, abs=1e-12)
+        wanted = expected(names, logits=model.linear(rows).detach())
+        assert {name: values[f"eval_{name}"] for name in wanted} == pytest.approx(wanted, abs=1e-12)
         assert [log["eval_p_at_3"] for log in trainer.state.log_history if "eval_p_at_3" in log]
         if not by_batch:
             kept = trainer.predict(data).predictions
