@@ -264,6 +264,21 @@ def test_every_array_is_needed_and_no_other_is_taken(case: str, tmp_path: Path) 
     assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("memory", [1, 1 << 23])
+def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: Path) -> None:
+    """Spilled ones ascend, and those that are counted by value tell where each bucket starts."""
+    evaluator = Evaluator("curves", n_labels=N, memory=memory)
+    with small_limits() if memory > 1 else contextlib.nullcontext():
+        evaluator.update(TRUTH, DENSE.astype(dtype))
+        arrays = arrays_of(evaluator)
+    names = [name for name in arrays if re.search(r"/c.*\.run|/starts|\.places$", name)]
+    assert names or dtype == np.float64
+    for name in names:
+        changed = np.concatenate([arrays[name][1:], arrays[name][:1]])
+        assert refused(tmp_path / "changed.npz", {**arrays, name: changed}), name
+
+
 @pytest.mark.parametrize("case", ["folds", "weighted folds", "groups"])
 def test_rows_of_another_fold_are_refused(case: str, tmp_path: Path) -> None:
     arrays = saved(case)
