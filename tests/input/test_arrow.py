@@ -66,7 +66,9 @@ def test_a_row_for_each_label(tmp_path: Path, ending: str, instance: str) -> Non
     with pytest.raises(ValueError, match=rf"row 1: {instance} 0 after 3; in pieces they are read in order"):
         list(pieces_of(tmp_path / f"f.{ending}", "scores").read(100))
     del columns["score"]
-    assert read_truth(save(tmp_path, columns, ending)).toarray().tolist() == DENSE
+    path = save(tmp_path, columns, ending)
+    assert read_truth(path).toarray().tolist() == DENSE
+    assert {piece.shape[1] for piece in pieces_of(path, "truth").read(1)} == {4}  # as wide as those before
     none = {instance: pa.array([], pa.int64()), "label": pa.array([], pa.int64())}
     assert read_truth(save(tmp_path, none, ending)).shape == (0, 1)
 
@@ -115,15 +117,16 @@ def test_names_in_lists(tmp_path: Path) -> None:
     actual = read_arrow_scores(save(tmp_path, columns), truth)
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
     assert actual.n_empty == 1
-    for columns, message in [
+    faults: list[tuple[dict[str, Any], str]] = [
         (
             {"labels": [["y"], ["q", "q"]], "scores": [[1.0], [0.5, 0.25]]},
             "row 1: label 'q' of instance '1' a",
         ),
         ({"labels": [["y"]]}, "no column 'scores'"),
-    ]:
+    ]
+    for table, message in faults:
         with pytest.raises(ValueError, match=message):
-            read_arrow_scores(save(tmp_path, columns), truth)
+            read_arrow_scores(save(tmp_path, table), truth)
 
 
 # --------------------------------------------------------------------------------------------- writing

@@ -120,7 +120,6 @@ LINES = {
     "y.run": ("q Q0 {} 1 0.5 m", "q"),
     "y.jsonl": ('{{"tags": ["{}"]}}', "x"),
     "y.csv": ("tags,{}", "x"),
-    "y.svm": ("{} 1:1", "x"),
 }
 NUMBERED = st.lists(st.sampled_from(["", " ", "\t \r", "line", "line" + " " * 40]), max_size=30)
 
