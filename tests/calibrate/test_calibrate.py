@@ -56,7 +56,7 @@ def test_maps_are_those_of_scikit_learn_on_the_pairs(seed: int, k: int | None) -
 
 @pytest.mark.parametrize("method", METHODS)
 def test_batches_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
-    truth, scores = sample(7, 5)
+    truth, scores = sample(7, 1)
     calibrator, fitting = fit(truth, scores, method, k=5), Fitting(method, 5)
     pairs = fitting.pairs(12, make_work(1 << 16, 2))
     for rows in np.array_split(np.random.default_rng(0).permutation(80), 7):
@@ -69,7 +69,7 @@ def test_batches_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
         assert str(other) == str(calibrator)
     contents = json.loads(path.read_text())
     damage: list[dict[str, Any]] = [{"slope": "1"}] if method == "platt" else [
-        {"levels": [2.0]}, {"scores": []}, {"levels": 1},
+        {"levels": [1.5 for _ in contents["levels"]]}, {"levels": [2.0]}, {"scores": []}, {"levels": 1},
     ]  # fmt: skip
     damage += [{"version": 2}, {"method": "beta"}, {"k": 0}, {"k": True}, {"n_pairs": None}, {"kind": "rule"}]
     texts = [json.dumps(contents | changed) for changed in damage]
