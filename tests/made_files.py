@@ -225,14 +225,16 @@ def entries(path: Path, matrix: Any, kind: str) -> Path:
     columns = {"instance": cells.row.astype(np.int64), "label": cells.col.astype(np.int64)}
     columns |= {"score": cells.data} if kind == "scores" else {}
     table = pa.table(columns).replace_schema_metadata({"n_labels": str(matrix.shape[1])})
-    pa.parquet.write_table(table, path.with_suffix(".parquet"), row_group_size=7)
+    pa.parquet.write_table(table, path.with_suffix(".parquet"), row_group_size=max(7, table.num_rows // 20))
     return path.with_suffix(".parquet")
 
 
 def feather(path: Path, matrix: Any, kind: str) -> Path:
     table = pa.parquet.read_table(parquet(path, matrix, kind))
     path.with_suffix(".parquet").unlink()
-    pa.feather.write_feather(table, path.with_suffix(".feather"), compression="lz4", chunksize=7)
+    pa.feather.write_feather(
+        table, path.with_suffix(".feather"), compression="lz4", chunksize=max(7, table.num_rows // 20)
+    )
     return path.with_suffix(".feather")
 
 

@@ -198,6 +198,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     npy(tmp_path / "m", make_scores())
 
 
+@pytest.mark.slow
 def test_commands_name_the_output_that_finds_no_room(inputs: None, run: Any, refused: Any) -> None:
     run("threshold fit Y.npz m --measure f1.micro --output rule.npz")
     run("evaluate Y.npz m --metrics f1.macro@1,p --save state.npz")

@@ -178,6 +178,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         yield Place(f"{request.param}://bucket", put, lambda: Ranged.n_read, tag)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_values_of_remote_files_and_bytes_that_are_fetched(place: Place, refused: Any) -> None:
     truth, scores = make_truth(20_000, 300), make_scores(20_000, 300, depth=20)

@@ -87,6 +87,7 @@ def test_matrices_that_are_written_are_read(folder: Path, seed: int, dtype: str,
         assert same(actual.astype(dtype), matrix)
 
 
+@pytest.mark.slow
 @given(seed=seeds)
 def test_scikit_learn_reads_the_same(folder: Path, seed: int) -> None:
     load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
