@@ -187,6 +187,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     **STORED,
     "bsr_array": sp.bsr_array,
     "bsr_matrix": sp.bsr_matrix,
+    "bsr of blocks": lambda a: sp.bsr_array(a, blocksize=(2, 2)),
     "all cells": every_cell,
 }
 
