@@ -19,7 +19,9 @@ from xmleval.conventions import CHOICES
 from xmleval.kernels.matching import COMPARED
 from xmleval.spec import expand_metrics
 
-SPECS = [spec for spec, _ in expand_metrics(["xmc", "ps", "ranking", "f1.micro@5"], (1, 5, 24, 200))]
+SPECS = [
+    spec for spec, _ in expand_metrics(["xmc", "ps", "ranking", "map", "mrr", "f1.micro@5"], (1, 5, 24, 200))
+]
 SCORES = [-2.5, -0.0, 0.0, 0.25, 1.0]
 WEIGHTS = [0.0, 0.1, 1.0, 2.0**-30, 2.0**20]
 sizes = st.sampled_from(SIZES)
