@@ -38,7 +38,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
 @pytest.mark.parametrize(
     "options",
     [
-        "--metrics psp,f1 --pred pred_0.npz --train Y_0.npz --row-groups groups.txt --first-row 7",
+        "--metrics psp,f1.macro --pred pred_0.npz --train Y_0.npz --row-groups groups.txt --first-row 7",
         "--metrics p@3,ndcg@5 --candidates c_* --clusters groups.txt --confidence 0.9",
         "--metrics p@3,ndcg@5 --exclude pairs.txt",
         "--metrics p@3,ndcg@5 --exclude pairs.txt --exclude-from predictions --checkpoint kept",
