@@ -1,4 +1,4 @@
-"""What tests share: settings, and rows in which every label can be enumerated."""
+"""What tests share: settings, real data, and the row lengths and types that kernels are tried with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +22,6 @@ from tests.commands import folder as folder
 from tests.commands import refused as refused
 from tests.commands import run as run
 from xmleval.cli import evaluation
-from xmleval.kernels import matching
 from xmleval.kernels.fixed import BITS, ONE
 from xmleval.kernels.gains import WIDTH
 from xmleval.kernels.matching import COMPARED, VECTOR
@@ -112,74 +110,3 @@ def exact(limbs: Any) -> Fraction:
     """Value of a fixed-point sum, whose limbs must be canonical."""
     assert all(0 <= limb < ONE for limb in limbs[1:])
     return sum((Fraction(int(limb), 1 << BITS * i) for i, limb in enumerate(limbs)), Fraction(0))
-
-
-@dataclass
-class Case:
-    """Rows with relevant labels and a ranked list each; every label of a row can be enumerated."""
-
-    n_labels: int
-    dtype: Any
-    float_type: Any
-    truth: list[list[int]]
-    listed: list[list[int]]
-    scores: list[list[float]]
-    unlisted: float | None
-    bare: bool
-    rng: np.random.Generator
-
-    @property
-    def n(self) -> int:
-        return len(self.truth)
-
-    def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
-        scores = np.empty(0, self.float_type) if self.bare else csr(self.scores, self.float_type)[1]
-        return *csr(self.truth, self.dtype), *csr(self.listed, self.dtype), scores
-
-    def levels(self) -> tuple[Any, Any]:
-        """Entries above the unlisted labels, and above or level with them."""
-        if self.unlisted is None:
-            sized = np.array([len(row) for row in self.listed], np.int64)
-            return sized, sized.copy()
-        above = [sum(s > self.unlisted for s in row) for row in self.scores]
-        level = [sum(s >= self.unlisted for s in row) for row in self.scores]
-        return np.array(above, np.int64), np.array(level, np.int64)
-
-    def order(self, i: int) -> list[int]:
-        """All labels of a row, best first."""
-        n, listed = int(self.levels()[1][i]), self.listed[i]
-        return listed[:n] + sorted(set(range(self.n_labels)) - set(listed)) + listed[n:]
-
-    def keys(self, i: int) -> list[tuple[int, float]]:
-        """What labels of a row are compared by."""
-        by_place = [-float(s) for s in range(len(self.listed[i]))]
-        known = dict(zip(self.listed[i], by_place if self.bare else self.scores[i], strict=True))
-        none = (0, 0.0) if self.unlisted is None else (1, self.unlisted)
-        return [(1, known[j]) if j in known else none for j in range(self.n_labels)]
-
-
-def find_positions(case: Case) -> Any:
-    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    out = np.full(true_labels.size, -9, np.int64)
-    matching.find_positions(list_ptr, list_labels, true_ptr, true_labels, out)
-    return out
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    shapes = draw(st.lists(st.tuples(st.sampled_from(SIZES), st.sampled_from(SIZES)), max_size=3))
-    rng = np.random.default_rng(draw(seeds))
-    n_labels = max([1, *(max(shape) for shape in shapes)]) + draw(st.sampled_from([0, 1, 9]))
-    unlisted = draw(st.sampled_from([None, 0.0, -0.0, 0.25, -math.inf, 7.0]))
-    pick = [[rng.permutation(n_labels)[:size].tolist() for size in shape] for shape in shapes]
-    return Case(
-        n_labels,
-        draw(int_types),
-        draw(float_types),
-        [sorted(t) for t, _ in pick],
-        [x for _, x in pick],
-        [sorted(rng.choice(LEVELS, len(x)).tolist(), reverse=True) for _, x in pick],
-        unlisted,
-        unlisted is None and draw(st.booleans()),
-        rng,
-    )
