@@ -32,23 +32,14 @@ ATTRIBUTES = "".join(f"@attribute a{i} {{0,1}}\n" for i in range(3))
 ROWS = [  # of ARFF, below the header
     ("1,2,3\n", "line 11: 3 values for 6 attributes"),
     ("1,1,x,0,y,0,7\n", "line 11: 7 or more values for 6 attributes"),
-    ("1,1,'x',0,y,0,7,8,9\n", "line 11: 7 or more values for 6 attributes"),
     ("{" + "1 1," * 9 + "}\n", "line 11: 10 values for 6 attributes"),
-    ("{" + "0 'x'," * 9 + "}\n", "line 11: 7 or more values for 6 attributes"),
     ("{}\n1,2,x,0,y,0\n", "line 12: value '2' of label 'label one' is not 0 or 1"),
-    ("1,?,x,0,y,0\n", "line 11: value '?' of label 'label one'"),
-    ("1,,x,0,y,0\n", "line 11: value '' of label 'label one'"),
     ("1,'1,x,0,y,0\n", 'line 11: "\'1,x,0,y,0" is no value'),
     ("{1 1,6 1}\n", "line 11: attribute 6 is not in 0..5"),
-    ("{1 1,999999999999999999999 1}\n", "attribute 999999999999999999999 is not in 0..5"),
-    ("{1 1,999999999999999999999 'x'}\n", "is no attribute's number and value"),
     ("{-1 1}\n", "'-1 1}' is no attribute's number"),
     ("{1 1, 1 0}\n", "line 11: label 'label one' has two values"),
-    ("{1 yes}\n", "value 'yes' of label 'label one' is not 0 or 1"),
-    ("{1 1 3 1}\n", "no attribute's number and value, nor the closing brace"),
     ("{1 1\n", "'1 1' is no attribute's number and value, nor the closing brace"),
     ("{1 1}, {0.5}\n", "', {0.5}' after the closing brace"),
-    ("1,1,x,0,y,0,{0.5}\n", "'{0.5}' is no value"),
 ]
 HEADERS = [
     ("", "the file is empty"),
@@ -56,24 +47,15 @@ HEADERS = [
     ("@relation r\n@attribute a {0,1}\n@database\n", "line 3: '@database' is not @relation"),
     ("@relation r\n\n@data\n", "line 3: @data before any @attribute"),
     ("@relation r\n@attribute a\n@data\n", "line 2: '@attribute a' cannot be read"),
-    ("@relation\n@attribute a {0,1}\n@data\n", "line 1: '@relation' cannot be read"),
-    ("@attribute 'a {0,1}\n@data\n", 'line 1: "@attribute \'a {0,1}" cannot be read'),
-    ("a,b\n0,1\n", "line 1: 'a,b' is not @relation, @attribute or @data"),
     ("@attribute bag relational\n", "line 1: a relational attribute"),
     ("@attribute three {0,1}\n@data\n", "no attribute is called 'label one', as a label in y.xml is"),
     (HEADER.replace("word", "three"), "several attributes are called 'three'"),
     (HEADER.replace("{1,0}", " numeric"), "label 'three' is of type 'numeric'"),
-    (HEADER.replace("{1,0}", " {0,1,2}"), "label 'three' is of type '{0,1,2}'"),
     (HEADER.replace("{1,0}", " {0,0}"), "label 'three' is of type '{0,0}'"),
-    (HEADER.replace("{1,0}", " {0,1"), "label 'three' is of type '{0,1'"),
-    (HEADER.replace("{1,0}", " {0,'1}"), '"\'1" is no value'),
 ]
 RELATIONS = [  # which do not tell which attributes are labels
-    ("r", "nothing tells which attributes are labels"),
     ("'r -C 2'", "nothing tells which attributes are labels"),
-    ("'r: -Class 2'", "nothing tells which attributes are labels"),
     ("'r: -C 0'", "'-C 0' in the name of its relation, of 3 attributes"),
-    ("'r: -C -4'", "'-C -4' in the name of its relation, of 3 attributes"),
     (
         "'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'",
         "a filter that may have moved attributes",
@@ -86,103 +68,68 @@ DOCUMENTS = [  # in XML, which name labels of ARFF
         BOMB + "<labels><label name='&b;'/></labels>",
         "line 1: a document type declaration, which is never",
     ),
-    ("<!DOCTYPE labels SYSTEM 'file:///etc/passwd'><labels/>", "a document type declaration"),
     ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
-    ("<labels><label name='three'>", "no well-formed XML (no element found"),
-    ("three\n", "no well-formed XML (syntax error"),
-    ("<?xml version='1.0' encoding='none'?><labels/>", "no well-formed XML (unknown encoding"),
     ("<labels></labels>", "no label in it"),
     ("<data><label name='three'/></data>", "line 1: an element <data>"),
-    ("<labels>\n<tag name='three'/></labels>", "line 2: an element <tag>"),
     ("<labels>\n<label/></labels>", "line 2: a label without a name"),
     ("<labels><label name='a'>\n<label name='a'/></label></labels>", "line 2: label 'a' a second time"),
 ]
 QRELS = [
     ("", "the file is empty"),
     ("q 0 a\n", "line 1: 3 fields, not 4"),
-    ("\nq Q0 a 1 0.5 tag\n", "line 2: 6 fields, not 4"),
     ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
-    ("q 0 a 1_0\n", "relevance '1_0' is not an integer"),
-    ("q 0 a " + "9" * 5000 + "\n", "is not an integer"),
     ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' of instance 'q' a second time"),
-    ("q 0 a 1\nr 0 b 1\nr 0 b 1\nq 0 a 1\n", "line 3: label 'b' of instance 'r' a second time"),
 ]
 RUNS = [
     ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
-    ("q1 Q0 dog 1 1 m" + " x" * 99 + "\n", "line 1: 7 or more fields, not 6"),
-    ("q1 Q0 dog 1 high m\n", "line 1: score 'high' is not a number"),
     ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
-    ("q1 Q0 dog 1 1_0 m\n", "score '1_0' is not a number"),
     ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' of instance 'q1' a second time"),
 ]
 NUMBERS = [  # which names in qrels are not
     ("q 0 1 1\n", "instance 'q' is not called by a number"),
     ("0 0 x 1\n", "label 'x' is not called by a number"),
-    ("0 0 01 1\n", "label '01' is not called by a number"),
     ("0 0 1 1\n2 0 1 1\n", "instance 2, of 2"),
-    ("301 0 1 1\n", "instance 301, of 1"),
 ]
 NAMES = [  # of labels
     ("l.txt", "a\n\nb\n", "name 1 is empty"),
     ("l.txt", "a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
     ("l.json", '["a", 1]', "name 1 is '1', not a string"),
-    ("l.json", '["a", ""]', "name 1 is empty"),
     ("l.json", '{"a": 1}', "a JSON dict, not a list"),
-    ("l.json", '["a"', "; expected names of labels"),
     ("l.json", "[" * 200000, "nested without end"),
 ]
 CSVS = [
     ("", "the file is empty"),
     ("id,tags,predicted\n", "no row in it"),
-    ("id,topics\n1,a\n", "its fields are 'id', 'topics'; --true-field tells which holds labels"),
     ("tags,labels,pred\na,b,c\n", "its fields 'tags' and 'labels' may both be meant; an option tells which"),
-    ("tags,tags,pred\na,b,c\n", "its fields 'tags' and 'tags' may both be meant"),
-    ("tags,pred\na,b\na\n", "line 3: 1 fields, not 2"),
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
-    ('tags,pred\n"a\n\nb",c\na\n', "line 5: 1 fields, not 2"),
     ('tags,pred\na,"b\nc,d\n', "line 2: a quoted field has no end"),
     ('tags,pred\na,"b"c\n', "line 2: 'c' behind the end of a quoted field"),
     ('tags,pred\na,b\n"x;y,z",a\n', "line 3: ';' and ',' may both stand between labels, as in 'x;y,z'"),
-    ("tags,pred\nx;y,b\nu|v,a\n", "line 3: ';' and '|' may both stand between labels, as in 'u|v'"),
-    ("tags,pred\nx,b\nmachine learning,a\n", "line 3: 'machine learning' may be one label or several"),
     ("tags,pred\na;a,b\n", "line 2: label 'a' of instance '0' a second time"),
     ('tags,pred\n"[a]",b\n', "line 2: '[a]' is no list of labels in JSON or Python"),
-    ("tags,pred\n\"['a' 'b']\",b\n", "line 2: \"['a' 'b']\" is no list of labels"),
     ("tags,pred\n[null],b\n", "line 2: null is no label"),
-    ("tags,pred\n[1.5],b\n", "line 2: 1.5 is no label"),
     ('tags,pred\n"{""a"": 1}",b\n', "line 2: 'tags' has scores, in what should be relevant labels"),
     ('tags,pred\na,"{""a"": 1, ""a"": 2}"\n', "line 2: 'a' occurs twice in an object"),
     ('tags,pred\na,"{""a"": ""x""}"\n', "line 2: 'x' is no score"),
     ('tags,pred\na,"{""a"": NaN}"\n', "line 2: NaN is no score"),
-    ('tags,pred\na,"{""a"": true}"\n', "line 2: true is no score"),
     ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
     ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, where those before have no scores"),
-    ('tags,pred\na,"{""a"": 1}"\na,b\n', "line 3: labels with none, where those before have scores"),
     ("tags,pred,scores\na,b;c,0.5\n", "line 2: 2 labels with 1 score"),
-    ("tags,pred,scores\na,b,x\n", "line 2: 'x' is no score"),
     ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: '[[["),
 ]
 JSONS = [
     ("x\n", "line 1: 'x' is no JSON"),
     ("[1]\n", "line 1: '[1]' is no object"),
-    ('{"pred": []}\n', "its fields are 'pred'; --true-field tells which holds labels"),
     ('{"tags": [], "pred": []}\n{"tags": []}\n', "line 2: no field 'pred'"),
     ('{"tags": null, "pred": []}\n', "line 1: null is no list of labels"),
-    ('{"tags": 3, "pred": []}\n', "line 1: 3 is no list of labels"),
-    ('{"tags": [["a"]], "pred": []}\n', "line 1: a list is no label with a score"),
     ('{"tags": ["a"], "pred": [["a", ' + "9" * 5000 + "]]}\n", "line 1: '99999"),
-    ('{"tags": ["a"], "tags": [], "pred": []}\n', "line 1: 'tags' occurs twice in an object"),
     ('{"tags": ' + "[" * 100_000 + "]" * 100_000 + ', "pred": []}\n', "line 1: "),
 ]
 
 LINES = [
     ("Z.txt m.npz", "1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
-    ("Z.txt m.npz", "1\n2 -1\n", "line 2: '-1' is not a label id"),
-    ("Z.txt m.npz", "1\n2:0.5\n", "line 1: '1' is not a header of two or three integers"),
     ("Z.txt m.npz", "1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
-    ("Z.txt m.npz", "1\n1234567890123456\n", "line 2: '1234567890123456' is not a label id"),
     ("Z.txt m.npz", "names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
-    ("Y.npz Z.txt", "1:0.5 2:0.25\n", "line 1: '1:0.5 2:0.25' is not a header of two or three integers"),
     ("t.txt Z.txt", "a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
     ("t.txt Z.txt", "a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
     (
@@ -190,12 +137,6 @@ LINES = [
         "__label__a 0.5\n__label__b x\n",
         "line 2: '__label__b x' is not __label__name and its",
     ),
-    (
-        "t.txt Z.txt",
-        "__label__a 0.5\n__label__b 1 __label__c\n",
-        "line 2: '__label__c ' is not __label__name",
-    ),
-    ("t.txt Z.txt", "a:0.5\n", "1 row does not match the 2 of TRUTH"),
 ]
 JUDGEMENTS = [  # in JSON
     ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
@@ -205,10 +146,7 @@ JUDGEMENTS = [  # in JSON
         "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if TRUTH, which comes "
         "first, and SCORES were swapped",
     ),
-    ('{"q": {"a": true}}', "instance 'q': true is no relevance, an integer"),
     ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
-    ('{"q": {"a": 1}, "q": {}}', "'q' occurs twice in an object"),
-    ('{"q": {"a": "1"}}', "instance 'q': '1' is no relevance, an integer"),
     ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
     ("[" * 100_000, "its objects are nested without end"),
 ]
@@ -217,13 +155,9 @@ OPTIONS = [
     ("docs.csv docs.csv --ranked", "--ranked is for predictions in TRUTH's own file"),
     ("scored.jsonl --ranked", "scored.jsonl: its labels have scores, which rank them; --ranked is for"),
     ("docs.csv --decision top3", "docs.csv: --decision needs a ranking, and its labels have no scores"),
-    ("docs.csv --metrics p@5", "docs.csv: p@5 needs a ranking, and its labels have no scores; expected"),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
     ("docs.csv --separator ''", "--separator is empty"),
     ("docs.csv Y.npz", "Y.npz: expected one file of predictions with names"),
-    ("Y.npz docs.csv", "Y.npz: predictions have names (docs.csv); expected one file of relevant labels"),
-    ("Y.npz --pred docs.csv", "Y.npz: predictions have names (docs.csv)"),
-    ("docs.csv --true-field nope", "docs.csv: no field 'nope' among 'id', 'tags', 'predicted'"),
 ]
 
 
@@ -275,7 +209,7 @@ def test_faults_are_named(
     actual = refused(command.format(name))
     assert actual.startswith(f"{name}: "), actual
     assert message in actual
-    assert "; expected " in actual or message.startswith("1 row")
+    assert "; expected " in actual
 
 
 @pytest.mark.parametrize(("text", "message"), NUMBERS)
@@ -283,9 +217,8 @@ def test_names_are_not_taken_for_numbers(folder: Path, text: str, message: str) 
     Path("t.qrels").write_text(text)
     with pytest.raises(ValueError, match=f"^t.qrels: .*{message}"):
         read_truth("t.qrels")
-    for name in ("t.qrels", "y-train.arff"):
-        with pytest.raises(ValueError, match="holds no scores; expected"):
-            read_scores(name)
+    with pytest.raises(ValueError, match="holds no scores; expected"):
+        read_scores("t.qrels")
 
 
 @pytest.mark.parametrize(("line", "message"), OPTIONS)
@@ -296,10 +229,6 @@ def test_options_that_do_not_fit(folder: Path, refused: Any, line: str, message:
 def test_documents_beside_arff_files(folder: Path, refused: Any) -> None:
     Path("y-t.xml").write_text(XML)
     assert "y-t.xml and y.xml may both name its labels" in refused("stats y-train.arff")
-    Path("y-t.xml").unlink()
-    Path("y.xml").unlink()
-    Path("y.xml").mkdir()
-    assert refused("stats y-train.arff").startswith("y.xml: Is a directory")
 
 
 def test_a_header_that_may_be_a_row_of_ids_is_noted(folder: Path, refused: Any) -> None:
