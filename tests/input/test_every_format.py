@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import os
-import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +20,6 @@ from tests.damage import values_of
 from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, make_scores, make_truth, named_pair, npz, pieces_of
 from xmleval import Evaluator, evaluate
-from xmleval.files import archive
 from xmleval.input.reader import joined, rows_from
 from xmleval.io import read_scores, read_truth
 
@@ -32,11 +29,8 @@ BY_TEXT = ("scores xmc", "scores xmc-gz")  # whose pieces are small where their 
 TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "no last newline": lambda text: text.removesuffix(b"\n"),
-    "gzip": gzip.compress,
     "two gzip members": lambda text: gzip.compress(text[:7]) + gzip.compress(text[7:]),
     "padded gzip": lambda text: gzip.compress(text) + bytes(9),
-    "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
-    "carriage returns": lambda text: text.replace(b"\n", b"\r\n"),
     "carriage return last": lambda text: text.replace(b"\n", b"\r\n").removesuffix(b"\n"),
     "all": lambda text: gzip.compress(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")),
 }
@@ -76,11 +70,9 @@ def cells_of(rows: Any, n_labels: int) -> Any:
 
 def is_small(rows: Any, n_bytes: int) -> bool:
     """Whether a piece has a row alone, or no more entries than so many bytes hold."""
-    if sp.issparse(rows):
-        size = rows.nnz * (rows.dtype.itemsize + 4)  # SciPy may widen the ids
-    else:
-        size = sum(part.nbytes for part in (rows if isinstance(rows, tuple) else (rows,)))
-    return piece_rows(rows) == 1 or size <= n_bytes
+    parts = rows if isinstance(rows, tuple) else (rows,)
+    size = rows.nnz * (rows.dtype.itemsize + 4) if sp.issparse(rows) else sum(part.nbytes for part in parts)
+    return parts[0].shape[0] == 1 or size <= n_bytes  # whose ids SciPy may widen
 
 
 @pytest.mark.parametrize("name", NUMBERED)
@@ -102,10 +94,6 @@ def test_rows_are_those_of_a_matrix(name: str, tmp_path_factory: pytest.TempPath
         pieces = pieces_of(path, kind)
         assert pieces.n_rows in (m, None)
         assert pieces.n_labels in (n_labels, None)
-        threads, left = threading.active_count(), pieces.read(1)
-        next(left)
-        del left
-        assert threading.active_count() == threads
         widths = [piece.shape[1] for piece in pieces.read(40) if sp.issparse(piece)]
         assert widths == sorted(widths)
         twice = joined([("first", pieces), ("second", pieces)])
@@ -113,10 +101,6 @@ def test_rows_are_those_of_a_matrix(name: str, tmp_path_factory: pytest.TempPath
             rows = [*rows_from(twice, n_bytes, first, stop)]
             np.testing.assert_array_equal(np.vstack([cells_of(piece, n_labels) for piece in rows]), expected)
             assert name.endswith((*IN_ONE_PIECE, *BY_TEXT)) or all(is_small(piece, n_bytes) for piece in rows)
-
-
-def piece_rows(piece: Any) -> int:
-    return int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
 
 
 def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row(folder: Path) -> None:
@@ -157,71 +141,49 @@ CHANGED = "changed while it was read, from "
 IN_PIECES = [name for name in NUMBERED if not name.endswith((*IN_ONE_PIECE, "qrels"))]
 
 
-class Version(NamedTuple):
-    """A file of many rows, what it holds, and a file of the same format with other rows."""
-
-    path: Path
-    kind: str
-    other: Path
-
-    def read(self, n_bytes: int) -> Any:
-        return pieces_of(self.path, self.kind).read(n_bytes)
-
-    def cells(self, rows: Any) -> Any:
-        return np.vstack([cells_of(piece, 30) for piece in rows])
+def cut_short(path: Path, other: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
 
 
-@pytest.fixture
-def version(request: pytest.FixtureRequest, folder: Path) -> Version:
-    Path("other").mkdir()
-    kind = request.param.split()[0]
-    make = make_truth if kind == "truth" else make_scores
-    paths = [
-        NUMBERED[request.param](Path(stem), make(400, seed=i)) for i, stem in enumerate(("z", "other/z"))
-    ]
-    for number, path in enumerate(paths):
-        os.utime(path, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
-    return Version(paths[0], kind, paths[1])
+def rewritten(path: Path, other: Path) -> None:
+    path.write_bytes(other.read_bytes())
+    os.utime(path, ns=(10**18, 10**18 + 1))
 
 
-def cut_short(version: Version) -> None:
-    os.truncate(version.path, version.path.stat().st_size // 2)
-
-
-def grown(version: Version) -> None:
-    with open(version.path, "ab") as file:
-        file.write(b"\n")
-
-
-def rewritten(version: Version) -> None:
-    version.path.write_bytes(version.other.read_bytes())
-    os.utime(version.path, ns=(10**18, 10**18 + 1))
-
-
-def replaced(version: Version) -> None:
-    version.other.replace(version.path)
+def replaced(path: Path, other: Path) -> None:
+    other.replace(path)
 
 
 @pytest.mark.parametrize("begun", [False, True])
-@pytest.mark.parametrize("change", [cut_short, grown, rewritten, replaced])
-@pytest.mark.parametrize("version", IN_PIECES, indirect=True)
+@pytest.mark.parametrize("change", [cut_short, rewritten, replaced])
+@pytest.mark.parametrize("name", IN_PIECES)
 def test_files_that_change_are_refused(
-    version: Version, change: Callable[[Version], None], begun: bool
+    folder: Path, name: str, change: Callable[[Path, Path], None], begun: bool
 ) -> None:
     """Between the header and the rows, or between rows, where another file of the name is not read."""
-    expected = version.cells(version.read(64))
-    rows = version.read(64 if begun else 1 << 20)
+
+    def values(rows: Any) -> Any:
+        return np.vstack([cells_of(piece, 30) for piece in rows])
+
+    Path("other").mkdir()
+    kind = name.split()[0]
+    make = make_truth if kind == "truth" else make_scores
+    path, other = (NUMBERED[name](Path(stem), make(400, seed=i)) for i, stem in enumerate(("z", "other/z")))
+    for number, each in enumerate((path, other)):
+        os.utime(each, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
+    expected = values(pieces_of(path, kind).read(64))
+    rows = pieces_of(path, kind).read(64 if begun else 1 << 20)
     first = [next(rows)] if begun else []
-    change(version)
+    change(path, other)
     if begun and change is replaced:
-        np.testing.assert_array_equal(version.cells([*first, *rows]), expected)
-        assert (version.cells(version.read(64)) != expected).any()
+        np.testing.assert_array_equal(values([*first, *rows]), expected)
+        assert (values(pieces_of(path, kind).read(64)) != expected).any()
         return
-    with pytest.raises(ValueError, match=f"^{version.path}: .*{CHANGED}.*; expected "):
+    with pytest.raises(ValueError, match=f"^{path}: .*{CHANGED}.*; expected "):
         list(rows)
 
 
-@pytest.mark.parametrize("name", ["npy", "npz-list", "npz", "dense", "dense-columns", "npz-dense", "feather"])
+@pytest.mark.parametrize("name", ["npy", "npz", "dense", "npz-dense", "feather"])
 def test_files_that_are_cut_short_while_rows_are_counted(
     name: str, folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +199,6 @@ def test_files_that_are_cut_short_while_rows_are_counted(
     message = refused(f"evaluate {truth} {path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{path}: ")
     assert f"{CHANGED}{size} bytes of " in message
-    assert " to 4096 bytes of " in message
 
 
 # -------------------------------------------------------------- bits that flip in arrays without compression
@@ -247,7 +208,6 @@ LABELS = ((np.arange(M)[:, None] + 2 * np.arange(K)) % (L // 2)).astype(np.int32
 VALUES = np.linspace(0.25, 0.5, M * K, dtype=np.float32).reshape(M, K)
 ARCHIVES: dict[str, tuple[str, Any]] = {
     "list": ("scores", {"indices": LABELS, "scores": VALUES}),
-    "list by column": ("scores", {"indices": np.asfortranarray(LABELS), "scores": VALUES}),
     "dense": ("scores", {"scores": VALUES}),
     "truth": ("truth", np.ones(M * K, np.int8)),
     "matrix": ("scores", VALUES.ravel()),
@@ -255,12 +215,11 @@ ARCHIVES: dict[str, tuple[str, Any]] = {
 MEMBERS = {"dense": ["scores"], "truth": ["data", "indices", "indptr"], "matrix": ["data", "indices"]}
 
 
-@pytest.mark.parametrize("at", [0.0, 0.5])
 @pytest.mark.parametrize(
     ("name", "member"),
     [(name, member) for name in ARCHIVES for member in MEMBERS.get(name, ["indices", "scores"])],
 )
-def test_flipped_bits_are_refused(folder: Path, name: str, member: str, at: float) -> None:
+def test_flipped_bits_are_refused(folder: Path, name: str, member: str) -> None:
     (kind, arrays), path = ARCHIVES[name], Path("z.npz")
     if isinstance(arrays, dict):
         np.savez(path, **arrays)
@@ -270,28 +229,11 @@ def test_flipped_bits_are_refused(folder: Path, name: str, member: str, at: floa
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo(f"{member}.npy")
     end = content.index(b"\x93NUMPY", info.header_offset) + info.file_size
-    content[end - int(at * info.file_size) // 8 * 8 - 8] ^= 1
+    content[end - 8] ^= 1
     path.write_bytes(content)
     message = rf"{path}: .*Bad CRC-32 for file '{member}\.npy'; expected "
-    for n_bytes in (100, 9000, 1 << 40):
+    for n_bytes in (100, 1 << 40):
         with pytest.raises(ValueError, match=message):
             list(pieces_of(path, kind).read(n_bytes))
     with pytest.raises(ValueError, match=message):
         (read_truth if kind == "truth" else read_scores)(path)
-
-
-def test_little_else_is_read_for_some_rows_of_an_archive(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pieces, taken = pieces_of(npz(folder / "z", make_scores(1300)), "scores"), list[int]()
-    exactly = archive._exactly
-
-    def counting(file: Any, n: int, dtype: np.dtype[Any]) -> Any:
-        taken.append(n * dtype.itemsize)
-        return exactly(file, n, dtype)
-
-    monkeypatch.setattr(archive, "_exactly", counting)
-    for first, n, n_bytes in itertools.product((0, 1, 700), (1, 7, 500), (1, 100, 1 << 20)):
-        taken.clear()
-        assert sum(piece_rows(piece) for piece in rows_from(pieces, n_bytes, first, first + n)) == n
-        assert sum(taken) <= n * 6 * (4 + 8) + (n + 3) * 8  # entries of float32 and int64, and pointers
