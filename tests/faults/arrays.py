@@ -28,41 +28,29 @@ POINTER = "indptr is {} there; it must start at 0, never fall and end at the num
 COUNTS = "2 stored values, but 1 in the index"
 PARTS: list[tuple[dict[str, Any], str]] = [  # of a CSR matrix, and what is said by both readers
     ({"format": b"lil"}, f"format 'lil' {SCHEMES}"),
-    ({"format": b"x\xff"}, f"format 'x\ufffd' {SCHEMES}"),
     ({"format": [1, 2]}, "'format' is not a word"),
-    *(({name: None}, f"no array '{name}' in it") for name in ("format", "data", "indptr")),
-    ({"shape": (2, 4, 1)}, "shape [2, 4, 1] is not (instances, labels)"),
+    ({"indptr": None}, "no array 'indptr' in it"),
     ({"shape": (2.0, 4.0)}, "shape [2.0, 4.0] is not (instances, labels)"),
     ({"shape": (-2, 4)}, "shape [-2, 4] is not (instances, labels)"),
     ({"shape": (10**15, 4)}, "indptr has 3 entries, not 1000000000000001 | 1...0 rows for 2 stored values"),
     ({"data": [1j, 1]}, "data of csr is complex128 of shape (2,) | data is complex128 of shape (2,)"),
-    ({"data": np.ones((2, 1))}, "data...is float64 of shape (2, 1)"),
-    ({"data": np.array([{}, None])}, "data.npy: Python objects are not supported"),
     ({"data": np.ones(3)}, "3 stored values, but 2 in the index"),
     ({"indices": [0.0, 3.0]}, "indices is float64 of shape (2,)..."),
-    ({"indices": [[0, 3]]}, "indices is int64 of shape (1, 2)..."),
     ({"indptr": [0, 1, 7]}, f"indptr runs from 0 to 7 over 2 stored entries | row 1: {POINTER.format(7)}"),
     ({"indptr": [1, 1, 2]}, f"indptr runs from 1 to 2 over 2 stored entries | row 0: {POINTER.format(1)}"),
-    ({"indptr": [0, 1, -1]}, f"indptr runs from 0 to -1 over 2 stored entries | row 1: {POINTER.format(-1)}"),
     ({"indptr": [0, 2]}, "indptr has 2 entries, not 3 | indptr is of shape (2,), for 2 rows"),
     ({"format": b"bsr"}, "data of bsr is float64 of shape (2,)"),
-    ({"format": b"bsr", "data": np.ones((2, 0, 1))}, "blocks of 0 x 1 do not tile a matrix of shape (2, 4)"),
     ({"format": b"bsr", "data": np.ones((2, 1, 3))}, "blocks of 1 x 3 do not tile a matrix of shape (2, 4)"),
-    ({"format": b"coo"}, "no array 'row' in it"),
     ({"format": b"coo", "row": [0, 2], "col": [0, 1]}, "axis 0 index 2 exceeds..."),
     ({"format": b"coo", "row": [0, -1], "col": [0, 1]}, "negative axis 0 index: -1"),
     ({"format": b"coo", "row": [0], "col": [0]}, COUNTS),
     ({"format": b"coo", "coords": [[0], [0], [0]]}, "coords has shape (3, 1)"),
-    (
-        {"format": b"dia", "data": np.ones((1, 2)), "offsets": [2**32]},
-        "an offset lies outside a matrix of...",
-    ),
+    ({"format": b"dia", "data": np.ones((1, 2)), "offsets": [2**32]}, "an offset lies outside a matrix..."),
     ({"format": b"dia", "data": np.ones((2, 2)), "offsets": [0]}, COUNTS),
 ]
 LISTS: list[tuple[dict[str, Any], str, str]] = [  # what is said of a pair of files, and of an archive
     ({"indices": LABELS.astype(float)}, "float64 of shape (4, 2)", "indices is float64 of shape (4, 2)"),
     ({"indices": LABELS[0]}, "int32 of shape (2,)", "indices is int32 of shape (2,)"),
-    ({"indices": LABELS.astype(object)}, "...Python objects...", "indices.npy: Python objects..."),
     ({"scores": SCORES[:3]}, "...shape (3, 2)", "scores is float32 of shape (3, 2), for indices of..."),
     ({"scores": SCORES + 1j}, "...does not hold real...", "scores is complex64 of shape (4, 2)..."),
     ({"scores": SCORES.astype(object)}, "...Python objects...", "scores.npy: Python objects..."),
@@ -70,9 +58,7 @@ LISTS: list[tuple[dict[str, Any], str, str]] = [  # what is said of a pair of fi
 DAMAGES: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda data: data[:-5], "27 bytes of data where the header promises 32"),
     (lambda data: data + b"more", "36 bytes of data where the header promises 32"),
-    (lambda data: data[:40], "not a NumPy array (..."),
     (lambda data: pickle.dumps([1]) * 3, "not a NumPy array (the magic string is not correct..."),
-    (lambda data: b"", "the file is empty"),
 ]
 
 
@@ -83,13 +69,9 @@ def header(shape: str, descr: str = "<f8") -> str:
 HEADERS = [
     (header("(-1,)"), "impossible array, float64 of shape (-1,)"),
     (header("(0, 99999999999999999999)"), "impossible array, float64 of shape (0, 99999999999999999999)"),
-    (header("(3,)", "|V0"), "impossible array, |V0 of shape (3,)"),
     (header("(3,)", "nonsense"), "not a NumPy array (..."),
-    ("[1, 2]", "not a NumPy array (..."),
-    ("{'descr': '<f8', \n 'shape': '''", "not a NumPy array (..."),
     ("(" * 5000, "not a NumPy array (..."),
     ("-" * 9000 + "1", "not a NumPy array (its header cannot be parsed)"),
-    ("\0\0\0", "not a NumPy array (..."),
 ]
 
 
@@ -142,10 +124,7 @@ FAULTS = [
         Fault("Y.npz", data, message)
         for data, message in (
             (WHOLE[: len(WHOLE) // 2], "the zip archive is cut short"),
-            (b"", "the file is empty"),
             (b"not an archive at all" * 20, "not a zip archive"),
-            (pickle.dumps([1, 2, 3]), "not a zip archive"),
-            (archive_of({}), "no array 'format' in it"),
             (promising_more(), "data.npy: impossible uncompressed size of 2147483648 bytes"),
             (sharing(), "the archive members exceed the size of the file"),
             (archive_of({"data.npy": npy(header("(1000000000000,)"))}),

@@ -15,13 +15,11 @@ from tests.made_tables import ENDINGS, lists, save
 
 COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"a": [1], "b": [2]}, "truth", "its columns are 'a', 'b'..."),
-    ({"label": [1]}, "truth", "its columns are 'label'..."),
     ({"row": [1], "instance": [1], "label": [1]}, "truth", "its columns 'row' and 'instance' may both..."),
     ({"labels": [[1]], "scores": [[0.5]]}, "truth", "a column 'scores' in what should be..."),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
     ({"labels": [1, 2]}, "truth", "column 'labels' is int64, not lists..."),
     ({"labels": [[0.5]]}, "truth", "column 'labels' holds double, not integers..."),
-    ({"labels": [["x"]]}, "truth", "column 'labels' holds string, names..."),
     ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
     ({"labels": [[1]], "scores": [["x"]]}, "scores", "column 'scores' holds string, not floating-point..."),
     ({"labels": [[1], [2], None]}, "truth", "row 2: 'labels' is null..."),
@@ -30,10 +28,8 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"labels": [[1], [1], [2]], "scores": [[1.0], [1.0], [np.nan]]}, "scores", "row 2: a score is NaN..."),
     ({"labels": [[1], [], [2]], "scores": [[1.0], [], [1.0, 2]]}, "scores", "row 2: 1 label with 2..."),
     ({"labels": [[1], [], [-2]]}, "scores", "row 2: label id -2 is not in 0..4..."),
-    ({"labels": [[1], [], [0, 5]]}, "truth", "row 2: label id 5 is not in 0..4..."),
     ({"row": [0, 1, -1], "label": [1, 1, 1]}, "truth", "row 2: row -1 is negative..."),
     ({"row": [0, 1, None], "label": [1, 1, 1]}, "truth", "row 2: 'row' is null..."),
-    ({"row": [0, 1, 2], "label": [1, 1, None]}, "truth", "row 2: 'label' is null..."),
     ({"row": [0, 1, 2], "label": [1, 1, 5]}, "truth", "row 2: label id 5 is not in 0..4..."),
     ({"row": [0, 1, 2], "label": [1, 1, 1], "score": [1, 1, np.nan]}, "scores", "row 2: a score is NaN..."),
     ({"row": [0, 1, 10**15], "label": [1, 1, 1]}, "truth", "1000000000000001 instances with 3 labels..."),
@@ -58,7 +54,6 @@ def changed(change: Callable[[bytes], bytes]) -> Callable[[Path], Any]:
 BYTES: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda data: data[: len(data) // 2], "..."),
     (lambda data: data[:7] + os.urandom(500), "..."),
-    (lambda data: b"", "the file is empty"),
     (lambda data: b"FEA1" * 9, "it begins neither as Parquet nor as Arrow IPC..."),
 ]
 LARGE = pa.array([[2**64 - 1]], pa.list_(pa.uint64()))
@@ -70,7 +65,7 @@ FAULTS = [
     ),
     *(
         Fault("f.parquet", table({"labels": [[1]]}, text), "n_labels in its metadata is ...")
-        for text in ("0", "-1", "many", "5.0", "9" * 99)
+        for text in ("0", "many", "9" * 99)
     ),
     Fault("f.parquet", table({"labels": LARGE}, None), "row 0: label id...", ("truth",)),
     Fault("f.arrow", table({"labels": pa.array([[]] * 5, pa.list_(pa.int64(), 0))}, None), "...not lists..."),

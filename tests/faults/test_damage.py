@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from tests.damage import CASES, Case, answer, archive_of, complaint, contents, make_case, members, restore
-from xmleval.cli import main
 
 
 def make_socket(path: Path, data: bytes) -> None:
@@ -132,28 +131,3 @@ def test_damage_is_refused_in_one_line(tmp_path: Path, temporary: None, role: st
             path.write_bytes(damaged)
             check(tmp_path, case, case.commands[:2])
             restore(tmp_path, whole)
-
-
-def test_bits_flipped_in_an_archive_are_refused(tmp_path: Path) -> None:
-    case = make_case(tmp_path, "truth", "npz-packed")
-    (path,) = case.damaged
-    data = path.read_bytes()
-    for place in range(0, len(data), 5):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
-        check(tmp_path, case, case.commands[:1])
-
-
-@pytest.mark.parametrize("words", ["--output o.json", "--save s.npz", "--per-label l.csv"])
-def test_a_full_disk_leaves_nothing_of_an_output(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
-    def full(*arguments: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    command = make_case(Path(os.path.relpath(tmp_path)), "scores", "npz").commands[0]
-    before = contents(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", full)
-    assert main(["evaluate", "Y.npz", "damaged.npz", *command[3:], *words.split()]) == 2
-    assert capsys.readouterr().err == f"xmleval: {words.split()[1]}: No space left on device\n"
-    assert contents(tmp_path) == before

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import gzip
+import os
+import pickle
+import re
+import resource
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.damage import answer, contents
 from tests.faults import arrays, arrow, texts
-from tests.faults.fault import Fault
+from tests.faults.arrays import ANY_CSR
+from tests.faults.fault import Fault, refused
+from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz, trec_run
+from tests.made_tables import lists, save
+from xmleval import evaluate
 from xmleval.budget import UNLIMITED
-from xmleval.io import find_format, read_scores, read_truth
+from xmleval.io import find_format, read_scores, read_truth, write_parquet
 
 READERS: dict[str, Callable[[Path], Any]] = {"truth": read_truth, "scores": read_scores}
 
@@ -56,3 +68,126 @@ def test_a_fault_has_one_message(fault: Fault, folder: Path) -> None:
             for message in messages(path, kind, "names..." not in fault.message):  # which commands take
                 fault.check(message, fault.name)
         assert contents(folder) == before
+
+
+# ------------------------------------------------------------------------- labels and scores that do not fit
+
+
+def refusal(truth: str, path: str) -> str:
+    """Return what an evaluation of files is refused with, in memory that is enough and cut small."""
+    lines = set()
+    for memory in ("64MB", "2kB"):
+        code, out, err = answer(["evaluate", truth, path, "--metrics", "p@1,lrap", "--memory", memory])
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        lines.add(err.removeprefix("xmleval: "))
+    assert len(lines) == 1
+    return lines.pop()
+
+
+UNSIZED = ("npy", "npy-labels", "npz-list", "npz-list-packed", "npz-calibration")  # no number of labels
+WRONG = [  # row, label, score, and the message
+    (7, 30, None, r"label id 30 is not in 0\.\.29|axis 1 index 30 exceeds matrix dimension 30"),
+    (7, -2, None, r"label id -2 is not in 0\.\.29|negative axis 1 index: -2"),
+    (59, 6, None, "label id 6 occurs twice; ids of a row must be distinct"),
+    (8, None, np.nan, "score nan is not a number; scores must be ordered|a score is NaN"),
+]
+
+
+@pytest.mark.parametrize(("row", "label", "score", "message"), WRONG)
+def test_a_wrong_value_is_named_by_its_row(row: int, label: Any, score: Any, message: str) -> None:
+    """By what reads files, by what writes them, and in arrays."""
+    scores = make_scores()
+    scores.has_canonical_format = True
+    entry = scores.indptr[row] + 1
+    scores.indices[entry] = scores.indices[entry] if label is None else label
+    scores.data[entry] = scores.data[entry] if score is None else score
+    rows = f"row ({row}|{entry}): ({message})"  # of a table with a row for each entry
+    for form in (scores, as_list(scores)):
+        with pytest.raises(ValueError, match=f"^y_score: {rows}"):
+            evaluate(make_truth(), form)
+    truth, read = str(npz(Path("Y"), make_truth())), set()
+    for name, write in {**SCORES, "run": trec_run}.items():
+        try:
+            path = str(write(Path(name), scores.copy()))
+        except ValueError as error:
+            assert re.search(message, str(error)), name  # noqa: PT017
+        else:
+            assert re.match(f"{path}: {rows}", actual := refusal(truth, path)), actual
+            read.add(name)
+    assert read >= {"npz", "npz-packed", *UNSIZED}
+
+
+@pytest.mark.parametrize("role", ["truth", "scores"])
+def test_sizes_that_differ_are_both_named(role: str) -> None:
+    """Rows of 59 beside 60, and labels of 33 beside 30."""
+    truth, scores = str(npz(Path("Y"), make_truth())), str(npz(Path("S"), make_scores()))
+    made, make = (TRUTHS, make_truth) if role == "truth" else (SCORES, make_scores)
+    for name, write in made.items():
+        few, wide = (str(write(Path(f"{name}-{size[0]}"), make(*size))) for size in ((59, 30), (60, 33)))
+        sizes = "60 rows do not match the 59" if role == "truth" else "59 rows do not match the 60"
+        pair = (few, scores) if role == "truth" else (truth, few)
+        assert refusal(*pair) == f"{pair[1]}: {sizes} of {pair[0]}\n"
+        if role == "scores" or not name.startswith(("svmlight", "ids", "npz-calibration")):  # as wide as rows
+            labels = r"label id 3\d is not in 0\.\.29" if name in UNSIZED else "30 labels.* 33|33 labels.* 30"
+            actual = refusal(*((wide, scores) if role == "truth" else (truth, wide)))
+            assert re.search(labels, actual), actual
+
+
+@pytest.mark.parametrize("role", ["truth", "scores"])
+@pytest.mark.parametrize("part", ["data", "indices", "format"])
+def test_pickles_in_archives_are_never_run(role: str, part: str) -> None:
+    class Bomb:
+        def __reduce__(self) -> Any:
+            return os.mkdir, ("unpickled",)
+
+    pair = ("Z.npz", "Y.npz") if role == "truth" else (str(npz(Path("Y"), make_truth())), "Z.npz")
+    np.savez("Z.npz", **(ANY_CSR | {part: np.array([Bomb()], dtype=object)}))
+    assert refusal(*pair).startswith(f"Z.npz: {part}.npy: Python objects are not supported; expected ")
+    Path("Z.npz").write_bytes(pickle.dumps(Bomb()))
+    assert refusal(*pair).startswith("Z.npz: not a zip archive; expected ")
+    assert not Path("unpickled").exists()
+
+
+@pytest.mark.parametrize("scheme", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(("inner", "value"), [("indptr", [0, 2, 1, 2, 2]), ("indices", [0, -7])])
+def test_inner_lies_are_refused_where_the_matrix_is_used(scheme: str, inner: str, value: list[int]) -> None:
+    data = np.ones((2, 1, 1) if scheme == "bsr" else 2)
+    parts = ANY_CSR | {"format": scheme, "shape": (4, 4), "indptr": [0, 1, 1, 2, 2], "data": data}
+    np.savez("Z.npz", **(parts | {inner: value}))
+    with pytest.raises(ValueError, match="y_true: "):
+        evaluate(read_truth("Z.npz"), np.ones((4, 4)))
+
+
+# -------------------------------------------------------------------------------------- Parquet and Arrow
+
+
+def test_large_ids_are_read(folder: Path) -> None:
+    assert read_truth(save(folder, {"labels": [[2**40 - 1]]})).shape == (1, 2**40)
+
+
+def test_a_long_row_does_not_widen_all(folder: Path) -> None:
+    path = save(folder, {"labels": [list(range(20000)), *([[1]] * 30000)]}, size=10**6)
+    assert "a row of 20000 labels, where 30001 rows have 50000" in refused(path, read_scores)
+    open_pieces: Any = find_format(path)[0].pieces
+    pieces = list(open_pieces(path, "scores", UNLIMITED).read(1 << 20))
+    assert sum(labels.shape[0] for labels, _ in pieces) == 30001
+    assert max(labels.nbytes for labels, _ in pieces) <= 1 << 20
+
+
+def test_without_pyarrow_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(folder, {"labels": lists()})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for call in (lambda: read_truth(path), lambda: write_parquet(path, np.eye(2), "truth")):
+        with pytest.raises(ValueError, match=r"pip install 'xmleval\[arrow\]'"):
+            call()
+
+
+def test_a_long_name_in_many_rows_of_parquet_is_held_once() -> None:
+    n = 1000
+    parquet.write_table(pa.table({"instance": ["r0"], "label": ["a"]}), "t.parquet")
+    codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * 1_000_000]))
+    columns = {"instance": [f"r{i}" for i in range(n)], "score": np.arange(n) / n, "label": codes}
+    parquet.write_table(pa.table(columns), "s.parquet")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert answer(["evaluate", "t.parquet", "s.parquet", "--metrics", "p@1", "--memory", "16MB"])[0] == 0
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # KiB; texts take 1 GB
