@@ -19,12 +19,13 @@ import scipy.sparse as sp
 from tests.input.forms import ARRAYS, ByProtocol, Elsewhere, sparse
 from tests.input.test_forms import IDS, H, M, N, S, T
 from tests.input.test_named_objects import FULL, NAMES, QRELS, RUN, SCORED, TAGS
-from xmleval import Evaluator, evaluate, from_df
+from xmleval import evaluate, from_df
 from xmleval.cli.messages import spelled
 from xmleval.input.errors import InputError
 from xmleval.message import Keyword, Message
 
 Case = tuple[str, dict[str, Any]]
+EYE, ONES = np.eye(3, 4), np.ones((4, 4))
 
 
 def put(array: Any, row: int, label: int, value: Any) -> Any:
@@ -59,89 +60,71 @@ CSC = sp.csc_array((np.ones(2), [1, 1], [0, 0, 0, 0, 2, 2, 2]), shape=(M, N))
 PTR = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
 TWICE = "row 1: label id 3 occurs twice; ids of a row must be distinct"
 NO_LIST = "labels of a top-k list must be integers of shape (m, k), not {} of shape {}"
-PAIRS = [[3, 2], [3, 3], [1, 1], [0, 1]]
 # what the message begins with, after the name of the first argument
 NUMBERED: list[Case] = [
     *(("row 2: score nan is not a number", {"y_score": ARRAYS[form](put(S, 2, 1, np.nan))})
-      for form in ("dense", "csr_array", "csc_matrix", "coo_array")),
+      for form in ("dense", "csr_array", "coo_array")),
     ("row 1: score nan is", single([[1]] * M, [[1], [np.nan], [np.nan], [1]])),
     ("row 2: score nan is not a number", ragged([], [(0, 1.0)], [(1, np.nan)], [])),
     *((f"row 1: value {value} is neither 0 nor 1", {"y_true": ARRAYS[form](put(T, 1, 2, value))})
-      for form in ("dense", "csr_array", "coo_array", "bsr_matrix")
-      for value in (np.inf, -np.inf, np.nan, 2, -1, 0.5)),
+      for form in ("dense", "csr_array", "bsr_matrix") for value in (np.inf, np.nan, 2, -1, 0.5)),
     ("row 3: value 2 is neither 0 nor 1 in a label set", {"y_pred": put(H, 3, 2, 2)}),
-    ("row 1: label id -5 is not in 0..5", {"y_true": with_ids(0, 2, 1, -5, 0, 1, 3, 4)}),
-    ("row 1: label id 6 is not in 0..5", {"y_score": with_ids(0, 2, 1, 6, 0, 1, 3, 4)}),
-    (f"row 1: label id {2**64 - 1} is", {"y_true": with_ids(0, 2, 1, 2**64 - 1, 0, 1, 3, 4)}),
+    *((f"row 1: label id {label} is not in 0..5", {"y_true": with_ids(0, 2, 1, label, 0, 1, 3, 4)})
+      for label in (-5, 6, 2**64 - 1)),
     ("row 2: label id 6 is not in 0..5", single([[1], [0], [6], [7]])),
     (f"row 1: label id {2**64 - 1} is", single(np.array([[1], [-1]] * 2).view("u8"))),
     ("row 3: label id -2 is not in 0..5", single([[1], [-1], [-1], [-2]])),
     ("row 2: label id 6 is not in 0..5", ids([0], [], [6], [])),
-    ("row 3: label id -1 is not in 0..5", ids([0], [], [], [-1])),
     ("row 1: label id -1 is not in 0..5", ragged([0], [-1], [], [])),
-    *((TWICE, {name: matrix}) for name in ("y_true", "y_score", "y_pred") for matrix in (CSR, CSC, COO)),
-    *((TWICE, single(PAIRS, scores)) for scores in (None, np.ones((M, 2)))),
+    *((TWICE, {name: matrix}) for name in ("y_true", "y_score") for matrix in (CSR, CSC, COO)),
+    *((TWICE, single([[3, 2], [3, 3], [1, 1], [0, 1]], scores)) for scores in (None, np.ones((M, 2)))),
     (TWICE, ids([], [3, 1, 3], [], [])),
-    (TWICE, ragged([], [3, 1, 3], [], [])),
     (TWICE, ragged([], [(3, 2.0), (3, 1.0)], [], [])),
     ("-3 is not a positive integer", {"k": [1, -3]}),
     ("3 rows do not match the 4 of y_true", {"y_pred": H[:3]}),
     ("shape (4, 5) has 5 labels; 6 were expected", {"y_score": S[:, :5]}),
     ("shape (4, 5) has 5 labels; 6 were expected", {"y_pred": sp.csr_array(H[:, :5])}),
-    ("shape (4, 6) has 6 labels; 7 were expected", {"y_true": T, "n_labels": 7}),
     ("shape (4, 0) does not have 1..2^40 labels", {"y_true": np.empty((4, 0))}),
     ("shape (3, 2) is the transpose of (2, 3); rows are instances: give y_true.T",
      {"y_true": np.eye(3, 2), "y_score": np.ones((2, 3)), "n_labels": 3}),
     ("labels of shape (4, 1) have scores of shape (4, 2)", single([[1]] * M, np.ones((M, 2)))),
     ("a tuple must be (labels, scores or None), not 3 items", {"y_score": (S, S, S)}),
-    (f"row 1: {PTR.format(2)}", {"y_true": with_ptr(0, 4, 2, 4, 8)}),
-    (f"row 3: {PTR.format(9)}", {"y_true": with_ptr(0, 2, 4, 4, 9)}),
-    (f"row 0: {PTR.format(1)}", {"y_score": with_ptr(1, 2, 4, 4, 8)}),
-    (f"row 0: {PTR.format(-2)}", {"y_score": with_ptr(0, -2, 4, 4, 8)}),
+    *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": with_ptr(*ptr)})
+      for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
     ("indptr has 3 entries; 5 were expected", {"y_true": with_ptr(0, 2, 8)}),
     (NO_LIST.format("float64", "(4, 1)"), single(np.ones((M, 1)))),
-    (NO_LIST.format("bool", "(4, 1)"), single(np.ones((M, 1), bool))),
     (NO_LIST.format("int64", "(4,)"), single([1, 2, 3, 4])),
     ("row 1: 1.0 is not a label id (an integer)", ids([0], [1.0], [], [])),
     ("row 1: 7 is not a list of label ids", ids([0], 7, [], [])),
-    ("row 1: 7 is not", ragged([0], 7, [], [])),
     ("row 1: 3 is not an (id, score) pair", ragged([(0, 1.0)], [3], [], [])),
-    ("row 1:", ragged([(0, 1)], [(1, "x")], [], [])),
     ("row 1: 1.5 is not a label id", ragged([(0, 1)], [(1.5, 1)], [], [])),
     *((f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
-      for dtype, hint in [
-          ("complex", ""), ("O", "; .astype(float) makes"), ("U1", "; .astype(float) makes"), ("M8[D]", ""),
-      ]
-      for name in ("y_true", "y_score", "y_pred")),
-    ("dtype complex128 does not hold real numbers", {"y_true": sp.csr_array(T * 1j)}),
+      for name, dtype, hint in [
+          ("y_true", "complex", ""), ("y_score", "O", "; .astype(float) makes"),
+          ("y_pred", "U1", "; .astype(float) makes"), ("y_score", "M8[D]", ""),
+      ]),
     ("masked arrays are not supported", {"y_score": np.ma.masked_equal(S, 0)}),
-    ("shape (6,) is not two-dimensional", {"y_true": T[0], "y_score": S[0]}),
     ("shape (6,) is not two-dimensional", {"y_score": S[0]}),
-    ("shape (1, 4, 6) is not two-dimensional", {"y_score": S[None]}),
     ("shape (6,) is not two-dimensional", {"y_true": sp.coo_array(T[0])}),
     ("not a rectangular", {"y_true": [[0], [1, 2], [], [3]], "y_score": ([[1]] * M, None)}),
     ("zeros in the blocks of a bsr matrix may be scores", {"y_score": sp.csr_array(S).tobsr((2, 2))}),
     (f"row 2: score {2**53 + 1} is not exact", {"y_score": put(8 * T, 2, 1, 2**53 + 1)}),
     (f"row 2: score {2**53 + 1} is not exact", ragged([], [], [(1, 2**53 + 1)], [])),
-    ("shape (3,) does not match 4 rows", {"sample_weight": np.ones(3)}),
     ("shape (4, 1) does not match 4 rows", {"sample_weight": np.ones((M, 1))}),
     *((f"row 2: weight {w} is neither 0 nor within", {"sample_weight": [1, 1, w, w]})
-      for w in (-1.0, np.nan, np.inf, 1e-16, 1048577.0)),
+      for w in (-1.0, np.nan, 1e-16, 1048577.0)),
     ("shape (5,) is not (6,): one per label", {"inverse_propensity": np.ones(5)}),
-    ("shape (1, 6) is not (6,): one per label", {"inverse_propensity": np.ones((1, 6))}),
     *((f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
-      for q in (0.0, -1.0, np.nan, np.inf)),
+      for q in (0.0, np.nan, np.inf)),
     ("cannot be read by DLPack (device is not supported); copy it", {"y_score": Elsewhere(S)}),
     ("names its labels, which y_true has by number; give labels=", {"y_score": [*RUN.values()]}),
 ]  # fmt: skip
-DENSE = np.ones((4, 4))
 NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
 NAMED_ROWS: list[Case] = [
     ("row 1: None is not a list of labels", {"y_true": [["red"], None, [], []]}),
     ("row 1: label 3 is not text, as 'red' is", {"y_true": [["red"], [3], [], []]}),
-    ("row 1: label None is not text", {"y_true": [["red"], [None], [], []]}),
     *(("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
-      for name in ("y_true", "y_pred", "y_score")),
+      for name in ("y_true", "y_score")),
     ("has integer ids of labels, which y_true names; give labels=", {"y_score": [{0: 0.5}] * 4}),
     ("labels that are integers need n_labels=, their number, or labels=",
      {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}}),
@@ -160,28 +143,17 @@ NAMED_ROWS: list[Case] = [
     ("row 0: a set has no order", {"y_score": [{"red"}, {"red"}, {"red"}, {"red"}]}),
     ("'red' occurs twice, the second time in place 2", {"labels": ["red", "blue", "red"]}),
     ("'red' is not a list of names", {"labels": "red"}),
-    ("5 is not a list of names", {"labels": 5}),
     ("name 1 is empty", {"labels": ["red", ""]}),
     ("3 does not match the 4 names of labels", {"n_labels": 3, "labels": NAMES}),
     ("3 is less than the 4 labels with names", {"n_labels": 3}),
-    ("3 rows do not match the 4 of y_true", {"y_score": SCORED[:3]}),
     ("row 0: label id 9 is not in 0..3", {"y_score": [{9: 0.5}] * 4, "labels": NAMES}),
     ("names no label; give labels=", {"y_true": {}, "y_score": {"q1": {"red": 1.0}}}),
-    ("list is no frame of pandas, polars or Arrow", {"frame": [{"q": 1}]}),
     *((f"a {kind} is no list; list(...) makes one of it", {name: value})
-      for name in ("y_true", "y_score", "y_pred", "candidates", "labels", "sample_weight")
-      for kind, value in [
-          ("generator", (row for row in TAGS)), ("list_iterator", iter(TAGS)), ("map", map(list, TAGS)),
-          ("dict_values", QRELS.values()), ("set", {"red", "blue"}),
-      ]),
+      for name in ("y_true", "y_score", "candidates", "labels", "sample_weight")
+      for kind, value in [("generator", (row for row in TAGS)), ("set", {"red", "blue"})]),
     ("row 1: a generator is no list; list(...)", {"y_true": [["a"], (name for name in "ab"), [], []]}),
-    *((f"a {type(value).__name__} is no data; xmleval.io reads files", {"y_score": value})
-      for value in (Path("Y.npz"), b"Y.npz")),
+    ("a PosixPath is no data; xmleval.io reads files", {"y_score": Path("Y.npz")}),
 ]  # fmt: skip
-
-
-def label_of(case: Case) -> str:
-    return f"{next(iter(case[1]))}: {case[0][:50]}"
 
 
 def refuse(message: str, arguments: dict[str, Any], **base: Any) -> None:
@@ -189,122 +161,74 @@ def refuse(message: str, arguments: dict[str, Any], **base: Any) -> None:
     argument = next(iter(arguments))
     metrics = ["f1.micro"] if "y_pred" in arguments and "y_score" in arguments else ["p@1"]
     with pytest.raises(ValueError, match=f"^{argument}: {re.escape(message)}") as caught:
-        evaluate(**{"metrics": metrics, **base, **arguments}) if argument != "frame" else from_df(**arguments)
+        evaluate(**{"metrics": metrics, **base, **arguments})
     assert isinstance(caught.value, InputError)
 
 
-@pytest.mark.parametrize("case", NUMBERED, ids=label_of)
+@pytest.mark.parametrize("case", NUMBERED, ids=lambda case: case[0][:50])
 def test_numbers_are_refused_by_argument_row_and_value(case: Case) -> None:
     refuse(*case, y_true=T, y_score=S)
 
 
-@pytest.mark.parametrize("case", NAMED_ROWS, ids=label_of)
+@pytest.mark.parametrize("case", NAMED_ROWS, ids=lambda case: case[0][:50])
 def test_names_are_refused_by_argument_row_and_value(case: Case) -> None:
     refuse(*case, y_true=TAGS, y_score=SCORED)
-    value = next(iter(case[1].values()))
-    if hasattr(value, "__next__"):
-        assert len(list(value)) == len(TAGS)  # it is not read
-
-
-def frame_cases() -> list[Case]:
-    pd: Any = pytest.importorskip("pandas")
-    scores = pd.DataFrame(FULL).T[NAMES]
-    long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
-    columns = "the columns are 'q', 'doc', 'bm25'"
-    missing = scores.astype("Float64")
-    missing.iloc[1, 2] = pd.NA
-    cases: list[tuple[str, Any]] = [
-        ("column 'id' is no label of y_true; labels= picks columns", scores.assign(id=1)),
-        ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
-        ("column 'a' holds no numbers", scores.assign(a=pd.to_datetime(["2020-01-01"] * 4))),
-        ("several columns are called 'red'", scores[["red", *NAMES]]),
-        (
-            "no column for label 'red'; where the order is the same, give y_score.to_numpy()",
-            scores.set_axis(range(4), axis=1),
-        ),
-        ("the index has no row 'q4' compared to y_true; where the order is the", scores[:3]),
-        (
-            "the index has a row more, 'q9' compared to y_true",
-            pd.concat([scores, scores[:1].rename({"q1": "q9"})]),
-        ),
-        ("the index has no row 'q1' compared to y_true", scores.reset_index(drop=True)),
-        ("row 1: two rows are called 'q1'", scores.rename({"q2": "q1"})),
-        ("row 1: score nan is not a number", missing),
-        ("row 1: score nan is not a number", missing.astype(float).astype(pd.SparseDtype(float, np.nan))),
-        (
-            "no column 'score' beside 'doc'; name that of scores: xmleval.from_df(df, score=...)",
-            from_df(long, instance="q", label="doc"),
-        ),
-    ]
-    return [
-        *((message, {"y_score": frame}) for message, frame in cases),
-        (
-            "row 1: column 'instance' has no value",
-            {"y_true": pd.DataFrame({"instance": ["a", None], "label": ["x", "y"]})},
-        ),
-        ("no row 'q4', which y_true has", {"y_score": scores[:3], "y_true": QRELS}),
-        (
-            "row 0: 2 labels with 1 score",
-            {"y_score": pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]}), "y_true": TAGS[:1]},
-        ),
-        (
-            "no label is one of its columns ('red', 'green', 'blue', 'grey')",
-            {"y_score": scores, "y_true": DENSE, "labels": [*"abcd"]},
-        ),
-        (
-            "labels that are integers need n_labels=",
-            {"y_true": pd.DataFrame({"instance": [0, 1], "label": [0, 1]}), "y_score": SCORED[:2]},
-        ),
-        (f"no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc", "frame": long}),
-        (f"no column 'instance' or 'row'; {columns}", {"instance": None, "label": "doc", "frame": long}),
-        (f"no column 'label' or 'labels'; {columns}", {"label": None, "instance": "q", "frame": long}),
-    ]
 
 
 def test_frames_are_refused_by_column_and_row() -> None:
-    truth = pytest.importorskip("pandas").DataFrame(QRELS).T
-    for message, arguments in frame_cases():
-        if "frame" in arguments:
-            with pytest.raises(ValueError, match=f"^{next(iter(arguments))}: {re.escape(message)}$"):
-                from_df(**arguments)
-        else:
-            refuse(message, arguments, y_true=truth)
-
-
-def test_lists_are_no_column_of_the_interchange_protocol() -> None:
-    frame = ByProtocol(pytest.importorskip("pyarrow").table({"labels": [["a"]]}))
-    with pytest.raises(ValueError, match=r"^y_true: cannot be read as a frame: .* list"):
-        evaluate(frame, SCORED[:1], metrics=["p@1"])
+    pd: Any = pytest.importorskip("pandas")
+    scores = pd.DataFrame(FULL).T[NAMES]
+    turned = scores.astype(float)
+    turned.iloc[1, 2] = np.nan
+    keyless = pd.DataFrame({"instance": ["a", None], "label": ["x", "y"]})
+    uneven = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]})
+    long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
+    for message, frame in (
+        ("column 'id' is no label of y_true; labels= picks columns", scores.assign(id=1)),
+        ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
+        ("several columns are called 'red'", scores[["red", *NAMES]]),
+        ("no column for label 'red'; where the order is the same, give", scores.set_axis(range(4), axis=1)),
+        ("the index has no row 'q4' compared to y_true; where the order is the", scores[:3]),
+        ("the index has a row more, 'q9'", pd.concat([scores, scores[:1].rename({"q1": "q9"})])),
+        ("row 1: two rows are called 'q1'", scores.rename({"q2": "q1"})),
+        ("row 1: score nan is not a number", turned.astype("Float64")),
+        ("row 1: score nan is not a number", turned.astype(pd.SparseDtype(float, np.nan))),
+        ("no column 'score' beside 'doc'; name that", from_df(long, instance="q", label="doc")),
+    ):
+        refuse(message, {"y_score": frame}, y_true=pd.DataFrame(QRELS).T)
+    refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
+    refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
+    refuse("row 0: 2 labels with 1 score", {"y_score": uneven}, y_true=TAGS[:1])
+    refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
+    listless = ByProtocol(pytest.importorskip("pyarrow").table({"labels": [["a"]]}))
+    refuse("cannot be read as a frame: ", {"y_true": listless}, y_score=SCORED[:1])
+    columns = "the columns are 'q', 'doc', 'bm25'"
+    for message, arguments in (
+        (f"score: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),
+        (f"label: no column 'label' or 'labels'; {columns}", {"instance": "q"}),
+    ):
+        with pytest.raises(InputError, match=f"^{message}$"):
+            from_df(long, **arguments)
+    with pytest.raises(InputError, match=r"^frame: list is no frame of pandas, polars or Arrow"):
+        from_df([{"q": 1}])
 
 
 def test_sparse_tensors_are_refused_where_matrices_are() -> None:
     torch: Any = pytest.importorskip("torch")
     refuse(TWICE, {"y_score": torch.sparse_coo_tensor([[1, 1], [3, 3]], [1.0, 1.0], (4, 6))}, y_true=T)
     blocks = torch.ones(4, 4).to_sparse_bsr((2, 2))
-    refuse("a sparse_bsr tensor of shape (4, 4) is no CSR, CSC or COO", {"y_true": blocks}, y_score=DENSE)
+    refuse("a sparse_bsr tensor of shape (4, 4) is no CSR, CSC or COO", {"y_true": blocks}, y_score=ONES)
     refuse("a tensor that cannot become an array: ", {"y_score": torch.zeros(4, 6, device="meta")}, y_true=T)
-
-
-def test_an_evaluator_refuses_names_without_labels() -> None:
-    with pytest.raises(ValueError, match=r"^y_true: labels have names; an evaluator needs labels="):
-        Evaluator(["p@1"], n_labels=4).update(TAGS, SCORED)
 
 
 def test_refusal_has_fields_and_travels_between_processes() -> None:
     with pytest.raises(InputError) as caught:
         evaluate(T, put(S, 1, 2, np.nan), metrics="p@1")
+    message = Message("scores must be ordered; give ", Keyword("unlisted"))
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
-        assert (error.argument, error.row) == ("y_score", 1)
-        assert math.isnan(error.value)
+        assert (error.argument, error.row, math.isnan(error.value)) == ("y_score", 1, True)
         assert str(error) == "y_score: row 1: score nan is not a number; scores must be ordered"
-
-
-def test_keywords_in_messages_are_spelt_by_those_who_show_them() -> None:
-    needs = Message(Keyword("decision", "row(a,unlisted=0)"), " with ", Keyword("unlisted"))
-    error = InputError("y_score", Message("a=b; ", needs, ", ", Keyword("depth")), row=2)
-    for message in (error.message, pickle.loads(pickle.dumps(error.message))):
-        assert message == "row 2: a=b; decision=row(a,unlisted=0) with unlisted=, depth="
-        assert spelled(message) == "row 2: a=b; --decision row(a,unlisted=0) with --unlisted, depth="
+    assert spelled(pickle.loads(pickle.dumps(message))) == "scores must be ordered; give --unlisted"
 
 
 class Unreadable:
@@ -317,41 +241,23 @@ class Unreadable:
         raise RuntimeError("cannot be read")
 
 
-EYE = np.eye(3, 4)
 USUAL: list[Any] = [EYE, [["a"], ["b"], ["c"]], [{"a": 1.0}, {}, {"b": 2}], {"q": {"a": 1}}, [[1], [2], [3]]]
 HOSTILE: list[Any] = [
     *USUAL, None, 3, "abc", b"abc", [1, 2, 3], ["a", "b", "c"], [], [[], [], []], [None] * 3, (), ([], []),
     [[b"a"], [b"b"], []], [[0.5], [0.2], [0.1]], [[[1]], [[2]], [[3]]], [["a"], [1], [None]], {}, {1: 2},
-    {"q": "a"}, {"q": None}, {"q": {"a": None}}, {0: [1, 2], 1: [0], 2: [3]}, {"q": {"a": "x"}},
-    {np.nan: {"a": 1}}, [{1: 1.0}, {}, {2: 2}], {1, 2}, [{1}, {2}, {3}], range(3), (1, 2, 3), int,
-    [[{"corpus_id": 1, "score": 0.5}], [], []], [[{"id": 1}], [], []], [[("a", 0.5)], [], []],
-    [[("a", 0.5, 1)], [], []], [[("a", None)], [], []], (np.zeros((3, 1), int), None),
-    (np.array([["a"]] * 3), None), (np.array([[None]] * 3), np.ones((3, 1))), np.array(["a"]),
-    np.array([["a"], ["b", "c"], []], object), np.array(None), np.zeros((3, 4, 1)),
-    np.zeros(3, [("a", int)]), np.zeros((3, 4), "M8[s]"), sp.csr_array(EYE), sp.coo_array(np.ones(3)),
+    {"q": "a"}, {"q": None}, {"q": {"a": None}}, {0: [1, 2], 1: [0], 2: [3]}, {np.nan: {"a": 1}}, {1, 2},
+    [{1: 1.0}, {}, {2: 2}], [{1}, {2}, {3}], range(3), (1, 2, 3), int, [[{"id": 1}], [], []],
+    [[("a", 0.5, 1)], [], []], [[("a", None)], [], []], (np.zeros((3, 1), int), None), np.array(None),
+    (np.array([[None]] * 3), np.ones((3, 1))), np.array([["a"], ["b", "c"], []], object),
+    np.zeros((3, 4, 1)), np.zeros(3, [("a", int)]), np.zeros((3, 4), "M8[s]"), sp.coo_array(np.ones(3)),
     collections.Counter("abc"), collections.deque([["a"], ["b"], []]), [[decimal.Decimal(1)] * 4] * 3,
     Unreadable(),
 ]  # fmt: skip
-
-
-def hostile_frames() -> list[Any]:
-    pd: Any = pytest.importorskip("pandas")
-    names = [*"abcd"]
-    columns: list[dict[str, Any]] = [
-        {"instance": ["q"], "label": ["a"]},
-        {"instance": ["q", None], "label": ["a", None], "score": [1.0, None]},
-        {"instance": ["q"], "label": ["a"], "score": ["x"]},
-        {"labels": [["a"], ["b"], None]},
-        {"labels": ["a", "b", "c"]},
-        {"labels": [["a"], ["b"], ["c"]], "scores": [[1.0], None, [2.0]]},
-        {}, {name: [] for name in names},
-    ]  # fmt: skip
-    levels = pd.MultiIndex.from_product([[*"ab"], [0, 1]])
-    return [
-        *map(pd.DataFrame, columns), pd.DataFrame(EYE, columns=names), pd.DataFrame(index=[1, 2, 3]),
-        pd.DataFrame(EYE, columns=names, index=[0, 0, 1]), pd.DataFrame(EYE, columns=levels),
-        pd.Series([1, 2, 3]), pd.Series([["a"], ["b"], []]), pd.Series([["a"], np.nan, []]),
-    ]  # fmt: skip
+HOSTILE_COLUMNS: list[dict[str, Any]] = [
+    {"instance": ["q", None], "label": ["a", None], "score": [1.0, None]}, {"labels": ["a", "b", "c"]},
+    {"instance": ["q"], "label": ["a"], "score": ["x"]}, {"labels": [["a"], ["b"], None]}, {}, {"a": []},
+    {"labels": [["a"], ["b"], ["c"]], "scores": [[1.0], None, [2.0]]},
+]  # fmt: skip
 
 
 def attempt(truth: Any, other: Any) -> None:
@@ -362,9 +268,12 @@ def attempt(truth: Any, other: Any) -> None:
                 evaluate(truth, **{**options, **more})
 
 
-@pytest.mark.parametrize("make", [lambda: HOSTILE, hostile_frames])
-def test_objects_are_evaluated_or_refused(make: Any) -> None:
-    for value in make():
+def test_objects_are_evaluated_or_refused() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    levels = pd.MultiIndex.from_product([[*"ab"], [0, 1]])
+    frames = [*map(pd.DataFrame, HOSTILE_COLUMNS), pd.DataFrame(index=[1, 2, 3]), pd.Series([1, 2, 3])]
+    frames += [pd.DataFrame(EYE, [0, 0, 1], [*"abcd"]), pd.DataFrame(EYE, columns=levels)]
+    for value in [*HOSTILE, *frames, pd.Series([["a"], np.nan, []])]:
         attempt(value, value)
         for usual in USUAL:
             attempt(usual, value)
