@@ -24,7 +24,7 @@ from tests.made_files import (
     write_lines,
 )
 from xmleval import evaluate
-from xmleval.io import FORMATS, read_inverse_propensity, read_scores, read_truth
+from xmleval.io import read_inverse_propensity, read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap"]
 SCORED = DENSE + 0.5
@@ -56,9 +56,6 @@ def test_entries_are_read_as_they_are_stored(folder: Path) -> None:
     np.savez("Y.npz", **(ANY_CSR | {name: np.array(part) for name, part in zeros.items()}))
     assert read_scores("Y.npz").data.tolist() == [0.0, 1.0, 1.0]
     assert read_scores("Y.npz").indices.tolist() == [0, 3, 3]
-    one_array: Any = {"format": "coo", "shape": (2, 4), "data": np.ones(2), "coords": [[0, 1], [0, 3]]}
-    np.savez("Y.npz", **one_array)
-    assert read_truth("Y.npz").toarray().tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
 
 
 def save(stem: str, arrays: Any) -> None:
@@ -68,21 +65,15 @@ def save(stem: str, arrays: Any) -> None:
         np.save(f"{stem}.npy", arrays)
 
 
-PAIR = {"m_indices": LABELS, "m_scores": VALUES}
-HYPHENS = {"m-labels": LABELS, "m-scores": VALUES}
-NONE = LABELS[:0], VALUES[:0]
-WITHOUT_SLOTS = LABELS[:, :0], VALUES[:, :0]
 LISTS = [  # names of the list, files by their stems, labels and scores
-    ("m_indices.npy m_scores.npy m", PAIR, (LABELS, VALUES)),
-    ("m-labels.npy m-scores.npy m", HYPHENS, (LABELS, VALUES)),
+    ("m_indices.npy m_scores.npy m", {"m_indices": LABELS, "m_scores": VALUES}, (LABELS, VALUES)),
+    ("m-labels.npy m-scores.npy m", {"m-labels": LABELS, "m-scores": VALUES}, (LABELS, VALUES)),
     ("m_indices.npy m", {"m_indices": LABELS}, (LABELS, None)),
-    ("m-labels.npy", {"m-labels": LABELS}, (LABELS, None)),
     ("m", {"m_indices": np.asfortranarray(LABELS.astype(">i8"))}, (LABELS, None)),
-    ("m", {"m_indices": NONE[0], "m_scores": NONE[1]}, NONE),
+    ("m", {"m_indices": LABELS[:0], "m_scores": VALUES[:0]}, (LABELS[:0], VALUES[:0])),
     ("m.npz", {"m": {"indices": LABELS}}, (LABELS, None)),
     ("m", {"m": {"indices": np.asfortranarray(LABELS), "scores": VALUES}}, (LABELS, VALUES)),
-    ("m.npz", {"m": {"indices": NONE[0], "scores": NONE[1]}}, NONE),
-    ("m.npz", {"m": {"indices": WITHOUT_SLOTS[0], "scores": WITHOUT_SLOTS[1]}}, WITHOUT_SLOTS),
+    ("m.npz", {"m": {"indices": LABELS[:, :0], "scores": VALUES[:, :0]}}, (LABELS[:, :0], VALUES[:, :0])),
     *(
         ("m", {"m": {values: VALUES, ids: LABELS, "queries": np.array(["a", "b"])}}, (LABELS, VALUES))
         for ids, values in (("indices", "values"), ("prediction_ids", "D"), ("labels", "scores"), ("I", "D"))
@@ -95,31 +86,17 @@ def test_lists_by_each_of_their_names(folder: Path, names: str, files: Any, expe
     for stem, arrays in files.items():
         save(stem, arrays)
     for name in names.split():
-        labels, scores = read_scores(name)
-        np.testing.assert_array_equal(labels, expected[0])
-        assert (scores is None) == (expected[1] is None)
-        if scores is not None:
-            np.testing.assert_array_equal(scores, expected[1])
-        if files is PAIR:
-            assert isinstance(labels, np.memmap)
-            assert isinstance(scores, np.memmap)
-            assert not labels.flags.writeable
+        for actual, array in zip(read_scores(name), expected, strict=True):
+            np.testing.assert_array_equal(actual, array)
 
 
-BESIDE: list[dict[str, Any]] = [
-    {"labels": DENSE.astype(int)},
-    {"labels": DENSE},
-    {"ids": np.arange(4)},
-    {"ids": np.array([["a"]], object)},
-    {"labels": np.array(list("abcd"), object)},
-]
+BESIDE: list[dict[str, Any]] = [{"labels": DENSE}, {"ids": np.arange(4)}, {"ids": np.array([["a"]], object)}]
 
 
 @pytest.mark.parametrize(
     ("name", "stem", "arrays"),
     [
         ("truth.npy", "truth", DENSE),
-        ("test-labels.npy", "test-labels", DENSE.astype(np.int8)),
         ("dense-scores.npy", "dense-scores", SCORED),
         ("S", "S", np.asfortranarray(SCORED)),
         *(("m.npz", "m", {"scores": np.asfortranarray(SCORED), **beside}) for beside in BESIDE),
@@ -159,13 +136,6 @@ def test_strings_in_lists_are_names(folder: Path, scored: bool) -> None:
 # -------------------------------------------------------------------------------- names, and formats by name
 
 
-def test_formats_are_told_apart_by_name() -> None:
-    endings = [ending for known in FORMATS for ending in known.extensions]
-    assert len({known.name for known in FORMATS}) == len(FORMATS)
-    assert not [(a, b) for i, a in enumerate(endings) for b in endings[:i] if a.endswith(b)]
-    assert all(known.truth or known.scores or known.named for known in FORMATS)
-
-
 def test_names_that_do_not_tell_a_format(folder: Path, refused: Any) -> None:
     sp.save_npz("Y.npz", sp.csr_array(DENSE))
     assert read_truth("Y").shape == DENSE.shape
@@ -177,29 +147,19 @@ def test_names_that_do_not_tell_a_format(folder: Path, refused: Any) -> None:
     np.save("ranked.npy", LABELS)
     with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
         read_scores("ranked.npy")
-    assert read_scores("ranked.npy", format="npy")[1] is None
-    np.save("m_scores.npy", VALUES)
-    with pytest.raises(FileNotFoundError, match="m_indices"):
-        read_scores("m_scores.npy")
     np.save("m_indices.npy", LABELS)
     with pytest.raises(ValueError, match="a top-k list holds no truth"):
         read_truth("m_indices.npy")
     sp.save_npz("m.npz", sp.csr_array(DENSE))
     assert refused("evaluate ranked.npy m").startswith("m: several files are called so")
-    Path("m.npz").unlink()
-    Path("m").mkdir()  # a folder of that name is in nobody's way
-    np.testing.assert_array_equal(read_scores("m")[0], LABELS)
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "q.txt r.txt --input-format qrels",
         "q.txt r.txt --input-format run",
         "s.txt m --input-format svmlight",  # which holds no scores
-        "s.txt m-labels.npy --input-format svmlight",
         "s.txt ranked.npy --input-format npy",
-        "Y.npz m.out --input-format xmc",
         "Y.npz m.parquet --input-format xmc",  # which is no text
         "Y.npz parts",
         "Y.npz S.dat --input-format dense",
@@ -213,7 +173,6 @@ def test_formats_by_option(folder: Path, line: str) -> None:
     NUMBERED["truth svmlight"](folder / "s", truth).rename("s.txt")
     npy_labels(folder / "m", scores)
     np.save("ranked.npy", as_list(scores)[0])
-    NUMBERED["scores xmc"](folder / "made", scores).rename("m.out")
     NUMBERED["scores parquet"](folder / "m", scores)
     NUMBERED["scores dense"](folder / "S", scores).rename("S.dat")
     Path("parts").mkdir()
@@ -235,15 +194,9 @@ def test_propensities_as_text_and_array(folder: Path, refused: Any) -> None:
     Path("q.txt").write_text("3.5\nlarge\n")
     with pytest.raises(ValueError, match=r"q\.txt: line 2: 'large' is not a number; expected"):
         read_inverse_propensity("q.txt")
-    np.save("q.npy", DENSE)
-    with pytest.raises(ValueError, match=r"q\.npy: an array of shape \(4, 4\); expected"):
-        read_inverse_propensity("q.npy")
 
 
 # ------------------------------------------------------------------------------------ what is refused
-
-LIST = {"indices": LABELS, "scores": VALUES}
-BITS = np.array([[1, 0], [1, 1]])
 
 
 @pytest.mark.parametrize(
@@ -252,33 +205,24 @@ BITS = np.array([[1, 0], [1, 1]])
         (
             "m.npz",
             {"labels": LABELS, "ids": LABELS, "scores": VALUES},
-            "its arrays 'labels' and 'ids' can both be the labels",
-        ),
-        ("m.npz", {"indices": LABELS, "I": LABELS}, "its arrays 'indices' and 'I' can both be the labels"),
-        ("m.npz", {**LIST, "labels": LABELS}, "its arrays 'indices' and 'labels' can both be"),
-        (
-            "m.npz",
-            {"I": LABELS, "D": VALUES, "scores": VALUES},
-            "its arrays 'scores' and 'D' can both be the scores",
+            "its arrays 'labels' and 'ids' can both be",
         ),
         (
             "m.npz",
-            {"labels": BITS, "scores": BITS / 4},
-            "'labels' may be ids of labels, or zeros and ones of all",
+            {"labels": np.eye(2, dtype=int), "scores": np.eye(2) / 4},
+            "'labels' may be ids of labels, or",
         ),
         ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
-        ("m.npz", {"scores": np.ones((4, 0))}, "shape (4, 0), without a label; expected scores"),
         ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),
         ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
         ("m.npy", np.ones((4, 0)), "shape (4, 0), without a label; expected scores"),
-        ("m.npy", np.ones(4), "float64 of shape (4,); expected scores of all labels"),
         ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
         ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
         ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),
         (
             "m-labels.npy",
             LABELS.astype(object),
-            "Python objects are not supported; expected labels of a top-k list",
+            "Python objects are not supported; expected",
         ),
     ],
 )
@@ -286,8 +230,6 @@ def test_arrays_that_are_refused(folder: Path, refused: Any, name: str, array: A
     np.save("T.npy", DENSE)
     if isinstance(array, dict):
         np.savez(name, **array)
-        with pytest.raises(ValueError, match=f"^{name}: "):
-            read_scores(name)
     else:
         np.save(name, array)
     for memory in ("1GB", "1KB"):
@@ -296,14 +238,8 @@ def test_arrays_that_are_refused(folder: Path, refused: Any, name: str, array: A
 
 def test_names_in_lists_that_are_refused(folder: Path, refused: Any) -> None:
     np.save("s-labels.npy", np.array([["a"], ["b"]]))
-    npz(folder / "Y", make_truth())
     Path("Y.csv").write_text("id,labels\n1,1\n")
     Path("Y.jsonl").write_text('{"labels": ["a"]}\n')
-    expected = "Y.npz: predictions have names (s-labels.npy); expected one file of relevant labels"
-    assert refused("evaluate Y.npz s-labels.npy").startswith(expected)
     assert refused("evaluate Y.csv s-labels.npy").startswith("s-labels.npy: no ids, which TRUTH has")
-    assert refused("evaluate Y.jsonl s-labels.npy").startswith(
-        "s-labels.npy: 2 rows do not match the 1 of TRUTH"
-    )
-    np.save("s-scores.npy", np.array([[1.0], [np.nan]]))
-    assert refused("evaluate Y.jsonl s-labels.npy").startswith("s-labels.npy: row 1: a score is NaN")
+    message = "s-labels.npy: 2 rows do not match the 1 of TRUTH"
+    assert refused("evaluate Y.jsonl s-labels.npy").startswith(message)

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.damage import answer, values_of
-from tests.made_files import make_scores, make_truth, npz
 from xmleval import evaluate
 from xmleval.budget import UNLIMITED
 from xmleval.input.formats.delimited import records
@@ -61,14 +60,12 @@ def in_json(form: Any) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-JOINED = "t.csv p.csv --id-field doc"
 CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command, and what they hold as arrays
     *(
         ({"d.csv": cut_at(*marks)}, "d.csv", {"y_pred": PRED})
         for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])
     ),
     ({"d.csv": DOCS}, "d.csv --ranked", {"y_pred": PRED, "y_score": LISTED}),
-    ({"d.csv": DOCS}, "d.csv --ranked --decision top1", {"y_score": LISTED, "decision": "top1"}),
     *(({"d.jsonl": in_json(form)}, "d.jsonl --pred-field out", {"y_score": SCORES}) for form in FORMS),
     (
         {"d.jsonl": in_json(dict)},
@@ -85,7 +82,6 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
         "t.csv --pred p.csv --id-field doc",
         {"y_pred": PRED},
     ),
-    ({"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nb,x\n"}, JOINED, {"y_score": LISTED}),
     ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"}, "t.csv --pred p.csv", {"y_pred": PRED}),
     (
         {"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
@@ -113,21 +109,16 @@ CELLS: list[tuple[str, list[str], list[Any]]] = [  # options, cells, and labels 
     ("--separator ' '", ["a b", "c", ""], [["a", "b"], ["c"], []]),
     ("--separator '|'", ["a, b", "a|b"], [["a, b"], ["a", "b"]]),
     ("--separator ,", ["a, b,", '["a", "b"]'], [["a", "b"], ["a", "b"]]),
-    ("--separator --", ["a -- b"], [["a", "b"]]),
     ("--separator '\t'", ["a\tb c"], [["a", "b c"]]),
     ("", ["['a', \"b's\", 3]", "[]", "(c)d", "array(c)d"], [["a", "b's", "3"], [], ["(c)d"], ["array(c)d"]]),
     ("", ["('a', 'b')", "( 'a' , 'c' , )", "()", "('b', 'a',)"], [["a", "b"], ["a", "c"], [], ["a", "b"]]),
     ("", ["{'a', 'b'}", "set()", "frozenset({'a', 'b'})", "frozenset()"], [["a", "b"], [], ["a", "b"], []]),
     (
         "",
-        [
-            "array(['a', 'b'], dtype='<U1')",
-            "array(['a',\n       'c'], dtype=object)",
-            "array([], dtype=float64)",
-        ],
-        [["a", "b"], ["a", "c"], []],
+        ["array(['a',\n       'c'], dtype=object)", "array([], dtype=float64)", "array(['b', 'a'])"],
+        [["a", "c"], [], ["a", "b"]],
     ),
-    ("", ["array(['b', 'a'])", "[np.str_('a'), \"c\"]"], [["a", "b"], ["a", "c"]]),
+    ("", ["[np.str_('a'), \"c\"]"], [["a", "c"]]),
     ("", ["(('a', 0.5), ('c', 0.25))", "{'a': 0.5, 'c': 0.25}"], [{"a": 0.5, "c": 0.25}] * 2),
     ("", ["[('a', np.float64(0.5)), (np.str_(\"c\"), np.float32(0.25))]"], [{"a": 0.5, "c": 0.25}]),
 ]
@@ -175,29 +166,19 @@ def test_lists_of_very_different_lengths(folder: Path) -> None:
     rows = ({"tags": [f"{row}", "5000"], "pred": [*map(str, labels)]} for row, labels in enumerate(lists))
     Path("d.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     metrics = ["p@1", "p@5", "map@all"]
-    truth = [[row, 5000] for row in range(300)]
-    expected = dict(evaluate(truth, lists, n_labels=5001, metrics=metrics))
+    expected = dict(evaluate([[row, 5000] for row in range(300)], lists, n_labels=5001, metrics=metrics))
     assert values_of(metrics, "d.jsonl --ranked --memory 100KB") == expected
 
 
-def test_training_labels_and_other_files_of_a_folder(folder: Path) -> None:
+def test_training_labels_in_documents(folder: Path) -> None:
     Path("train.csv").write_text("tags,n\na;b,1\na,1\nzzz,1\n")
     Path("docs.jsonl").write_text('{"tags": ["a"], "predicted": {"a": 1, "b": 2}}\n')
     assert values_of(["psp@1"], "docs.jsonl --train train.csv") == {"psp@1": 0.0}
     _, out, _ = answer(["stats", "train.csv", "--format", "json"])
     assert json.loads(out)["label_cardinality"] == pytest.approx(4 / 3)
-    npz(folder / "Y", make_truth())
-    npz(folder / "m", make_scores())
-    Path("m.csv").write_text("a result\n")  # which a name without an ending does not stand for
-    assert values_of(["p@1"], "Y.npz m") == values_of(["p@1"], "Y.npz m.npz")
 
 
 SEPARATORS: list[tuple[list[str], str, list[str]]] = [  # relevant | predicted labels, options, what is noted
-    (
-        ["a;b|b;a", "c;d|c"],
-        "--separator ,",
-        ["--separator ',' is in no field; --separator ';' cuts 'a;b'", "cut at ';', 'a' would be"],
-    ),
     (
         ["a;b|b;a", "c;d|d;c"],
         "--separator ,",
@@ -209,20 +190,13 @@ SEPARATORS: list[tuple[list[str], str, list[str]]] = [  # relevant | predicted l
     (["a/b|b/a", "c|d/c"], "", ["cut at '/', 'a' would be; --separator '/' cuts both"]),
     (["a;b|b,a", "c|c,a"], "--separator ';'", ["'b,a' is one label, and 'b' another; without --separator"]),
     (["a;b|b/a", "c|c/a"], "", ["'b/a' is one label, and 'b' another; expected the same separator in all"]),
-    (
-        ["a,b|['a']", "c|['b', 'c']"],
-        "--separator ';'",
-        ["--separator ',' cuts 'a,b'", "'a,b' is one label, and"],
-    ),
     (["a;b|X", "c|Y"], "", ["no label of it is in the truth: 'X' is not, 'a' is"]),
     *(
         (cells, options, [])
         for cells, options in [
             (["a;b|b;x", "c|c"], "--separator ';'"),
-            (["a;b|x", "c|c"], ""),
             (["TCP/IP|TCP/IP", "TCP|IP"], "--separator ';'"),
             (["Paris, France|Paris, France", "Lyon, France|Rome, Italy"], "--separator ';'"),
-            (["a,b;c|c", "d|a,b"], "--separator ';'"),
             (["['a;b', 'c']|['c']", "['c']|['a;b']"], ""),
         ]
     ),
@@ -234,16 +208,14 @@ def test_labels_cut_at_another_separator_are_noted(
     folder: Path, cells: list[str], options: str, expected: list[str]
 ) -> None:
     rows = [cell.split("|") for cell in cells]
-    for name, columns in (("docs", slice(2)), ("tags", slice(1)), ("predicted", slice(1, 2))):
-        lines = [["tags", "predicted"][columns], *(row[columns] for row in rows)]
-        Path(f"{name}.csv").write_text("".join(",".join(f'"{x}"' for x in line) + "\n" for line in lines))
-    for files, metric in (("docs.csv", "f1.micro"), ("tags.csv predicted.csv", "p@1")):
-        code, out, err = answer(shlex.split(f"evaluate {files} {options} --metrics {metric} --format json"))
-        assert code == 0, err
-        notes = json.loads(out)["notes"]
-        notes = [note for note in notes if "labels in " not in note and "never occur" not in note]
-        assert len(notes) == len(expected), notes
-        if metric == "f1.micro":
-            for note, text in zip(notes, expected, strict=True):
-                assert note.startswith("docs.csv: ")
-                assert text in note
+    lines = [["tags", "predicted"], *rows]
+    Path("docs.csv").write_text("".join(",".join(f'"{x}"' for x in line) + "\n" for line in lines))
+    line = f"evaluate docs.csv {options} --metrics f1.micro --format json"
+    code, out, err = answer(shlex.split(line))
+    assert code == 0, err
+    notes = json.loads(out)["notes"]
+    notes = [note for note in notes if "labels in " not in note and "never occur" not in note]
+    assert len(notes) == len(expected), notes
+    for note, text in zip(notes, expected, strict=True):
+        assert note.startswith("docs.csv: ")
+        assert text in note
