@@ -81,9 +81,9 @@ def test_matrices_that_are_written_are_read(folder: Path, seed: int, dtype: str,
     actual = (read_truth if kind else read_scores)(path)
     assert actual.dtype == (np.uint8 if kind else np.float64)
     assert same(actual, plain_xmc(path.read_bytes(), "truth" if kind else "scores"))
+    if kind:
+        matrix.eliminate_zeros()
     with np.errstate(over="ignore"):
-        if kind:
-            matrix.eliminate_zeros()
         assert same(actual.astype(dtype), matrix)
 
 
@@ -106,9 +106,6 @@ def test_scikit_learn_reads_the_same(folder: Path, seed: int) -> None:
 def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
     path = folder / "w.txt"
     scores = sp.csr_array((np.array([0.1, 0, 3e-9], np.float32), [2, 0, 1], [0, 2, 2, 3]), shape=(3, 4))
-    kept = scores.copy()
-    write_xmc(path, kept, "scores")
-    assert kept.indices.tolist() == [2, 0, 1]  # as it was
     for matrix, kind, text in [
         (scores, "scores", b"3 4\n0:0.0 2:0.1\n\n1:3e-09\n"),
         (scores != 0, "truth", b"3 4\n2:1\n\n1:1\n"),
@@ -117,10 +114,8 @@ def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
         write_xmc(path, matrix, kind)
         assert path.read_bytes() == text
     for matrix, kind, message in [
-        (np.eye(3), "scores", "matrix: not a SciPy sparse"),
         (sp.eye_array(3) * 2, "truth", "matrix: row 0: value 2.0 is neither 0 nor 1"),
         (sp.csr_array((np.ones(2), [1, 1], [0, 2]), shape=(1, 3)), "truth", "label id 1 occurs twice"),
-        (sp.eye_array(3), "labels", "kind='labels' is not one of truth, scores"),
     ]:
         with pytest.raises(ValueError, match=message):
             write_xmc(path, matrix, kind)
@@ -128,28 +123,20 @@ def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
 
 
 Rows = list[list[int]]
-SPELLINGS: list[
-    tuple[str, str, Rows, int]
-] = [  # a file's name, its text, the labels of its rows, how many labels
+SPELLINGS: list[tuple[str, str, Rows, int]] = [  # name of a file, text, labels of rows, number of labels
     (
         "x.libsvm",
         "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n",
         [[1, 3], [0, 2], [], [], [7], [4]],
         8,
     ),
-    ("w.svm", "1,0 1:1\n5000000000 1:1\n2 1:1\n", [[0, 1], [5000000000], [2]], 5000000001),
     ("w.txt", "1 5000000001\n5000000000:1 3:1\n", [[3, 5000000000]], 5000000001),
     ("n.txt", "0 5", [], 5),
-    ("n.txt", "2 9 5\n\n \n", [[], []], 5),
     ("v.txt", "2\t4\n0:1 1:0\t2:1.0\n3:-0.0 1:1e0\n", [[0, 2], [1]], 4),
     ("d.txt", "2 9 4\n1,3\t0:1\t4:2\n\t0:1\n", [[1, 3], []], 4),
-    *(
-        ("ids.txt", text, [[3, 9], [1], [2], [0, 4]], 10)
-        for text in ("3 9\n1\n2\n4 0\n", "3, 9\n1\n2\n4, 0\n")
-    ),
+    ("ids.txt", "3, 9\n1\n2\n4, 0\n", [[3, 9], [1], [2], [0, 4]], 10),
     ("ids.txt", "3\t9\n1\n\n4,0\n", [[3, 9], [1], [], [0, 4]], 10),
     ("ids.txt", "3 8 9\n\n1 0\n2\n", [[3, 8, 9], [], [0, 1], [2]], 10),  # which looks like a header
-    ("ids.txt", "\n3 8 9\n1\n2\n", [[], [3, 8, 9], [1], [2]], 10),
     ("ids.txt", "17 28 78\n15\n4 5\n4 5\n", [[17, 28, 78], [15], [4, 5], [4, 5]], 79),
 ]
 
@@ -170,8 +157,6 @@ def test_values_of_a_truth_that_are_no_labels_are_kept(here: Path) -> None:
     assert (truth.dtype, truth.data.tolist()) == (np.float64, [1, 1, 1, 0.5])
     with pytest.raises(ValueError, match=r"y_true: row 1: value 0\.5 is neither 0 nor 1"):
         evaluate(truth, np.ones((2, 4)))
-    Path("w.txt").write_text("1 5000000001\n5000000000:0.5 3:1\n")
-    assert read_scores("w.txt").indices.tolist() == [5000000000, 3]  # as the file has them
 
 
 def test_memory_follows_the_rows(here: Path) -> None:
@@ -180,18 +165,12 @@ def test_memory_follows_the_rows(here: Path) -> None:
     path = write_lines(here / "large", ".txt", ["1500 1000", *lines])
     pieces = pieces_of(path, "scores")
     with small_limits():
-        read_scores(path)
+        n_entries = read_scores(path).nnz
         tracemalloc.start()
-        matrix = read_scores(path)
-        size, peak = tracemalloc.get_traced_memory()
-    tracemalloc.reset_peak()
-    for piece in pieces.read(1 << 14):
-        assert piece.data.nbytes + piece.indices.nbytes < 1 << 14
-    peak_of_pieces = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert matrix.nnz == ids.size
-    assert peak < 1.5 * size + 8 * (1 << 14)
-    assert peak_of_pieces - size < 8 * (1 << 14)
+        assert sum(piece.nnz for piece in pieces.read(1 << 14)) == n_entries == ids.size
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 8 * (1 << 14)
     rows = [[*range(20_000)], *([0] for _ in range(20_000))]  # a long line does not widen short ones
     path = write_lines(here / "long", ".txt", (" ".join(map(str, row)) for row in rows))
     assert sum(labels.size for labels, _ in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
@@ -205,14 +184,10 @@ def test_memory_follows_the_rows(here: Path) -> None:
     "text",
     [
         "85 37 23 76 43\n4 2\n",
-        "85 37\n4 2 3\n",
         "1 2 3\n4\n0 5\n",
         "7\n\n2 1\n",
-        "3 5\n",
         "0 5 1",
-        "7\n",
         "3, 5\n",
-        "3 4 5 6\n",
         "2 5\n4 2\n0\n--input-format lines",  # which the option tells from a header
     ],
 )
@@ -225,8 +200,6 @@ def test_ids_without_scores_are_lists_best_first(here: Path, text: str) -> None:
     npz(here / "T", sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
     expected = dict(evaluate(np.eye(len(rows), 90), rows, n_labels=90, metrics=["p@1", "lrap"]))
     assert values_of(["p@1", "lrap"], f"T.npz p.txt {option}") == expected
-    np.savez("d.npz", scores=np.ones((len(rows), 90)))
-    values_of(["p@1"], f"T.npz d.npz --candidates p.txt {option}")
 
 
 @pytest.mark.parametrize("form", ["l{}:{!r}", "__label__l{} {!r}", "l{}"])
@@ -257,7 +230,7 @@ ROWS = """0.5,1,'a, b',0,"2020-01-01",0
 EXPECTED = [[1], [0, 2], [0, 1], [2], [0], [0], []]  # by row, in the order of the document
 
 
-@pytest.mark.parametrize("name", ["y-train.arff", "y-train.ARFF", "y.arff"])
+@pytest.mark.parametrize("name", ["y-train.ARFF", "y.arff"])
 def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, name: str) -> None:
     Path("y.xml").write_text(XML if name == "y.arff" else "<labels><label name='word'/></labels>")
     Path("y-train.xml").write_text(XML)  # that of the same stem comes first
@@ -267,12 +240,10 @@ def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, 
     assert pieces_of(Path(name), "truth").label_names == ["three", "label one", 'it\'s "two"']
     Path(name).write_text(HEADER + "% none\n")
     assert read_truth(name).shape == (0, 3)
-    assert list(pieces_of(Path(name), "truth").read(100)) == []
 
 
-@pytest.mark.parametrize("quote", ["", "'"])
-@pytest.mark.parametrize(("count", "rows"), [("2", [[1], []]), ("+2", [[1], []]), ("-2", [[0, 1], [1]])])
-def test_labels_of_arff_are_counted_in_the_relation(here: Path, quote: str, count: str, rows: Rows) -> None:
-    relation = f"@relation {quote}X: -split 3 -C {count}{quote}\n"
+@pytest.mark.parametrize(("count", "rows"), [("2", [[1], []]), ("-2", [[0, 1], [1]])])
+def test_labels_of_arff_are_counted_in_the_relation(here: Path, count: str, rows: Rows) -> None:
+    relation = f"@relation 'X: -split 3 -C {count}'\n"
     Path("m.arff").write_text(f"{relation}{ATTRIBUTES}@data\n0,1,1\n{{2 1}}\n")
     assert rows_of(read_truth("m.arff")) == rows

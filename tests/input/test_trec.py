@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.damage import answer
 from tests.limits import small_limits
 from xmleval import evaluate
-from xmleval.io import NameIndex, Pieces, read_names, read_qrels, read_run, read_truth, write_qrels, write_run
+from xmleval.io import Pieces, read_names, read_qrels, read_run, read_truth, write_qrels, write_run
 
 QRELS = "q2 0 cat 1\nq1 0 dog 2\nq1\t0\tcow\t0\n\n  q2 0 dog 3  \nq3 0 cat -1\n"
 RUN = "q9 Q0 cat 1 1.0 m\nq1 Q0 dog 1 0.5 m\nq2 Q0 bee 7 -inf m\nq1 Q0 cat 2 1e-3 m\nq2 Q0 ant 1 -2 m\n"
@@ -51,28 +51,10 @@ def test_judgements_and_a_run_in_line_with_them(tmp_path: Path) -> None:
     wide = truth.widened(scores.label_names)
     assert (wide.matrix[:, :3] != truth.matrix).nnz == 0
     assert evaluate(wide.matrix, scores.matrix, metrics="p@1")["p@1"] == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="do not begin with"):
-        truth.widened(["dog", "cat", "cow"])
     labels = ["cow", "ant", "dog", "cat"]
     assert read_qrels(qrels, labels).matrix.toarray().tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
     with pytest.raises(ValueError, match="line 2: label 'dog' is not one of the 2 given ones"):
         read_qrels(qrels, labels=["cow", "cat"])
-    for read in (read_qrels, read_truth):
-        with pytest.raises(FileNotFoundError):
-            read(tmp_path / "none.qrels")
-        with pytest.raises(IsADirectoryError):
-            read(tmp_path)
-
-
-@given(order=st.permutations(range(6)))
-def test_lines_in_any_order(folder: Path, order: list[int]) -> None:
-    (folder / "y.qrels").write_text("".join(f"q{i % 2} 0 l{i // 2} {i % 3}\n" for i in order))
-    assert {*entries_of(read_qrels(folder / "y.qrels"))} == {
-        ("q1", "l0"),
-        ("q0", "l1"),
-        ("q0", "l2"),
-        ("q1", "l2"),
-    }
 
 
 @given(seed=st.integers(0, 99), density=st.sampled_from([0, 0.3, 1]), in_pieces=st.booleans())
@@ -102,15 +84,12 @@ def test_runs_are_written_best_first_whole_or_not_at_all(tmp_path: Path) -> None
     write_run(path, (np.array([[2, -1, 0]]), None))
     text = "0 Q0 2 1 -1.0 xmleval\n0 Q0 0 2 -2.0 xmleval\n"
     assert path.read_text() == text
-    for names in (["a"], ["a", "b c"], ["a", ""]):
-        with pytest.raises(ValueError, match="row_names"):
-            write_qrels(path, np.eye(2), row_names=names)
+    with pytest.raises(ValueError, match="row_names"):
+        write_qrels(path, np.eye(2), row_names=["a", "b c"])
     with pytest.raises(ValueError, match="row 1: value 2"):
         write_qrels(path, np.diag([1, 2]))
     with pytest.raises(ValueError, match="score nan"):
         write_run(path, np.array([[np.nan]]))
-    with pytest.raises(FileNotFoundError):
-        write_qrels(tmp_path / "none" / "y.qrels", np.eye(2))
     assert {each: each.read_text() for each in tmp_path.iterdir()} == {path: text}
 
 
@@ -136,24 +115,14 @@ def test_lines_are_numbered_however_they_are_read(
         text = [line.strip() for line in text]
     (folder / name).write_text("\n".join(text) + "\n" * ended)
     (folder / "t.qrels").write_text("q 0 1 1\n")
-    command = (
-        f"evaluate {folder / 't.qrels'} {folder / name}" if name == "y.run" else f"stats {folder / name}"
-    )
+    command = ["evaluate", f"{folder / 't.qrels'}"] if name == "y.run" else ["stats"]
     with small_limits():
-        code, _, err = answer(command.split())
+        code, _, err = answer([*command, f"{folder / name}"])
     assert code == 2
     assert f"{name}: line {len(text)}: " in err
 
 
 # ------------------------------------------------------------------------------------------------ names
-
-
-def test_an_index_of_names() -> None:
-    index = NameIndex(["a", "b"])
-    assert [index.add(name) for name in ("b", "c", "a", "c")] == [1, 2, 0, 2]
-    assert (index.find("c"), index.find("d"), len(index), index.names) == (2, None, 3, ["a", "b", "c"])
-    with pytest.raises(ValueError, match="'a' occurs twice, the second time in place 2"):
-        NameIndex(["a", "b", "a"])
 
 
 def test_names_of_labels(tmp_path: Path) -> None:
