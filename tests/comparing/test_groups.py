@@ -96,9 +96,7 @@ def test_p_values_are_corrected_by_holm_groups_included(options: dict[str, Any])
 def test_every_form_has_every_difference() -> None:
     comparison = compared(**GROUPS)
     contents = json.loads(comparison.to_json())["comparison"]
-    header, *lines = [line.split(",") for line in comparison.to_csv().splitlines()]
-    assert header[:8] == ["name", "symbol", "direction", "a", "b", "value_a", "value_b", "difference"]
-    assert header[-2:] == ["group_of", "group"]
+    _, *lines = [line.split(",") for line in comparison.to_csv().splitlines()]
     places = [["", ""], ["labels", "rare"], ["labels", "common"], ["rows", "de"], ["rows", "en"]]
     parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
     records = [contents, *contents["groups"].values(), *contents["row_groups"].values()]
@@ -113,13 +111,10 @@ def test_every_form_has_every_difference() -> None:
                 shown = f"{one.value:+.4f} ±{one.estimate.half_width:.4f}"
                 assert all(shown in text for text in texts)
                 assert place[0] == "" or shown.replace("±", "\\textpm{}") in comparison.to_latex()
-    for shown in ("good - fair within groups of labels", "rare, P@1", "extremes and counts: peak_f1.micro"):
-        assert shown in texts[0]
     whole = compared()
     equal = [one.better is None and not math.isnan(one.p_value) for one in whole.differences]
     for text in (str(whole), whole.to_text(60), whole.to_markdown(), whole._repr_html_()):
         assert text.count("no difference seen") == sum(equal)
-        assert "over test rows, not over training" in text
     assert max(map(len, comparison.to_text(80).splitlines())) <= 80
     pytest.importorskip("pandas")
     frame = compared(TWO).to_frame()
@@ -139,29 +134,17 @@ def short_lists(form: str = "lists") -> dict[str, Any]:
     for first in (frequent, rare):
         np.put_along_axis(truth, first[:, :1], 1, axis=1)
     scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
-    groups = ["frequent"] * 12 + ["rare"] * 12
     models: dict[str, Any] = {"cut": (labels[:, :4], scores[:, :4]), "full": (labels, scores)}
-    if form == "lists":
-        return {"models": models, "y_true": truth, "label_groups": groups}
-    matrices = {}
-    for name, (ids, values) in models.items():
-        matrix = np.zeros(truth.shape)
-        np.put_along_axis(matrix, ids, values, axis=1)
-        matrices[name] = matrix
     if form == "matrix":
-        models = {name: sp.csr_array(matrix) for name, matrix in matrices.items()}
-        return {"models": models, "y_true": truth, "label_groups": groups}
-
-    def as_dicts(matrix: Any) -> Any:
-        return {str(row): {str(j): float(v[j]) for j in np.flatnonzero(v)} for row, v in enumerate(matrix)}
-
-    models = {name: as_dicts(matrix) for name, matrix in matrices.items()}
-    named = {str(label): group for label, group in enumerate(groups)}
-    return {"models": models, "y_true": as_dicts(truth), "label_groups": named}
+        for name, (ids, values) in models.items():
+            matrix = np.zeros(truth.shape)
+            np.put_along_axis(matrix, ids, values, axis=1)
+            models[name] = sp.csr_array(matrix)
+    return {"models": models, "y_true": truth, "label_groups": ["frequent"] * 12 + ["rare"] * 12}
 
 
 @pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("form", ["lists", "matrix", "dicts"])
+@pytest.mark.parametrize("form", ["lists", "matrix"])
 def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str) -> None:
     measures = ["p@1", "ndcg@1", "one_error", "map@all", "lrap", "auc.micro"]
     comparison = compare(**short_lists(form), metrics=measures, test=test)
@@ -175,19 +158,6 @@ def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str)
     assert any(few in note for note in comparison.notes)
 
 
-def test_one_row_without_labels_of_a_group_suffices() -> None:
-    """Both lists lack labels of a group, the long ones in one row fewer."""
-    labels = np.tile(np.arange(12), (N, 1))
-    labels[0] = labels[0, ::-1]
-    labels[1] = np.roll(labels[1], 4)
-    scores = np.tile(np.arange(8, 0, -1.0), (N, 1))
-    models = {"cut": (labels[:, :4], scores[:, :4]), "long": (labels[:, :8], scores)}
-    comparison = compare(models, np.ones((N, 12), int), metrics="p@1", label_groups=["a"] * 4 + ["b"] * 8)
-    depths = [report.results.short["p@1"] for report in comparison.groups["a"].reports.values()]
-    assert depths == [1 - 2 / N, 1 - 1 / N]
-    assert math.isnan(comparison.groups["a"].differences[0].p_value)
-
-
 @pytest.mark.parametrize("confidence", [None, 0.95])
 def test_no_value_within_groups_is_marked_for_longer_lists(confidence: Any) -> None:
     arguments = short_lists()
@@ -195,14 +165,6 @@ def test_no_value_within_groups_is_marked_for_longer_lists(confidence: Any) -> N
     reports = {m: evaluate(y_score=s, **arguments, **options) for m, s in arguments.pop("models").items()}
     for table in Comparison(reports).part_tables():
         assert {cell.tail for row in table.rows[1:] for cell in row[1:]} == {"other"}
-
-
-def test_seeds_with_shorter_lists_are_not_tested_within_groups() -> None:
-    arguments = short_lists()
-    cut, full = arguments["models"].values()
-    arguments["models"] = {"a": [cut, full], "b": [full, full]}
-    groups = compare(**arguments, metrics="p@1", seeds=True).groups
-    assert all(math.isnan(part.differences[0].p_value) for part in groups.values())
 
 
 def test_equally_short_lists_are_tested_within_groups() -> None:

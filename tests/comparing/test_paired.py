@@ -12,7 +12,6 @@ import pytest
 import scipy.stats
 
 from xmleval.comparing.paired import holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
-from xmleval.kernels.sign_flips import add_signed_sums
 from xmleval.records import Floats
 
 SEVEN_TENTHS = np.array([0.1 + 0.2 + 0.4, 0.7, 1.4 / 2, 0.8 - 0.1])
@@ -70,22 +69,6 @@ def test_random_signs_give_nearly_the_p_value_of_all_signs(kind: Callable[..., F
     assert sign_flip_p(many, 20_000) == pytest.approx(paired_t_p(many), abs=0.015)
 
 
-def test_signs_are_fair_and_independent() -> None:
-    n_rows, n_draws = 192, 4096
-    signs = np.empty((n_rows, n_draws))
-    for row in range(n_rows):
-        sums = np.zeros(n_draws, np.int64)
-        add_signed_sums(np.eye(1, n_rows, row, dtype=np.int64)[0], np.uint64(5), 0, sums)
-        signs[row] = sums
-    assert {*np.unique(signs)} == {-1, 1}
-    assert np.abs(signs.sum(1)).max() < 5 * math.sqrt(n_draws)
-    assert np.abs(signs.sum(0)).max() < 5 * math.sqrt(n_rows)
-    for table in (signs, signs.T):
-        products = table @ table.T
-        np.fill_diagonal(products, 0)
-        assert np.abs(products).max() < 6.5 * math.sqrt(table.shape[1])
-
-
 @every_test
 @both_kinds
 @pytest.mark.parametrize("n", [14, 700])
@@ -101,11 +84,6 @@ def test_p_depends_on_neither_order_nor_sides_nor_undefined_rows(test: Any, kind
     assert (differences == before).all()
     if test is not paired_t_p:  # whose mean is over all rows
         assert test(np.insert(differences, [0, 3, 9], 0.0)) == p
-    sizes, last = np.abs(differences) + 0.1, 2.0
-    for n_better in range(n // 2, n + 1, max(1, n // 6)):  # a clearer difference has no larger p
-        p = test(np.where(np.arange(n) < n_better, sizes, -sizes))
-        assert p <= last or n_better - n // 2 < n // 4  # from where the better rows outweigh the others
-        last = p
 
 
 @every_test
@@ -135,8 +113,6 @@ def test_holm_is_that_of_statsmodels() -> None:
         expected = multitest.multipletests(p_values, method="holm")[1]
         assert holm(p_values) == pytest.approx(expected, rel=1e-14)
 
-
-def test_holm_leaves_out_tests_that_were_not_made() -> None:
     np.testing.assert_array_equal(holm([0.01, math.nan, 0.04]), [0.02, math.nan, 0.04])
     assert holm([]).size == 0
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tests.comparing.demsar import MODELS, RANKS, VALUES
+from tests.comparing.demsar import RANKS, VALUES
 from tests.examples import S, T
 from xmleval import Comparison, evaluate, rank
 from xmleval.comparing.ranking import Ranking
@@ -180,24 +180,16 @@ def with_reports(**down: Any) -> Any:
     ("results", "options", "message"),
     [
         ({"a": {"x": 1}, "b": {"x": 1}}, UP, "results: 1 model; average ranks need 2 or more"),
-        (7, UP, "results: int is neither a mapping nor a frame; expected for each data set a mapping of"),
         (TWO["a"], UP, "results: 'x' is one float; expected for each data set a mapping of models"),
         ({"x": {"p@1": 0.5, "p@3": 1}}, UP, "results: 'x' holds 'p@1', a measure and no model; expected"),
         (UNDEFINED, UP, "results: undefined value of y on c; average ranks need"),
-        ({**TWO, "c": {"x": 1, "y": "1"}}, UP, "results: y on c: '1' is not a number"),
         (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
-        (UNDEFINED, {**UP, "leave_out": "models"}, "results: 1 model left; average ranks need 2 or more"),
         (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
         (TWO, {**UP, "metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
-        (TWO, {**UP, "metric": 5}, "metric: 5 is not the name of a measure"),
         (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
         (
             {"one": reports(), "two": reports("ranking_loss")}, {"metric": "p@1"},
             "up on two: 'p@1' is not in this report; it has ranking_loss; down",
-        ),
-        (
-            {"one": reports(), "two": reports("p@3")}, {},
-            "metric: not given, and there is none that every model has on every data set",
         ),
         (
             with_reports(rows=2), {"metric": "p@1"},
@@ -220,32 +212,22 @@ def test_conventions_that_do_not_matter_may_differ() -> None:
 
 def test_models_or_data_sets_without_values_are_left_out_on_request() -> None:
     whole = as_results(drawn(4, 3, 10**6))
-    partial = whole | {
-        "d1": whole["d1"] | {"m2": math.nan},
-        "d3": {name: whole["d3"][name] for name in ("m0", "m1")},
-    }
+    partial = whole | {"d1": whole["d1"] | {"m2": math.nan}}
+    partial["d3"] = {name: whole["d3"][name] for name in ("m0", "m1")}
     for form, left_out, data_sets, models in (
-        ("data_sets", "a model has no value on a data set: d1, d3", ["d0", "d2"], ["m0", "m1", "m2"]),
-        ("models", "a model has no value on a data set: m2", [*whole], ["m0", "m1"]),
+        ("data_sets", "d1, d3", ["d0", "d2"], ["m0", "m1", "m2"]),
+        ("models", "m2", [*whole], ["m0", "m1"]),
     ):
         ranking = rank(partial, higher_is_better=True, leave_out=form)
         expected = {d: {m: whole[d][m] for m in models} for d in data_sets}
         assert ranking.ranks == rank(expected, higher_is_better=True).ranks
-        assert ranking.notes[0] == f"left out, as {left_out}"
-    complete = rank(whole, higher_is_better=True)
-    assert rank(whole, higher_is_better=True, leave_out="models").to_json() == complete.to_json()
+        assert ranking.notes[0] == f"left out, as a model has no value on a data set: {left_out}"
 
 
 def test_names_are_shown_as_text() -> None:
-    names = {"C4.5": "out/a&b_test.npz", "C4.5+m": "out/|x|_test.npz"}
-    data = {
-        title: {names[model]: VALUES[data_set][model] for model in names}
-        for title, data_set in (("<script>", "adult"), ("=1+1", "cmc"))
-    }
-    ranking = rank(data, "p@1", control="a&b")
-    assert ranking.control == "out/a&b_test.npz"
-    assert str(ranking).splitlines()[1].split() == ["P@1", "↑", "|x|", "a&b"]
-    assert "not significantly different from a&b: |x|" in str(ranking)
+    models = {"out/a&b_test.npz": 0.5, "out/|x|_test.npz": 0.25}
+    ranking = rank({"<script>": models, "=1+1": models}, "p@1", control="a&b")
+    assert str(ranking).splitlines()[1].split() == ["P@1", "↑", "a&b", "|x|"]
     assert r"out/a\&b\_test.npz" in ranking.to_latex()
     assert r"out/\|x\|\_test.npz" in ranking.to_markdown()
     assert "<script>" not in ranking._repr_html_()
@@ -258,45 +240,18 @@ def test_all_forms_have_the_same_ranks() -> None:
     rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*)</tr>", page)]
     lines = [line[2:-2] for line in ranking.to_markdown().splitlines() if line.startswith("| ")]
     assert [[cell.strip() for cell in line.split(" | ")] for line in lines] == rows
-    assert len(rows) == 16
     assert rows[0][1:] == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     assert rows[1] == ["adult", "0.7980 (1)", "0.7680 (3)", "0.7710 (2)", "0.7630 (4)"]
     assert rows[-1] == ["average rank", "1.9643", "2.0000", "2.8929", "3.1429"]
     for row in rows[1:]:
         assert " & ".join(row) in ranking.to_latex()
         assert all(cell in str(ranking) for cell in row)
-    header, *table = [line.split(",") for line in ranking.to_csv().splitlines()]
-    assert header[:4] == ["metric", "model", "average_rank", "rank on adult"]
+    table = [line.split(",") for line in ranking.to_csv().splitlines()[1:]]
     assert {row[1]: float(row[2]) for row in table} == ranking.average_ranks
     assert [float(row[3]) for row in table] == [1, 3, 2, 4]
     contents = json.loads(ranking.to_json())
     for name in ("average_ranks", "ranks", "values", "critical_difference", "groups", "n_data_sets", "notes"):
         assert contents[name] == getattr(ranking, name)
     assert contents["friedman"]["statistic"] == ranking.friedman.statistic
-    assert [*contents["average_ranks"]] == [*ranking.average_ranks]
-    assert all(line in str(ranking) for line in ranking.footnotes())
     assert "not significantly different: C4.5+cf, C4.5" in str(ranking)
-    for width in (40, 80):
-        assert max(map(len, ranking.to_text(width).splitlines())) <= width
-
-
-def test_the_order_of_data_sets_and_models_does_not_matter() -> None:
-    turned = {name: {model: VALUES[name][model] for model in reversed(MODELS)} for name in reversed(VALUES)}
-    expected, actual = of_demsar(alpha=0.1), rank(turned, higher_is_better=True, alpha=0.1)
-    for name in ("average_ranks", "friedman", "groups"):
-        assert getattr(actual, name) == getattr(expected, name)
-
-
-@pytest.mark.parametrize(
-    ("n", "k", "expected", "absent"),
-    [
-        (11, 6, "no difference seen", "approximations"),
-        (11, 2, "Wilcoxon's signed-rank test", "such"),
-        (10, 6, "approximations for more than 10 data sets", "Wilcoxon"),
-    ],
-)
-def test_limits_of_the_tests_are_noted(n: int, k: int, expected: str, absent: str) -> None:
-    notes = " ".join(rank(as_results(drawn(n, k, 10**6)), higher_is_better=True).notes)
-    assert expected in notes
-    assert absent not in notes
-    assert not rank(as_results(np.tile(np.arange(6.0), (12, 1))), higher_is_better=True).notes
+    assert max(map(len, ranking.to_text(40).splitlines())) <= 40
