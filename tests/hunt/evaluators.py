@@ -27,8 +27,8 @@ from scipy.sparse import csr_array
 import xmleval
 from tests.hunt.forked import Ended, forked, only
 from tests.hunt.triggers import KINDS
+from tests.limits import small_limits
 from xmleval import Evaluator
-from xmleval.pooled import store, values
 
 N_LABELS, DEPTH, LISTED = 300, 20, 0.3
 ROWS = (1500, 900, 1300, 700)  # of the batches; different batches have different sums
@@ -37,6 +37,10 @@ OPERATIONS = 20  # in a row on one evaluator
 LEAST_TRIALS, TRIALS = 10, 40  # of a forked process, once time is over and before
 FIRST_FAULTS = 10  # of the first update of a process, which loads the kernels
 PATIENCE, STARTING = 30.0, 600.0  # seconds for a trial on a busy machine, and for what may compile
+ORDERED = {  # limits by which small batches are ordered and packed as large ones are
+    "pooled.values": {"MANY": 1000, "CHUNK": 4000},
+    "pooled.store": {"LEAST_PACKED": 20_000},
+}
 CUTS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
 ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to disk
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
@@ -314,8 +318,6 @@ def comes_from_package(error: BaseException) -> bool:
 def run_trials(scenario: str, folder: str, seed: int, seconds: float) -> Iterator[tuple[str, str, bool, str]]:
     """Yield the kind and the operation of trials of every kind, whether they raised, and what is wrong."""
     until = time.monotonic() + seconds
-    if seed % 2:  # small batches are ordered and packed as large ones are
-        values.MANY, values.CHUNK, store.LEAST_PACKED = 1000, 4000, 20_000
     trials = Trials(scenario, Path(folder), seed)
     sizes, expected = only(forked(partial(trials.update_first, 0, {}), STARTING))
     for line in forked(partial(trials.update_first, 1, sizes), PATIENCE):
@@ -333,5 +335,7 @@ def run_trials(scenario: str, folder: str, seed: int, seconds: float) -> Iterato
 if __name__ == "__main__":
     with os.fdopen(os.dup(1), "w") as lines:
         os.dup2(2, 1)
-        for trial in run_trials(**json.loads(sys.argv[1])):
-            print(json.dumps(trial), file=lines, flush=True)
+        settings = json.loads(sys.argv[1])
+        with small_limits(ORDERED) if settings["seed"] % 2 else contextlib.nullcontext():
+            for trial in run_trials(**settings):
+                print(json.dumps(trial), file=lines, flush=True)
