@@ -69,11 +69,11 @@ def test_batches_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
         assert str(other) == str(calibrator)
     contents = json.loads(path.read_text())
     damage: list[dict[str, Any]] = [{"slope": "1"}] if method == "platt" else [
-        {"levels": [1.5 for _ in contents["levels"]]}, {"levels": [2.0]}, {"scores": []}, {"levels": 1},
+        {"levels": [1.5 for _ in contents["levels"]]}, {"scores": [0.5 for _ in contents["scores"]]},
+        {"levels": 1},
     ]  # fmt: skip
-    damage += [{"version": 2}, {"method": "beta"}, {"k": 0}, {"k": True}, {"n_pairs": None}, {"kind": "rule"}]
-    texts = [json.dumps(contents | changed) for changed in damage]
-    for text in [*texts, "", "{", "[]", "NaN", '{"kind": "calibrator"}']:
+    damage += [{"version": 2}, {"method": "beta"}, {"k": 0}, {"n_pairs": None}, {"kind": "rule"}]
+    for text in [*(json.dumps(contents | changed) for changed in damage), "{", "[]"]:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"m\.json: not a saved calibrator, or damaged"):
             Calibrator.load(path)
@@ -95,26 +95,20 @@ def test_every_form_keeps_its_form() -> None:
     assert (mapped.dtype, calibrator.apply(scores.astype(np.float32)).dtype) == (np.float64, np.float32)
     np.testing.assert_array_equal(calibrator.apply(sparse).toarray(), np.where(scores, mapped, 0))
     assert (sparse != sp.csr_array(scores)).nnz == 0  # arguments stay as they are
-    half, one = (
-        1 / (1 + math.exp(-(calibrator.slope * score + calibrator.intercept))) for score in (0.5, 1.0)
-    )
+    half, one = calibrator.apply(np.array([[0.5, 1.0]]))[0]
+    assert math.isclose(one, 1 / (1 + math.exp(-calibrator.slope - calibrator.intercept)), rel_tol=1e-14)
     labels, values = np.array([[0, -1], [2, 1]]), np.array([[0.5, np.nan], [1.0, 0.5]])
     ids, numbers = calibrator.apply((labels, values))
     np.testing.assert_array_equal(ids, labels)
-    np.testing.assert_allclose(numbers, [[half, np.nan], [one, half]], rtol=1e-14)
-    half, one = numbers[0, 0], numbers[1, 0]
+    np.testing.assert_array_equal(numbers, [[half, np.nan], [one, half]])
     assert calibrator.apply([[(3, 0.5)], [], [(1, 1.0)]]) == [[(3, half)], [], [(1, one)]]
-    by_label = {"b": 0.5, "a": 1.0}
-    assert calibrator.apply([by_label, {}]) == [{"b": half, "a": one}, {}]
-    named = calibrator.apply({"q2": by_label, "q1": {}})
+    named = calibrator.apply({"q2": {"b": 0.5, "a": 1.0}, "q1": {}})
     assert named == {"q2": {"b": half, "a": one}, "q1": {}}
-    assert [*named["q2"]] == [*by_label] == ["b", "a"]
+    assert [*named["q2"]] == ["b", "a"]
 
 
 def test_extreme_scores_have_finite_maps() -> None:
     assert fit([[1, 1]], np.array([[2.0, 3.0]])).apply(GRID).min() == 1.0
-    same = fit([[1, 0, 0]], np.array([[2.0, 2.0, 2.0]]), "platt")
-    assert math.isclose(same.apply([[(0, 2.0)]])[0][0][1], (2 / 3 + 2 / 4) / 3, rel_tol=1e-6)
     assert 0 < fit([[1, 0, 1, 0]], np.array([[1e9, -1e9, 3e8, 2e8]]), "platt").slope < 1
     separate = fit([[1] * 500 + [0] * 500], np.arange(1000.0)[None, ::-1], "platt")
     assert np.isfinite([separate.slope, separate.intercept]).all()
@@ -127,14 +121,8 @@ def test_scores_that_cannot_be_fitted_or_mapped_are_refused() -> None:
         (lambda: fit(one, np.array([[0.5, np.inf]])), "y_score: scores are infinite"),
         (lambda: fit(one, sp.csr_array((1, 2))), "y_score: no label has a score"),
         (lambda: fit(eye, eye, sample_weight=[0, 0]), "no label has a score in a row of weight above 0"),
-        (lambda: fit(one, (np.array([[0]]), None)), "y_score: probabilities are made of scores"),
-        (lambda: fit(eye, eye, "isotonc"), "did you mean isotonic"),
-        (lambda: fit(eye, eye, k=0), "k: 0 is not a positive integer"),
-        (lambda: apply({"q": {"a": math.nan}}), "y_score: row 0: score nan"),
         (lambda: apply({"q": 0.5}), "or dicts of scores by label"),
         (lambda: apply(np.array([[1.0, 0.0], [np.nan, 0.0]])), "row 1: score nan"),
-        (lambda: apply([[1, 2]]), "expected lists of (id, score) pairs"),
-        (lambda: apply((np.array([[1]]), None)), "y_score: has no scores"),
     ]
     for call, message in refused:
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -158,10 +146,6 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
         report = json.loads(run(f"evaluate Y.npz {name} --metrics brier@5 --format json"))
         expected = evaluate(truth, mapped, metrics="brier@5")["brier@5"]
         assert math.isclose(report["values"]["brier@5"], expected, rel_tol=1e-6)
-    ranked[3, 1] = np.nan
-    np.save("S_scores.npy", ranked)
-    message = refused("calibrate apply m.json S_indices.npy --output P.txt")
-    assert "row 3: score nan is not a number" in message
     Path("Y.qrels").write_text("q1 0 a 1\nq1 0 c 0\nq2 0 b 1\n")
     Path("S.run").write_text("q2 Q0 b 1 3.0 x\nq2 Q0 a 2 1.0 x\nq1 Q0 a 1 2.0 x\nq1 Q0 c 2 0.5 x\n")
     run("calibrate fit Y.qrels S.run --output m.json")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.conftest import seeds
 from tests.limits import small_limits
 from tests.problems import Problem, problems
-from xmleval import Evaluator, calibrate, thresholds
+from xmleval import Evaluator
 
 M, N = 12, 7
 rng = np.random.default_rng(3)
@@ -110,41 +110,34 @@ def refused(path: Path, arrays: Arrays, **changed: Any) -> str:
 
 
 ODD: list[Any] = [
-    None, True, False, -1, 0, 1, 3, 40, 2**53, 10**12, 2**63 - 1, 10**30, 1.5, 1e300, float("nan"),
-    -float("inf"), "", "1_0", "below", "p@1", "p@99999999999", "auc.micro", "top3", "y_score", "float32",
-    "\x1b[31m", "\ud800", "x" * 3000, [], [[]], {}, [1, 2], [[0, 5]], [[0, 10**18]], [["p@1", True]],
-    {"": 1}, {"a": 1.0, "b": 2.0},
+    None, True, -1, 0, 40, 2**53, 10**30, 1.5, float("nan"), "", "below", "p@99999999999", "top3",
+    "\x1b[31m", "\ud800", [], {}, [[0, 10**18]], [["p@1", True]], {"a": 1.0, "b": 2.0},
 ]  # fmt: skip
 NUMBERS: dict[str, list[Any]] = {
-    "i": [-1, -(2**63), 2**63 - 1, 2**62, 2**53 - 1, 2**40, 1 << 32, 0, 1, 2, 7, 12],
-    "u": [0, 1, 2, 7, 12, 254, 255],
-    "f": [np.nan, np.inf, -np.inf, -0.0, -1.0, 1e308, 0.5, 1.5, 5e-324],
-    "c": [complex(np.nan, 0), complex(0, np.nan), 1e30, -1, 0.5, complex(1, -0.0), complex(6, np.inf)],
+    "i": [-1, -(2**63), 2**62, 2**40, 0, 1, 7],
+    "u": [0, 1, 12, 255],
+    "f": [np.nan, np.inf, -0.0, -1.0, 1e308, 0.5],
+    "c": [complex(np.nan, 0), complex(0, np.nan), 1e30, -1, complex(1, -0.0), complex(6, np.inf)],
 }
-TYPES = ["?", "i1", "u1", "i4", "u8", ">i8", "f4", "f8", ">f8", "c16", "S3", "f2"]
-NAMES = ["x", "", "kept9.0", "rank_profile/kept0.-1.n_relevant", "score_runs/cells.relevant.run\u0663"]
+TYPES = ["?", "i1", "u8", ">i8", "f4", ">f8", "c16", "S3"]
 
 
 def spoil(array: Any, draw: np.random.Generator) -> Any:
     """Return an array with another number at one place, or everywhere."""
     numbers = NUMBERS.get(array.dtype.kind, [0])
     value = np.array(numbers[draw.integers(len(numbers))]).astype(array.dtype)
-    return np.where(
-        draw.permutation(array.size).reshape(array.shape) < draw.choice([1, array.size]), value, array
-    )
+    places = draw.permutation(array.size).reshape(array.shape)
+    return np.where(places < draw.choice([1, array.size]), value, array)
 
 
 CHANGES: list[Callable[[Any, np.random.Generator], Any]] = [
     spoil, spoil, spoil,
-    lambda array, draw: array + array.dtype.type(1) if array.dtype.kind in "iufc" else array[:0],
     lambda array, draw: np.concatenate([array, array]),
     lambda array, draw: array.astype(TYPES[draw.integers(len(TYPES))]),
     lambda array, draw: array[:-1],
     lambda array, draw: array[::-1],
     lambda array, draw: array.reshape(1, *array.shape),
-    lambda array, draw: array.T,
     lambda array, draw: np.zeros((2**40, 0)),
-    lambda array, draw: np.zeros(()),
 ]  # fmt: skip
 
 
@@ -178,8 +171,6 @@ def mutate(arrays: Arrays, draw: np.random.Generator) -> tuple[Arrays, Any]:
             del arrays[name]
         case 1:
             arrays[name], arrays[other] = arrays[other], arrays[name]
-        case 2:
-            arrays[NAMES[draw.integers(len(NAMES))]] = arrays[name]
         case _:
             with warnings.catch_warnings(action="ignore"):
                 arrays[name] = CHANGES[draw.integers(len(CHANGES))](np.atleast_1d(arrays[name]), draw)
@@ -251,17 +242,11 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
 def test_numbers_that_no_rows_have_are_refused(case: str, tmp_path: Path) -> None:
     arrays, path = saved(case), tmp_path / "changed.npz"
     for name, values in BROKEN[case].items():
-        for value in values:
-            assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
-
-
-@pytest.mark.parametrize("case", ["all", "weighted", "bounds", "weighted bounds"])
-def test_every_array_is_needed_and_no_other_is_taken(case: str, tmp_path: Path) -> None:
-    arrays, path = saved(case), tmp_path / "changed.npz"
-    for name in {*arrays} - {"meta"}:
+        assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
         if not re.search("(score_runs|weighted_scores)/c", name):  # cells without a score are unlisted
             assert refused(path, {each: array for each, array in arrays.items() if each != name}), name
-    assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
+        for value in values:
+            assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -295,60 +280,21 @@ def test_rows_of_another_fold_are_refused(case: str, tmp_path: Path) -> None:
         assert refused(tmp_path / "changed.npz", {**arrays, name: moved})
 
 
-AMAZON = {"a": 1.0, "b": 1.0, "n": 9.0, "source": "DeepXML"}
-VALUES: dict[str, list[Any]] = {
-    "n_rows": [-1, 2**61, True, 12.0, "12"], "given": [["x"], 5], "updated": [1, False],
-    "score_dtype": ["float16", []], "place": [None, [3, 0], ["a", -1]], "rule": [0], "settings": [[]],
-    "spans": [
-        [[0, 12]], {"": [[0, 11]]}, {"": [[0, 8], [7, 11]]}, {"": [[-1, 11]]}, {"": [[0, 12.0]]},
-        {"a": [[0, 8]]},
-    ],
-    "constants": [
-        None, {"a": 1.0}, {"a": 1.0, "b": 1.0, "n": np.inf}, {"\\input{x}": 1.0}, AMAZON,
-        AMAZON | {"dataset": "x"}, AMAZON | {"dataset": "amazon", "source": "\\input{x}"},
-    ],
-    "settings.n_labels": [10**18, 10**12, 8], "settings.per_row": [1.5], "settings.decision": ["top1_0"],
-    "settings.metrics": [[], [["p@1", True]], [["xmc", True]]], "settings.conventions": ["default"],
-    "settings.bounds": [None], "settings.curve_points": [-1], "settings.more": [1],
-}  # fmt: skip
+VALUES: list[tuple[str, Any]] = [
+    ("n_rows", -1), ("n_rows", 12.0), ("given", ["x"]), ("updated", 1), ("score_dtype", "float16"),
+    ("place", ["a", -1]), ("rule", 0), ("settings", []), ("spans", {"": [[0, 8], [7, 11]]}),
+    ("spans", {"": [[0, 11]]}), ("constants", {"a": 1.0}), ("constants", {"\\input{x}": 1.0}),
+    ("constants", {"a": 1.0, "b": 1.0, "n": 9.0, "dataset": "amazon", "source": "\\input{x}"}),
+    ("settings.n_labels", 10**18), ("settings.n_labels", 8), ("settings.per_row", 1.5),
+    ("settings.decision", "top1_0"), ("settings.metrics", [["xmc", True]]),
+    ("settings.bounds", None), ("settings.curve_points", -1), ("settings.more", 1),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_values_that_no_evaluator_has_are_refused(name: str, tmp_path: Path) -> None:
+def test_values_that_no_evaluator_has_are_refused(tmp_path: Path) -> None:
     arrays, path = saved("all"), tmp_path / "changed.npz"
     settings = json.loads(arrays["meta"].tobytes())["settings"]
-    outer, _, inner = name.rpartition(".")
-    for value in VALUES[name]:
+    for name, value in VALUES:
+        outer, _, inner = name.rpartition(".")
         changed = {outer: settings | {inner: value}} if outer else {name: value}
-        assert refused(path, arrays, **changed), value
-
-
-RULES: dict[str, Callable[[], Any]] = {
-    "label": partial(thresholds.fit, TRUTH, DENSE, "f1.macro", rule="label"),
-    "row": partial(thresholds.fit, TRUTH, DENSE, "f1.samples", rule="row", k=2),
-    "top": partial(thresholds.fit, TRUTH, DENSE, rule="top", k=3),
-}
-CALIBRATORS: dict[str, Callable[[], Any]] = {
-    name: partial(calibrate.fit, TRUTH, DENSE, method=name) for name in ("isotonic", "platt")
-}
-
-
-@pytest.mark.parametrize("kind", [*RULES, *CALIBRATORS])
-def test_changed_rules_and_calibrations_are_refused_or_can_be_used(kind: str, tmp_path: Path) -> None:
-    draw, path = np.random.default_rng([*kind.encode()]), tmp_path / "changed"
-    whole, n_refused = ({**RULES, **CALIBRATORS})[kind](), 0
-    arrays = arrays_of(whole) if kind in RULES else {}
-    whole.save(path)
-    values = {} if arrays else json.loads(path.read_text())
-    for _ in range(60):
-        if arrays:
-            write(path, *mutate(arrays, draw))
-        else:
-            path.write_text(json.dumps(mutate_values(values, draw)))
-        if refusal(partial(type(whole).load, path), f"{path}: "):
-            n_refused += 1
-        else:
-            loaded = type(whole).load(path)
-            assert str(loaded).isprintable()
-            refusal(partial(loaded.apply, DENSE), "y_score: ")
-    assert n_refused > 20
+        assert refused(path, arrays, **changed), (name, value)

@@ -10,74 +10,48 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.definitions import case_of
 from tests.oracles import bounds as oracle_bounds
 from tests.oracles import curves as oracle_curves
 from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
-from tests.strategies import DTYPES, LEVELS, Problem, label_sets
+from tests.problems import LEVELS, Problem, label_sets
 from xmleval import Report, evaluate
 
+DTYPES = ("float32", "float64")
 FORMS = ("csr", "list", "bare")
 NAMES = (*ROWS, *POOLED)
-WITH_INFINITE = [*LEVELS, math.inf]
 EVERY_FORM = st.sampled_from([(form, dtype) for form in FORMS for dtype in DTYPES][:-1])
 SCORED_FORM = st.sampled_from([(form, dtype) for form in FORMS[:2] for dtype in DTYPES])
 law = settings(max_examples=60)
 
 
 @st.composite
-def conventions(draw: st.DrawFn) -> dict[str, Any]:
-    return {
-        "auc_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])),
-    }
-
-
-@st.composite
 def truncated(
-    draw: st.DrawFn,
-    form: str,
-    dtype: str,
-    *,
-    rows: int = 3,
-    labels: int = 4,
-    most_open: int = 99,
-    weighted: bool = False,
-    fixed: dict[str, Any] | None = None,
+    draw: st.DrawFn, form: str, dtype: str, *, rows: int = 3, labels: int = 4, most_open: int = 99
 ) -> Problem:
     """Draw lists of which at most so many cells are left out in all."""
     n_rows, n_labels = draw(st.integers(1, rows)), draw(st.integers(1, labels))
     cells = [(i, j) for i in range(n_rows) for j in range(n_labels)]
-    whole_row = [[(i, j) for j in range(n_labels)] for i in range(n_rows if n_labels <= most_open else 0)]
-    left_out = draw(
-        st.one_of(
-            st.sets(st.sampled_from(cells), max_size=most_open),
-            st.sampled_from([set(row) for row in whole_row] or [set()]),
-        )
-    )
-    score = st.sampled_from(WITH_INFINITE)
+    whole_row = [{(i, j) for j in range(n_labels)} for i in range(n_rows if n_labels <= most_open else 0)]
+    some = st.sets(st.sampled_from(cells), max_size=most_open)
+    left_out = draw(st.one_of(some, st.sampled_from(whole_row or [set()])))
+    bare, score = form == "bare", st.sampled_from([*LEVELS, math.inf])
     listed: list[list[tuple[int, float | None]]] = []
     for i in range(n_rows):
         kept = [j for j in draw(st.permutations(range(n_labels))) if (i, j) not in left_out]
-        row = [(j, None if form == "bare" else draw(score)) for j in kept]
-        listed.append(sorted(row, key=lambda pair: pair[0]) if form == "csr" else row)
-    weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), min_size=n_rows, max_size=n_rows)
-    case = oracle.Case(
-        truth=draw(label_sets(n_rows, n_labels)),
-        n_labels=n_labels,
-        listed=listed,
-        kind="matrix" if form == "csr" else "list",
-        weights=draw(weights) if weighted and draw(st.booleans()) else None,
-        conventions=draw(conventions()) if fixed is None else fixed,
-    )
-    return Problem(case, "csr" if form == "csr" else "list", dtype, bare=form == "bare")
-
-
-def bounded(problem: Problem, **more: Any) -> Report:
-    names = ROWS if problem.bare else NAMES
-    conventions = problem.case.conventions
-    return evaluate(**problem.inputs(), conventions=conventions, metrics=names, bounds=True, **more)
+        kept = sorted(kept) if form == "csr" else kept
+        listed.append([(j, None if bare else draw(score)) for j in kept])
+    ties = st.sampled_from(["half", "full", "none"])
+    no_pairs = st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])
+    conventions = {"auc_ties": draw(ties), "loss_ties": draw(ties), "no_pairs": draw(no_pairs)}
+    arguments: dict[str, Any] = {"conventions": conventions, "bounds": True}
+    if draw(st.booleans()):
+        weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), min_size=n_rows, max_size=n_rows)
+        arguments["sample_weight"] = draw(weights)
+    truth = [dict.fromkeys(row, 1.0) for row in draw(label_sets(n_rows, n_labels))]
+    form = "list" if bare else form
+    return Problem(n_labels, truth, listed, form, dtype, bare, arguments, (*(ROWS if bare else NAMES),))
 
 
 def close(a: float, b: float) -> bool:
@@ -95,26 +69,26 @@ def assert_equal(report: Report, expected: dict[str, tuple[float, float]]) -> No
 @law
 @given(data=st.data(), form=EVERY_FORM)
 def test_rows_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
-    problem = data.draw(truncated(*form, weighted=True))
-    assert_equal(bounded(problem), oracle_bounds.intervals(problem.case))
+    problem = data.draw(truncated(*form))
+    assert_equal(problem.evaluate(), oracle_bounds.intervals(case_of(problem)))
 
 
 @pytest.mark.slow
 @law
 @given(data=st.data(), form=SCORED_FORM)
 def test_pooled_cells_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
-    problem = data.draw(truncated(*form, most_open=2, weighted=True))
-    assert_equal(bounded(problem), oracle_bounds.pooled_ends(problem.case))
+    problem = data.draw(truncated(*form, most_open=2))
+    assert_equal(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
 
 
 @law
 @given(data=st.data(), form=EVERY_FORM)
 def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> None:
     """Problems too large to try every completion: the extreme ones have the values of both ends."""
-    problem = data.draw(truncated(*form, rows=6, labels=7, weighted=True))
-    report = bounded(problem)
+    problem = data.draw(truncated(*form, rows=6, labels=7))
+    report = problem.evaluate()
     assert list(report.intervals) == [name for name in NAMES if name in report]
-    worst, best = (oracle_bounds.extreme(problem.case, end) for end in (False, True))
+    worst, best = (oracle_bounds.extreme(case_of(problem), end) for end in (False, True))
     for name, interval in report.intervals.items():
         measure, _, average = name.partition(".")
         pooled = average in ("micro", "macro", "weighted")
@@ -128,12 +102,6 @@ def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> No
             ends.reverse()
         assert close(interval[0], ends[0]), name
         assert close(interval[1], ends[1]), name
-
-
-@pytest.mark.parametrize("more", [{"unlisted": 0.0}, {"conventions": "sklearn"}, {"unlisted": -math.inf}])
-def test_a_score_of_unlisted_labels_leaves_nothing_open(more: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"^bounds: unlisted=.* gives every label a score"):
-        evaluate(np.eye(3, dtype=int), np.eye(3), metrics=["lrap"], bounds=True, **more)
 
 
 def test_only_where_asked_for_and_where_they_can_be_told() -> None:

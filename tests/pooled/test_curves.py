@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.limits import small_limits
-from xmleval import evaluate, thresholds
+from xmleval import evaluate
 from xmleval.kernels.products import LIMB_BITS, add_product, product_sum
 from xmleval.kernels.thresholds import is_larger_product
 
@@ -192,25 +192,6 @@ def test_many_scores_counted_by_value_are_those_that_are_sorted(kind: str) -> No
         assert dict(report) == dict(expected)
         assert report.thresholds == expected.thresholds
         np.testing.assert_array_equal(report.roc_curve(), expected.roc_curve())
-
-
-RULES: list[tuple[str, Any]] = [
-    ("constant", "f1.micro"), ("constant", "hamming_loss"), ("cardinality", None), ("label", "f1.macro"),
-    ("label", "hamming_loss"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("rule", "measure"), RULES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rules_depend_neither_on_memory_nor_on_threads(rule: str, measure: Any, dtype: str) -> None:
-    rng = np.random.default_rng(4)
-    truth = (rng.random((50, 6)) < 0.2).astype(int)
-    scores = (rng.normal(size=truth.shape) + truth).round(2).astype(dtype)
-    expected = thresholds.fit(truth, scores, measure, rule=rule).decision
-    with small_limits():
-        for memory, threads in (("1GiB", 1), ("1kB", 2)):
-            fitted = thresholds.fit(truth, scores, measure, rule=rule, memory=memory, threads=threads)
-            assert fitted.decision == expected
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2**bits - 1))] * 2)))

@@ -66,11 +66,6 @@ def test_columns_that_repeat_others_share_the_weight() -> None:
     dense, sparse = (least_squares("features", form(twice), goals) for form in (np.asarray, sp.csr_array))
     np.testing.assert_allclose(sparse, dense, rtol=1e-7, atol=1e-12)
     assert (dense[1], dense[5]) == (pytest.approx(dense[4] * 1000), 0)
-    tiny = np.array([[1.0, 1e-308], [1.0, 1.001e-308], [1.0, 1e-308]])
-    with pytest.raises(ValueError, match=r"^features: no finite weight for column 1"):
-        least_squares("features", tiny, np.array([0.0, 1.0, 0.1]))
-    for form in (np.asarray, sp.csr_array):
-        assert least_squares("features", form(tiny / 1e10), np.array([0.0, 9.0, 1.0]))[2] == 0.0
 
 
 @pytest.mark.parametrize("width", [3, 17, 100])
@@ -86,7 +81,7 @@ def test_thresholds_of_features_do_not_depend_on_other_rows(width: int) -> None:
             np.testing.assert_array_equal(np.concatenate(values), whole)
 
 
-def test_rules_of_labels_follow_their_names(tmp_path: Path) -> None:
+def test_rules_of_labels_follow_their_names() -> None:
     truth, scores = sample()
     names, rule = list("abcde"), of_labels()
     with pytest.raises(ValueError, match="was fitted without label names, so it cannot match names"):
@@ -97,11 +92,8 @@ def test_rules_of_labels_follow_their_names(tmp_path: Path) -> None:
     assert other.decision.numbers.tolist() == [*thresholds[[4, 2]], math.inf, *thresholds[:2]]
     assert (other.n_labels, other.label_names) == (5, tuple("ecxab"))
     options: dict[str, Any] = {"metrics": ["f1.macro"], "decision": named}
-    message = r"^decision: knows labels by name, and y_true has none; give label"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"^decision: knows labels by name, and y_true has none; give label"):
         evaluate(truth, scores, **options)
-    with pytest.raises(ValueError, match=message):
-        Evaluator(n_labels=5, **options)
     expected = evaluate(truth, scores, metrics=["f1.macro"], decision=rule)["f1.macro"]
     assert evaluate(truth, scores, labels=names, **options)["f1.macro"] == expected
     with pytest.warns(
@@ -115,9 +107,6 @@ def test_rules_of_labels_follow_their_names(tmp_path: Path) -> None:
         constant = dataclasses.replace(fit(truth, scores, "f1.micro"), label_names=(*names,))
         constant.apply(scores)  # one threshold needs no names
         evaluate(truth, scores, metrics=["f1.micro"], decision=constant)
-    spelt = dataclasses.replace(rule, label_names=("ä", "b", "c c", "d", "e"))
-    spelt.save(tmp_path / "rule.npz")
-    assert Rule.load(tmp_path / "rule.npz").label_names == spelt.label_names
 
 
 def test_weights_follow_names() -> None:
@@ -163,27 +152,22 @@ THRESHOLD: dict[str, Any] = {
     "rule": "constant", "measure": "f1.micro", "n_labels": 4, "decision": ["threshold", "0.5", ""],
     "label_names": None,
 }  # fmt: skip
-LABEL, TOP = {"measure": "f1.macro", "rule": "label"}, {"rule": "top", "measure": None}
+LABEL = {"measure": "f1.macro", "rule": "label"}
 ROW = {"rule": "row", "measure": "f1.samples"}
 DAMAGE: list[tuple[dict[str, Any], list[float]]] = [
-    *(({"decision": decision}, numbers) for decision, numbers in [
-        (["labels", "0", "x"], [0.0] * 4), (["top", "2", ""], []), (["pred", None, ""], []),
-        (["threshold", "nan", ""], []), (["threshold", "0.5", ""], [1.0]), (["threshold", "1_0", ""], []),
-        (["threshold", 0.5, ""], []),
-    ]),
-    *(({**TOP, "decision": decision}, []) for decision in [
-        ["listed", "2.5", ""], ["listed", "inf", ""], ["listed", "0", ""], ["threshold", "0.5", ""],
-    ]),
-    *(({**ROW, "decision": [kind, None, name]}, numbers) for kind, name, numbers in [
-        ("rows", "x", [math.inf, 1.0]), ("rows", "x", [1.0]), ("rows", "x", [1.0] * 6),
-        ("rows", "x\ny", [1.0] * 3), ("rows", "", [1.0] * 3), ("features", "x", [1.0]),
-    ]),
+    ({"decision": ["labels", "0", "x"]}, [0.0] * 4), ({"decision": ["threshold", "nan", ""]}, []),
+    ({"decision": ["threshold", "1_0", ""]}, []), ({"decision": ["threshold", "0.5", ""]}, [1.0]),
+    ({"decision": ["threshold", 0.5, ""]}, []),
+    ({"rule": "top", "measure": None, "decision": ["listed", "2.5", ""]}, []),
+    ({**ROW, "decision": ["rows", None, "x"]}, [math.inf, 1.0]),
+    ({**ROW, "decision": ["rows", None, "x"]}, [1.0] * 6),
+    ({**ROW, "decision": ["rows", None, "x\ny"]}, [1.0] * 3),
     ({**ROW, "measure": "f1.macro", "decision": ["features", None, "x"]}, [1.0, 2.0]),
-    *(({**LABEL, "decision": ["labels", "0", "x"]}, numbers) for numbers in ([1.0] * 3, [math.nan] * 4)),
-    *(({"n_labels": n}, []) for n in (-3, "4", 4.0, True, 2**50)),
-    *(({"label_names": names}, []) for names in (["a", "b"], [*"abca"], ["a", "b", "c", 4.5], "abcd")),
-    *(({"rule": rule}, []) for rule in ("cardinality", ["constant"])),
-    *(({"measure": measure}, []) for measure in (None, 5)),
+    ({**LABEL, "decision": ["labels", "0", "x"]}, [1.0] * 3),
+    ({**LABEL, "decision": ["labels", "0", "x"]}, [math.nan] * 4),
+    *(({"n_labels": n}, []) for n in (-3, "4", 2**50)),
+    *(({"label_names": names}, []) for names in (["a", "b"], [*"abca"], ["a", "b", "c", 4.5])),
+    ({"rule": "cardinality"}, []), ({"measure": None}, []),
 ]  # fmt: skip
 
 
@@ -195,9 +179,6 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
         save_state(path, Saved(THRESHOLD | meta, {"numbers": np.array(numbers, np.float64)}), RULE)
         with pytest.raises(ValueError, match=message):
             Rule.load(path)
-    save_state(path, Saved(THRESHOLD, {"numbers": np.empty(0), "more": np.empty(0)}), RULE)
-    with pytest.raises(ValueError, match=message):
-        Rule.load(path)
     Evaluator("p@1", n_labels=3).save(path)
     with pytest.raises(ValueError, match="not a saved rule"):
         Rule.load(path)
@@ -206,62 +187,33 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measure": "f1.micro", "rule": ["top"]}, "rule: ['top'] is not one of constant"),
-        ({"measure": 5}, "measure: 5 is not a name"),
         ({"measure": "lrap"}, "measure: 'lrap': rules are tuned to hamming_loss, "),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
         ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
-        ({"measure": "f1.macro@3", "rule": "label"}, "measure: 'f1.macro@3': rule='label' is tuned to"),
         ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
-        ({"measure": "f1.micro", "k": 2}, "k: not for rule='constant' and f1.micro"),
         ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
-        ({"rule": "top", "k": "x"}, "k: 'x' is not a positive integer"),
         ({"rule": "top", "k": 1, "unlisted": 0.0}, "unlisted: not for rule='top'"),
         ({"measure": "f1.micro", "unlisted": "x"}, "unlisted='x' is neither"),
         ({"measure": "hamming_loss", "rule": "label", "fbr": 0.1}, "fbr: not for rule='label'"),
         ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),
-        ({**LABEL, "fbr": math.nan}, "fbr: nan is not within 0..1"),
-        ({**LABEL, "fbr": "x"}, "fbr: 'x' is not a number"),
         ({**LABEL, "fallback": "never"}, "fallback: not for"),
-        ({**LABEL, "fbr": 0.1, "fallback": ["never"]}, "fallback: ['never'] is"),
         ({"measure": "f1.micro", "features": EYE}, "features: not for rule='constant'"),
         ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
-        ({**ROW, "features": [["a"]] * 2}, "features: dtype <U1 does not hold"),
-        ({**ROW, "features": np.empty((2, 0))}, "features: shape (2, 0) has no"),
         ({**ROW, "features": EYE + 1j}, "features: dtype complex128 does not hold real numbers"),
         *(
             ({**ROW, "features": form([[0, 1], [0, math.nan]])}, "features: row 1: nan in column 1 is")
             for form in (np.array, sp.csr_array, sp.coo_array)
         ),
-        ({"measure": "f1.micro", "y_score": ([[0], [1]], None)}, "y_score: rule='constant' needs scores"),
+        ({"measure": "f1.micro", "y_score": (EYE, None)}, "y_score: rule='constant' needs scores"),
         ({"measure": "f1.micro", "y_score": EYE[:1]}, "y_score: 1 row does not match the 2 of y_true"),
-        ({"measure": "f1.micro", "y_score": [[0, 1], [math.nan, 0]]}, "y_score: row 1: score nan"),
-        ({**ROW, "y_score": [[0, 1], [math.inf, 0]]}, "y_score: row 1: score inf is infinite"),
+        ({"measure": "f1.micro", "y_score": np.array([[0, 1], [math.nan, 0]])}, "y_score: row 1: score nan"),
+        ({**ROW, "y_score": np.array([[0, 1], [math.inf, 0]])}, "y_score: row 1: score inf is infinite"),
     ],
 )  # fmt: skip
 def test_rules_that_cannot_be_fitted_are_refused(arguments: dict[str, Any], message: str) -> None:
-    scores = arguments.get("y_score", EYE)
-    scores = (
-        tuple(np.array(part) if part else None for part in scores) if isinstance(scores, tuple) else scores
-    )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        fit(
-            **{
-                "y_true": EYE,
-                **arguments,
-                "y_score": np.array(scores) if isinstance(scores, list) else scores,
-            }
-        )
-
-
-def test_damaged_sparse_features_are_refused() -> None:
-    for damage in ({"indices": (2, 77)}, {"indptr": (slice(1, 3), (2**30 + 2**29, -(2**30)))}):
-        features = sp.csr_array(np.eye(3))  # differences of the latter are positive in int32
-        for name, (place, value) in damage.items():
-            getattr(features, name)[place] = value
-        with pytest.raises(ValueError, match=r"^features: not a valid sparse matrix"):
-            fit(*sample(3), "f1.samples", rule="row", features=features)
+        fit(**{"y_true": EYE, "y_score": EYE} | arguments)
 
 
 def test_rules_that_do_not_fit_the_data_are_refused() -> None:
@@ -301,7 +253,6 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
     for message, call in refused:
         with pytest.raises(ValueError, match=re.escape(message)):
             call()
-    assert evaluate(EYE, logits, metrics="f1.macro@1", decision=weighted)  # reads no rule
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
@@ -312,7 +263,6 @@ def test_infinite_scores_are_refused_by_linear_rules_alike(value: float) -> None
     refused: list[Callable[[], Any]] = [
         lambda: fit(truth, wild, "f1.samples", rule="row", k=5),
         lambda: rule.apply(wild),
-        lambda: evaluate(truth, wild, decision=rule, metrics=NAMES, block_rows=3),
         lambda: evaluate(truth, wild, decision=rule, metrics=NAMES),
     ]
     for call in refused:
