@@ -64,7 +64,7 @@ LISTED = rng.random((N_ROWS, 8)) < [1, 1, 1, 0.4, 0.4, 0.1, 0, 1]
 TRUTH = (rng.random((N_ROWS, 8)) < [0.5, 0.05, 1, 0.5, 0.02, 0.3, 0.2, 0]).astype(int)
 
 
-@pytest.mark.parametrize("unlisted", ["below", 0.5, 0.75, 2.0])
+@pytest.mark.parametrize("unlisted", ["below", 0.75])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("small", [False, True])
 def test_labels_with_few_and_with_many_scores(dtype: Any, unlisted: Any, small: bool) -> None:
@@ -128,23 +128,16 @@ def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> N
     assert "standard error not known: p@1, p@3" in str(report)
 
 
-ROW_GROUPS = {"confidence": 0.9, "metrics": "f1.macro@1", "row_groups": np.arange(N_ROWS) % 99}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"confidence": 95}, "confidence: 95 is not a probability"),
-        ({"confidence": True}, "confidence: True is not a probability"),
         ({"clusters": [1, 2]}, "give confidence="),
         ({"confidence": 0.9, "clusters": [1, 2]}, "clusters: shape (2,) does not match 300 rows"),
         ({"confidence": 0.9, "clusters": [*range(299), math.nan]}, "nan is neither"),
-        ({"confidence": 0.9, "clusters": np.ma.array([*range(300)])}, "clusters: masked arrays"),
         ({"confidence": 0.9, "clusters": np.full(300, 0.5)}, "clusters: float64 names no clusters"),
-        ({"confidence": 0.9, "clusters": [*range(299), None]}, "None is neither"),
         ({"confidence": 0.9, "clusters": [*range(299), 2**70]}, "does not fit in 64 bits"),
         ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: tables of 32 groups"),
-        (ROW_GROUPS | {"memory": "10MB"}, "row_groups: tables of 99 groups"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:

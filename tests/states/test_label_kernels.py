@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import csr, int_types, seeds
+from tests.conftest import int_types, seeds
 from xmleval.kernels import labels, rows
 from xmleval.kernels.labels import FULL
 from xmleval.records import Ints
@@ -53,18 +53,6 @@ def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype:
     for label, term in zip(entries.tolist(), each.tolist(), strict=True):
         expected[first + label] += Fraction(term)
     assert sums_of(sums, times) == expected
-
-
-@given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))
-def test_fingerprints_tell_sets_apart(lists: list[list[int]]) -> None:
-    actual = []
-    for dtype in (np.int32, np.int64):
-        ptr, ids = csr([*lists, *lists, [], [0], [1], [0, 1]], dtype)
-        actual.append(np.zeros((ptr.size - 1, 2), np.int64))
-        rows.hash_rows(ptr, ids, actual[-1])
-    assert actual[0].tobytes() == actual[1].tobytes()
-    distinct = len({tuple(row) for row in [*lists, [], [0], [1], [0, 1]]})
-    assert [len(np.unique(column)) for column in actual[0].T] == [distinct, distinct]
 
 
 @given(seed=seeds, n=st.integers(0, 60))

@@ -40,19 +40,14 @@ def one_late(values: Any, value: float) -> Any:
 POINTER = range(0, M * K + 1, K)
 
 
-def unsorted(scores: Any, n_sorted: int = 0) -> Any:
-    """Return rows in the order in which they are listed; the last few have rising ids and falling scores."""
-    ids, scores = IDS.copy(), scores.copy()
-    ids[M - n_sorted :].sort(axis=1)
-    scores[M - n_sorted :] = FALLING[M - n_sorted :]
-    return WrittenRows((scores.ravel(), ids.ravel(), POINTER), (M, N))
+def unsorted(scores: Any) -> Any:
+    """Return rows in the order in which they are listed."""
+    return WrittenRows((scores.ravel(), IDS.ravel(), POINTER), (M, N))
 
 
-LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
 FEW = np.zeros((M, N))  # one row lists two labels, some none
 FEW[[2, 7, 7, 9], [0, 3, 5, 6]] = 1
 WITHOUT_0 = np.ones((M, N)) * (np.arange(N) > 0)
-WITHOUT_2 = np.tile([3, 4, 5], (M, 1))
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
@@ -62,34 +57,22 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "full rows": (TRUTH, DENSE, []),
     "sparse rows": (TRUTH, sp.csr_array((FALLING.ravel(), IDS.ravel(), POINTER), (M, N)), [AT_MOST_3]),
     "dense sets": (TRUTH, np.round(DENSE), [BINARY]),
-    "sparse sets": (TRUTH, sp.csr_array(np.round(DENSE)), [BINARY, AT_MOST_6]),
     "lists of ones": (TRUTH, (IDS, np.ones((M, K))), [BINARY, AT_MOST_3]),
     "few sets": (TRUTH, sp.csr_array(FEW), [BINARY, AT_MOST_2]),
-    "few sets as pairs": (TRUTH, sp.coo_array(FEW), [BINARY, AT_MOST_2]),
-    "few sets in lists": (TRUTH, [[(i, 1.0) for i in row.nonzero()[0]] for row in FEW], [BINARY, AT_MOST_2]),
-    "one label in a list": (TRUTH, (IDS[:, :1], np.ones((M, 1))), [AT_MOST_1]),
     "at most one label a row": (TRUTH, sp.csr_array(FEW * (FEW.sum(axis=1) < 2)[:, None]), [AT_MOST_1]),
     "sets but one score": (TRUTH, one_late(np.round(DENSE), 0.5), []),
     "rising lists": (TRUTH, (IDS, -FALLING), [RISES, AT_MOST_3]),
     "rising lists but one": (TRUTH, (IDS, one_late(-FALLING, 9.0)), [AT_MOST_3]),
-    "rising lists, some level": (TRUTH, (IDS, LEVEL_THEN_RISING), [RISES, AT_MOST_3]),
     "level lists": (TRUTH, (IDS, np.full((M, K), 2.5)), [AT_MOST_3]),
     "unsorted rising rows": (TRUTH, unsorted(-FALLING), [RISES, AT_MOST_3]),
     "unsorted rising rows but one": (TRUTH, unsorted(one_late(-FALLING, 9.0)), [AT_MOST_3]),
-    "rising rows, and one in order that falls": (TRUTH, unsorted(-FALLING, 1), [AT_MOST_3]),
-    "unsorted rising rows of a matrix": (TRUTH, sp.csr_array(unsorted(-FALLING)), [AT_MOST_3]),
     "rising rows of a sparse matrix": (TRUTH, sp.csr_array(np.sort(DENSE, axis=1)), []),
-    "rising rows of a matrix": (TRUTH, np.sort(DENSE, axis=1), []),
     "short lists": (TRUTH, (np.where(np.arange(K) < 2, IDS, -1), FALLING), [AT_MOST_2]),
     "ids from 1": (FROM_ONE, FROM_ONE, [FROM_1, AT_MOST_2]),
     "ids from 1 in lists": (FROM_ONE, (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
-    "ids from 1, but for one": ([*FROM_ONE[:-1], [0]], FROM_ONE, [AT_MOST_2]),
     "ids from 1, the last one missing": ([[1], [2]] * 6, [[3, 4]] * M, [AT_MOST_2]),
     "a matrix from 1": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
     "an array and a matrix from 1": (WITHOUT_0, sp.csr_array(WITHOUT_0 * DENSE), [FROM_1, AT_MOST_6]),
-    "a matrix and full rows": (sp.csr_array(WITHOUT_0), DENSE, []),
-    "ids from 1, but for one score": (WITHOUT_0, sp.csr_array(one_late(WITHOUT_0 * DENSE, 0.5)), []),
-    "id 0 rare among others that are": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (WITHOUT_2, None), [AT_MOST_3]),
     "nothing relevant": (sp.csr_array((M, N)), DENSE, [EMPTY]),
 }  # fmt: skip
 
@@ -130,10 +113,6 @@ def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
         assert len(actual) == notes
 
 
-def test_a_label_without_a_score_is_not_missing_where_it_has_one() -> None:
-    assert without_ties(evaluate(TRUTH, (IDS, FALLING), metrics=NAMES, unlisted=-1.0)) == []
-
-
 def test_propensities_instead_of_their_inverses_are_noted() -> None:
     for lowest, notes in ((0.5, 1), (1.0, 0)):
         q = np.linspace(lowest, 3, N)
@@ -147,9 +126,7 @@ def test_propensities_instead_of_their_inverses_are_noted() -> None:
     [
         ("p@3,lrap,one_error", {}, {"lrap": 3.0}),
         ("p@5,psp@2", {"inverse_propensity": np.ones(N)}, {"p@5": 3.0}),
-        ("f1.macro,p@1", {"decision": "threshold0.5"}, {"f1.macro": 3.0}),
         ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
-        ("auc.micro,label_cardinality", {}, {"auc.micro": 3.0}),
         ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
     ],
 )
@@ -183,9 +160,6 @@ def test_cut_lists_are_noted_but_not_scores_above_a_level(scores: Any, expected:
         ([1] * 9 + [3] * 6 + [7] * 5 + [8] * 6 + [9] * 4 + [10] * 12, True),  # 29 % are full
         ([0] * 30 + [6] * 12, True),
         ([*range(11)] * 10, False),
-        ([0] * 200 + [*range(1, 11)] * 20, False),
-        ([5] * 30 + [6] * 25 + [7] * 20 + [8] * 15 + [9] * 10, False),
-        ([1] * 300 + [2] * 240, False),
         ([*range(20)] * 2 + [19] * 7, False),  # few rows
     ],
 )
@@ -203,10 +177,8 @@ def test_rows_that_end_at_a_common_depth_are_cut_even_where_most_are_shorter(
     ("ids", "noted"),
     [
         ([*range(1, 33), 39], True),
-        ([*range(1, 40)], True),
         ([*range(40)], False),
         ([*range(1, 5), *range(6, 40)], False),
-        ([*range(1, 39)], False),
     ],
 )
 def test_ids_count_from_1_where_the_first_ones_and_the_last_occur(ids: list[int], noted: bool) -> None:
