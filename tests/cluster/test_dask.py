@@ -1,50 +1,41 @@
-"""A Dask cluster gives the bytes of one machine, whatever ends its workers, or says why not."""
+"""A Dask cluster gives the bytes of one machine, whatever ends its workers."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import errno
 import itertools
-import math
 import os
-import platform
-import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
+from tests.cluster.data import N_LABELS, N_ROWS, make_arrays
 from xmleval import evaluate as on_one_machine
 
 distributed = pytest.importorskip("distributed")
 
 from tests.cluster.workers import die, die_once, two_workers, wrap_tasks  # noqa: E402
-from xmleval.cluster import counting, cutting  # noqa: E402
-from xmleval.cluster.evaluation import cut_files  # noqa: E402
-from xmleval.cluster.job import THREADS, opened  # noqa: E402
+from xmleval.cluster import counting  # noqa: E402
 from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
-from xmleval.integrations.dask import DaskEngine, _with_threads  # noqa: E402
+from xmleval.integrations.dask import DaskEngine  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
+FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
+
+
 EVERYTHING: dict[str, Any] = {
     "metrics": ["all"],
     "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
     "confidence": 0.95,
     "bounds": True,
 }
-FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
 
 
 def other_processor() -> str:
@@ -67,14 +58,8 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def processes_of(client: Any) -> set[int]:
-    client.wait_for_workers(2, timeout=60)
-    return {*client.run(os.getpid).values()}
-
-
-@pytest.mark.parametrize("weighted", [False, True])
 def test_files_give_every_measure_on_any_processor(
-    client: Any, arrays: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch
+    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places, submit = itertools.cycle(client.scheduler_info()["workers"]), DaskEngine.submit
 
@@ -85,7 +70,7 @@ def test_files_give_every_measure_on_any_processor(
 
     monkeypatch.setattr(DaskEngine, "submit", submit_in_turn)
     options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
-    options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5 if weighted else None
+    options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5
     report = evaluate("Y_*", "m_*", y_pred="pred_0.npz", client=client, **options)
     whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **options)
     assert report.to_json() == whole.to_json()
@@ -112,111 +97,15 @@ def test_blocks_that_workers_hold_are_counted_there(client: Any) -> None:
         evaluate_blocks([plain, bad], metrics="p@1")
 
 
-@pytest.mark.parametrize("exchange", [None, "parts"])
-def test_scores_of_every_label_and_label_sets_go_by_ranges(
-    client: Any, arrays: Any, exchange: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit, ran = DaskEngine.submit, list[str]()
-
-    def submit_noted(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        ran.append(function.__name__)
-        return submit(self, function, *arguments, key=key)
-
-    monkeypatch.setattr(DaskEngine, "submit", submit_noted)
-    monkeypatch.setattr(cutting, "FAN_IN", 2)
-    metrics = ["auc.macro", "recall_at_precision.macro(p=0.5)", "auc.micro", "f1.macro@3", "label_diversity"]
-    report = evaluate("Y_*", "m_*", metrics=metrics, client=client, exchange=exchange)
-    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=metrics).to_json()
-    assert ran.count("merge_range") >= 2
-
-
-def note_threads(folder: str, function: Any, job: Any, task: Any, *arguments: Any) -> Any:
-    Path(folder, f"{task.start}.threads").write_text(str(opened(job).threads))
-    return function(job, task, *arguments)
-
-
-def test_tasks_share_the_threads_of_their_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_files(tmp_path)  # so small that there is one task
-    wrap_tasks(monkeypatch, note_threads, str(tmp_path))
-    options: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": "127.0.0.1:0"}
-    with distributed.Client(threads_per_worker=2, set_as_default=False, **options) as client:
-        for threads, expected in ((None, "2"), (1, "1")):
-            evaluate(tmp_path / "Y_*", tmp_path / "m_*", metrics="p@1", client=client, threads=threads)
-            assert [path.read_text() for path in tmp_path.glob("*.threads")] == [expected]
-    state = SimpleNamespace(nthreads=8, executing_count=3)
-    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=state))
-    assert copy_context().run(_with_threads, THREADS.get) == 2
-
-
-def flush_subnormals(does: bool) -> float:
-    """Let this thread take the smallest numbers for 0, as libraries do for speed, or no longer."""
-    libm, flags = ctypes.CDLL("libm.so.6"), (ctypes.c_uint32 * 8)()
-    libm.fegetenv(flags)
-    flags[7] = flags[7] | 0x8040 if does else flags[7] & ~0x8040  # of x86
-    libm.fesetenv(flags)
-    return math.ulp(0.0) * 1.0
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have other flags")
-def test_workers_that_flush_subnormals_are_refused(client: Any, arrays: Any) -> None:
-    def on_all(does: bool) -> Any:
-        places = client.scheduler_info()["workers"]
-        return client.gather([client.submit(flush_subnormals, does, workers=[w], pure=False) for w in places])
-
-    assert on_all(True) == [0, 0]
-    message = r"workers: smallest positive number differs: 5e-324 at the client, 0\.0 at a worker"
-    with pytest.raises(ValueError, match=message):
-        evaluate("Y_*", "m_*", metrics="p@1", client=client)
-    assert on_all(False) == [5e-324, 5e-324]
-
-
-@pytest.mark.parametrize(
-    ("when", "exchange"),
-    [("before", None), ("after", None), ("while writing", "parts"), ("after", "parts")],
-)
+@pytest.mark.parametrize(("when", "exchange"), [("after", None), ("while writing", "parts")])
 def test_worker_that_is_killed_is_replaced(
     client: Any, arrays: Any, when: str, exchange: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = processes_of(client)
     wrap_tasks(monkeypatch, die_once, str(Path("died").absolute()), when)
     report = evaluate("Y_*", "m_*", metrics=FEW, client=client, exchange=exchange)
     assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
     assert Path("died").exists()
     assert exchange is None or not [*Path(exchange).iterdir()]
-    assert len(before & processes_of(client)) == 1
-
-
-def test_worker_that_is_killed_while_it_holds_results(
-    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    completed, killed = DaskEngine.completed, list[list[str]]()
-
-    def kill_first(self: Any, handles: Any) -> Any:
-        if not killed:
-            distributed.wait(handles)
-            holders = client.who_has(handles)
-            address = next(places[0] for places in holders.values() if places)
-            killed.append([key for key, places in holders.items() if address in places])
-            os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
-        return completed(self, handles)
-
-    monkeypatch.setattr(DaskEngine, "completed", kill_first)
-    report = evaluate("Y_*", "m_*", metrics=FEW, client=client)
-    assert killed[0]
-    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
-
-
-def count_and_kill(folder: str, killed: str, process: int, function: Any, *arguments: Any) -> Any:
-    """Note that a task runs; end a process when three have put their parts, a scheduler with its worker."""
-    Path(folder, f"{arguments[1].key}.{os.urandom(4).hex()}").touch()
-    result = function(*arguments)
-    if killed and len([*Path(folder).iterdir()]) >= 3:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-        if killed == "scheduler":
-            die()
-        time.sleep(0.2)  # until the scheduler knows of it
-    return result
 
 
 SCHEDULER = """
@@ -226,122 +115,37 @@ if __name__ == "__main__":
     print(distributed.LocalCluster(n_workers=1, threads_per_worker=1, **where).scheduler_address, flush=True)
     time.sleep(60)
 """
-CLIENT = """
-import os
-import pytest
-from distributed import Client
-from tests.cluster.test_dask import FEW, count_and_kill, cutting, evaluate, wrap_tasks
-
-cutting.LEAST_BYTES = 500
-wrap_tasks(pytest.MonkeyPatch(), count_and_kill, os.path.abspath("counted"), "client", os.getpid())
-evaluate("Y_*", "m_*", metrics=FEW, exchange="parts", client=Client({address!r}))
-"""
 
 
-def run_script(script: str) -> Any:
+def kill(process: int, *_: Any) -> None:
+    os.kill(process, signal.SIGKILL)
+    die()
+
+
+def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
-    )
-
-
-def running(dask_worker: Any) -> int:
-    return len(dask_worker.state.all_running_tasks)
-
-
-@pytest.mark.parametrize("killed", ["scheduler", "client"])
-def test_run_goes_on_after_its_scheduler_or_client_was_killed(
-    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch, killed: str
-) -> None:
-    """Only those tasks are done again whose parts are not there."""
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 500)
-    keys = {task.key for task in cut_files({"y_true": "Y_*", "y_score": "m_*"}, metrics=FEW)[1]}
-    folders = [Path(name).absolute() for name in ("counted", "again")]
-    for folder in folders:
-        folder.mkdir()
-    options: dict[str, Any] = {"metrics": FEW, "exchange": "parts"}
-    if killed == "client":
-        with run_script(CLIENT.format(address=client.scheduler.address)) as process:
-            pass
-        while any(client.processing().values()) or any(client.run(running).values()):
-            time.sleep(0.02)
-    else:
-        with (
-            run_script(SCHEDULER) as process,
-            distributed.Client(process.stdout.readline().strip(), timeout=5, set_as_default=False) as lost,
-            monkeypatch.context() as patch,
-        ):
-            wrap_tasks(patch, count_and_kill, str(folders[0]), killed, process.pid)
-            with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
-                evaluate("Y_*", "m_*", client=lost, **options)
-    assert process.returncode == -signal.SIGKILL
-    stored = {path.stem for path in Path("parts").rglob("*.npz")}
-    assert 2 <= len(stored & keys) < len(keys)
-    wrap_tasks(monkeypatch, count_and_kill, str(folders[1]), "", 0)
-    report = evaluate("Y_*", "m_*", resume=True, client=client, **options)
-    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
-    assert sorted(path.stem for path in folders[1].iterdir()) == sorted(keys - stored)
-
-
-def fill_disk() -> None:
-    system: Any = os
-
-    def write(*_: Any) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    system.whole_pwrite, system.pwrite = os.pwrite, write
-
-
-def empty_disk() -> None:
-    system: Any = os
-    system.pwrite = system.whole_pwrite
-
-
-def test_full_disk_fails_the_task_and_not_the_worker(client: Any, arrays: Any) -> None:
-    before = processes_of(client)
-    options: dict[str, Any] = {"metrics": ["auc.micro"], "client": client, "memory": 1}
-    client.run(fill_disk)
-    with pytest.raises(OSError, match=r"No space left on device.* were spilled") as caught:
-        evaluate("Y_*", "m_*", **options)
-    assert caught.value.errno == errno.ENOSPC
-    client.run(empty_disk)
-    whole = on_one_machine(arrays["Y"], arrays["m"], metrics=["auc.micro"])
-    assert evaluate("Y_*", "m_*", **options).to_json() == whole.to_json()
-    assert processes_of(client) == before
-
-
-def spill_all(dask_worker: Any, most_bytes: float, file_bytes: int) -> tuple[float, bool, int]:
-    """Let Dask spill results from so many bytes on, to files of so many.
-
-    Returns the bytes before, whether anything was spilled since the start, and how many bytes are on disk.
-    """
-    data = dask_worker.data
-    before, data.n = data.n, most_bytes
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, resource.RLIM_INFINITY))
-    return before, ("disk-write", "seconds") in data.cumulative_metrics, data.spilled_total.disk
-
-
-def test_results_that_dask_has_no_space_to_spill_stay_in_memory(client: Any, arrays: Any) -> None:
-    before = max(client.run(spill_all, most_bytes=1, file_bytes=0).values())[0]
-    try:
-        report = evaluate("Y_*", "m_*", metrics=FEW, client=client)
-    finally:
-        outcomes = client.run(spill_all, most_bytes=before, file_bytes=resource.RLIM_INFINITY)
-    assert {(tried, n_bytes) for _, tried, n_bytes in outcomes.values()} == {(True, 0)}
-    assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
+    command = [sys.executable, "-c", SCHEDULER]
+    started: Any = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    with (
+        started as process,
+        distributed.Client(process.stdout.readline().strip(), timeout=5, set_as_default=False) as client,
+    ):
+        wrap_tasks(monkeypatch, kill, process.pid)
+        with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
+            evaluate("Y_*", "m_*", metrics=FEW, client=client)
 
 
 def test_results_of_an_earlier_run_are_not_taken(
     client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are files that it has removed."""
-    held, submit = [], DaskEngine.submit
+    kept, submit = [], DaskEngine.submit
 
-    def submit_and_hold(*arguments: Any, **options: Any) -> Any:
-        held.append(submit(*arguments, **options))
-        return held[-1]
+    def submit_and_keep(*arguments: Any, **options: Any) -> Any:
+        kept.append(submit(*arguments, **options))
+        return kept[-1]
 
-    monkeypatch.setattr(DaskEngine, "submit", submit_and_hold)
+    monkeypatch.setattr(DaskEngine, "submit", submit_and_keep)
     reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
     assert reports[0].to_json() == reports[1].to_json()
 
@@ -351,16 +155,10 @@ def test_commands_give_what_one_process_gives(
     client: Any, arrays: Any, run: Callable[..., str], refused: Callable[..., str], workers: str
 ) -> None:
     where = f"--scheduler {client.scheduler.address}" if workers == "--scheduler" else workers
-    line = "evaluate Y_* m_* --metrics p@1,psp@3,f1.macro,auc.micro --pred pred_0.npz --train Y_0.npz"
-    line += " --row-groups groups.txt --confidence 0.9 --first-row 7 --format json"
-    assert run(f"{line} {where}") == run(line)
-    line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_* --format json"
-    whole = run(f"{line} --clusters groups.txt --confidence 0.95 --save one.state --per-row one.csv")
-    line += " --clusters groups.txt --confidence 0.95 --save two.state --per-row two.csv"
-    assert run(f"{line} {where}") == whole
+    line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_*"
+    line += " --clusters groups.txt --confidence 0.95 --format json"
+    assert run(f"{line} --per-row two.csv {where}") == run(f"{line} --per-row one.csv")
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
-    assert run("merge two.state --format json") == run("merge one.state --format json")
-    assert "are counted already" in refused("merge one.state two.state")
     labels = np.load("m_1_indices.npy")
     labels[7, 0] = 99
     np.save("m_1_indices.npy", labels)

@@ -55,7 +55,7 @@ def die() -> None:
 
 
 def die_once(path: str, when: str, function: Any, *arguments: Any) -> Any:
-    """End the process of the first task before it counts, while it writes a part, or after."""
+    """End the process of the first task while it writes a part, or after it counted."""
     here: Any = counting
     save = here.save_state
 
@@ -67,8 +67,6 @@ def die_once(path: str, when: str, function: Any, *arguments: Any) -> Any:
                 die()
         save(where, *contents)
 
-    if when == "before" and is_first(path):
-        die()
     here.save_state = half_written
     try:
         result = function(*arguments)

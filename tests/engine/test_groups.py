@@ -29,49 +29,38 @@ FORMS: dict[str, Any] = {"dense": (SCORES, SCORES), "sparse": (MATRIX, MATRIX), 
 EVERY: dict[str, Any] = {"metrics": ["all", "auc.micro(bits=8)"], "inverse_propensity": Q, "decision": "top3"}
 
 
-def reads(name: str, weighted: bool) -> tuple[bool, int | None]:
+def reads(name: str) -> tuple[bool, int | None]:
     """Return whether a measure is of labels, and at which k it reads sets, 0 for those of the decision."""
     spec = parse_spec(name)
     parts = [parse_spec(part) for part in spec.metric.parts] or [spec]
-    states = [(weighted and part.metric.weighted_state) or part.state for part in parts]
     of_sets = any("sets" in part.metric.needs or part.state == "label_totals" for part in parts)
-    return all(state_class(state).of_labels for state in states), (spec.k or 0) if of_sets else None
+    return all(state_class(part.state).of_labels for part in parts), (spec.k or 0) if of_sets else None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("weighted", "unlisted"), [(False, "below"), (True, "below"), (False, 0.35)])
-def test_values_of_a_label_group_are_those_of_its_labels_alone(
-    form: str, weighted: bool, unlisted: Any
-) -> None:
+@pytest.mark.parametrize("unlisted", ["below", 0.35])
+def test_values_of_a_label_group_are_those_of_its_labels_alone(form: str, unlisted: Any) -> None:
     """Sets of the first k are taken among all labels, rankings and scores among those of the group."""
     scores, matrix = FORMS[form]
-    report = evaluate(
-        TRUTH, scores, label_groups=NAMES, unlisted=unlisted, **EVERY,
-        sample_weight=WEIGHT if weighted else None,
-    )  # fmt: skip
+    report = evaluate(TRUTH, scores, label_groups=NAMES, unlisted=unlisted, **EVERY)
     assert {*report.groups} == {*NAMES}
     n_compared = 0
     for group, values in report.groups.items():
-        assert [*values] == [*report]
         labels = np.flatnonzero(group == NAMES)
         with_relevant = np.flatnonzero(TRUTH[:, labels].any(axis=1))
         assert (values.n_rows, values.n_labels) == (with_relevant.size, labels.size)
         for name in report:
-            of_labels, k = reads(name, weighted)
+            of_labels, k = reads(name)
             if k not in (None, 0, 3) or (k is not None and unlisted != "below") or "label_cov" in name:
                 continue  # TOP has the first three of stored scores
             rows = np.arange(N_ROWS) if of_labels else with_relevant
-            options: Any = {"unlisted": unlisted, "inverse_propensity": Q[labels]}
-            if weighted:
-                options["sample_weight"] = WEIGHT[rows]
             predicted = matrix[rows][:, labels] if k is None else None
             sets = None if k is None else TOP[rows][:, labels].astype(int)
             alone = name if k is None else name.split("@")[0]
-            expected = evaluate(TRUTH[rows][:, labels], predicted, y_pred=sets, metrics=alone, **options)[
-                alone
-            ]
-            assert repr(values[name]) == repr(expected), name
+            options: Any = {"metrics": alone, "unlisted": unlisted, "inverse_propensity": Q[labels]}
+            expected = evaluate(TRUTH[rows][:, labels], predicted, y_pred=sets, **options)
+            assert repr(values[name]) == repr(expected[alone]), name
             n_compared += 1
     assert n_compared > 150
 
@@ -99,13 +88,6 @@ def test_shares_of_label_groups_add_up_or_are_undefined(weight: Any, n_empty: in
         assert report.shares["tail"]["p@3"] == pytest.approx(hits / 3, rel=1e-12)
 
 
-def test_label_coverage_of_a_group_is_that_of_its_labels_in_all_rows() -> None:
-    report = evaluate(TRUTH, SCORES, metrics="label_coverage@3", label_groups=NAMES)
-    hit, occurs = (TOP & TRUTH).any(axis=0), TRUTH.any(axis=0)
-    for group, values in report.groups.items():
-        assert values["label_coverage@3"] == hit[occurs & (group == NAMES)].mean()
-
-
 def test_notes_and_refusals_of_groups() -> None:
     for metrics, noted in (("p@3", True), (["gini@3", "f1.samples@3", "ece@3"], False)):
         options: Any = {"metrics": metrics, "link": "sigmoid", "label_groups": NAMES}
@@ -130,19 +112,6 @@ def test_notes_and_refusals_of_groups() -> None:
     assert one.compute().n_rows == 1000
 
 
-def test_every_form_of_a_report_has_the_groups() -> None:
-    groups = [f"{n % 3}" for n in range(N_ROWS)]
-    report = evaluate(TRUTH, SCORES, metrics="p@1", label_groups=NAMES, row_groups=groups)
-    values = report.groups["tail"]["p@1"], report.row_groups["2"]["p@1"]
-    expected = ["tail", "mid", "head", *(f"{value:.4f}"[:5] for value in values)]
-    for text in (str(report), report.to_markdown(), report.to_latex(), report._repr_html_(), report.to_csv()):
-        assert all(each in text for each in expected)
-    contents = report.to_dict()
-    assert contents["groups"]["tail"]["values"] == dict(report.groups["tail"])
-    assert contents["groups"]["tail"]["shares"] == dict(report.shares["tail"])
-    assert contents["row_groups"]["1"] == {"n_rows": 30, "values": dict(report.row_groups["1"])}
-
-
 @pytest.mark.parametrize(
     ("edges", "expected"),
     [
@@ -160,7 +129,7 @@ def test_label_groups_are_made_of_numbers_of_training_rows(
         assert {name: labels.tolist() for name, labels in groups.items()} == expected
 
 
-@pytest.mark.parametrize("edges", [[0, 2, 5], (2, 5), np.array([0, 2, 5]), range(3), "deciles"])
+@pytest.mark.parametrize("edges", [np.array([0, 2, 5]), range(3), "deciles"])
 @pytest.mark.parametrize("named", [False, True])
 def test_edges_are_groups_where_training_labels_are_given(edges: Any, named: bool) -> None:
     train: Any = (np.random.default_rng(1).random((20, N_LABELS)) < np.linspace(0, 0.6, N_LABELS)).astype(int)
@@ -172,21 +141,14 @@ def test_edges_are_groups_where_training_labels_are_given(edges: Any, named: boo
     expected = evaluate(TRUTH, SCORES, **options, label_groups=groups)
     report = evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=edges)
     assert repr(report.groups) == repr(expected.groups)
-    message = r"^label_groups: .* are numbers of training rows; give y_train=, or"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"^label_groups: .* are numbers of training rows; give y_train="):
         evaluate(TRUTH, SCORES, **options, label_groups=edges)
-
-
-@pytest.mark.parametrize("edges", [[0, 10, 10], [3, 1], [0.5, 2], ["a", "b"]])
-def test_edges_must_be_rising_whole_numbers(edges: Any) -> None:
     with pytest.raises(ValueError, match=r"^label_groups: "):
-        evaluate(TRUTH, SCORES, metrics="p@1", y_train=TRUTH, label_groups=edges)
+        evaluate(TRUTH, SCORES, **options, y_train=train, label_groups=[0, 10, 10])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_deciles_have_equal_shares_of_positives(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts = np.floor(1000 / np.arange(1, 400) ** rng.uniform(0.2, 0.8)).astype(int) * (rng.random(399) < 0.9)
+def test_deciles_have_equal_shares_of_positives() -> None:
+    counts = np.floor(1000 / np.arange(1, 400) ** 0.5).astype(int) * (RNG.random(399) < 0.9)
     groups = label_groups(label_counts=counts, edges="deciles")
     assert [*groups] == ["zero-shot", *(f"decile {n}" for n in range(1, 11))]
     deciles = [groups[name] for name in groups if name != "zero-shot"]
@@ -211,7 +173,6 @@ MEASURES = ["p@1", "p@3", "f1.macro@5", "mrr@1", "mrr@3", "lrap", "auc.macro", "
         (["p@3"], {"p@3"}, {"tp@3", "f1@3"}),
         (["f1.macro@5"], None, {"tp@5", "f1@5"}),
         (["auc.macro"], None, {"auc", "ap"}),
-        (["hamming_loss"], {"hamming_loss"}, {"tp", "f1"}),
         (["lrap", "p@1"], {"lrap", "p@1"}, {"tp@1", "f1@1"}),
         (["p"], {"p@1", "p@3"}, {"tp@1", "tp@3"}),
     ],
@@ -228,17 +189,5 @@ def test_values_are_kept_of_the_measures_named(
     np.testing.assert_equal(kept, {name: whole.per_label()[name] for name in kept})
     if rows:
         np.testing.assert_equal(report.per_row(), {name: whole.per_row()[name] for name in rows})
-
-
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
-        (3, "per_label: 3 is neither True nor False nor a list of measures"),
-        (["p@9"], "per_label: 'p@9' is none of the measures p@1, lrap"),
-        (["lrap"], "per_label: none of lrap has values by label"),
-        (["pp@1"], "pp"),
-    ],
-)
-def test_values_that_cannot_be_kept_are_refused(named: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        evaluate(TRUTH, SCORES, metrics=["p@1", "lrap"], per_label=named)
+    with pytest.raises(ValueError, match="per_label: none of lrap has values by label"):
+        evaluate(TRUTH, SCORES, metrics=["p@1", "lrap"], per_label=["lrap"])
