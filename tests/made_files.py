@@ -307,3 +307,14 @@ def named_pair(name: str, folder: Path, truth: Any, scores: Any) -> tuple[Path, 
     if kind == "truth":
         return write(folder / "Z", truth), trec_run(folder / "z", scores)
     return qrels(folder / "Z", truth), write(folder / "z", scores)
+
+
+def files_of(name: str) -> tuple[Path, Path, Path]:
+    """A truth and scores, one of them in the format of that name, and that file."""
+    truth, scores = make_truth(), make_scores()
+    if name in NAMED:
+        paths = named_pair(name, Path(), truth, scores)
+        return *paths, paths[NAMED[name][0] == "scores"]
+    path = NUMBERED[name](Path("Z"), truth if name.startswith("truth") else scores)
+    other = npz(Path("other"), scores if name.startswith("truth") else truth)
+    return (path, other, path) if name.startswith("truth") else (other, path, path)

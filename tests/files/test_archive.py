@@ -12,7 +12,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from numpy.lib import format as npy
 
 from xmleval.files.archive import read_header, write_archive
 
@@ -34,11 +33,6 @@ def test_what_is_raised_while_a_member_is_open_is_not_hidden() -> None:
     members: list[object] = []
     with mock.patch.object(zipfile.ZipFile, "open", interrupted), pytest.raises(SystemExit):
         write_archive(io.BytesIO(), {"values": np.zeros(3)})
-
-
-def test_a_lack_of_memory_is_no_damage() -> None:
-    with mock.patch.object(npy, "read_array_header_1_0", side_effect=MemoryError), pytest.raises(MemoryError):
-        read_header(saved())
 
 
 def test_headers_read_in_threads_leave_the_filters_of_warnings() -> None:

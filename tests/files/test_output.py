@@ -10,7 +10,6 @@ import resource
 import signal
 import stat
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,49 +89,17 @@ def test_nothing_is_left_where_the_system_fails(
 def test_permissions_links_and_long_names(folder: Path) -> None:
     (folder / "there").mkdir()
     (folder / "link").symlink_to("there/y")
-    before = os.umask(0)
+    before = os.umask(0o027)
     try:
-        for mask in (0o022, 0o077):
-            os.umask(mask)
-            for name in ("there/x", "link", "x" * 255, "ä" * 127):
-                with replacing(folder / name) as file:
-                    file.write(b"%d" % mask)
-            assert (
-                stat.S_IMODE((folder / "there/x").stat().st_mode) == 0o666 & ~mask if mask == 0o022 else 0o077
-            )
+        for name in ("there/x", "link", "x" * 255, "ä" * 127):
+            with replacing(folder / name) as file:
+                file.write(b"new")
     finally:
         os.umask(before)
+    assert stat.S_IMODE((folder / "there/x").stat().st_mode) == 0o640
     assert (folder / "link").is_symlink()
-    assert contents(folder / "there") == dict.fromkeys((folder / "there/x", folder / "there/y"), b"63")
+    assert contents(folder / "there") == dict.fromkeys((folder / "there/x", folder / "there/y"), b"new")
     assert len(os.listdir(folder)) == 4
-
-
-def test_nothing_of_the_process_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((os, "umask"), (os, "chdir"), (signal, "signal")):
-        monkeypatch.setattr(module, name, None)
-
-    def write() -> None:
-        for _ in range(20):
-            with replacing(folder / threading.current_thread().name) as file:
-                file.write(b"new")
-
-    threads = [threading.Thread(target=write, name=f"x{number // 2}") for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert contents(folder) == dict.fromkeys((folder / f"x{number}" for number in range(3)), b"new")
-
-
-@pytest.mark.parametrize(
-    "write", [lambda file: np.save(file, np.zeros(99)), lambda file: file.write(bytes(999))]
-)
-def test_a_full_disk_is_told_with_name_and_size(folder: Path, write: Any) -> None:
-    with little_space(), pytest.raises(OSError) as raised, replacing(folder / "x") as file:
-        write(file)
-    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(folder / "x"))
-    assert raised.value.strerror == "File too large, after 100 bytes"
-    assert os.listdir(folder) == []
 
 
 KILLED = """
@@ -155,9 +122,7 @@ sys.exit(__main__.main())
 @pytest.mark.parametrize(
     ("number", "kind"),
     [
-        (signal.SIGINT, "hidden"),
         (signal.SIGTERM, "hidden"),
-        (signal.SIGHUP, "unnamed"),
         (signal.SIGKILL, "unnamed"),  # of a hidden file, nobody is there to delete it
     ],
 )
@@ -172,10 +137,8 @@ def test_nothing_is_left_of_a_process_that_is_ended(tmp_path: Path, number: int,
 # commands that write, and the file that is the first to be too large
 OUTPUTS = {
     "convert scores.npz out.txt --kind scores": "out.txt",
-    "convert scores.npz out.txt.gz --kind scores": "out.txt.gz",
     "convert scores.npz out.npz --kind scores": "out.npz",
     "convert m out_indices.npy": "out_indices.npy",
-    "convert m out.npz --n-labels 30": "out.npz",
     "convert scores.npz out.run --kind scores": "out.run",
     "convert Y.npz out.qrels --kind truth": "out.qrels",
     "convert Y.npz out.parquet --kind truth": "out.parquet",

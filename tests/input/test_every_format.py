@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.damage import values_of
 from tests.limits import small_limits
-from tests.made_files import NAMED, NUMBERED, make_scores, make_truth, named_pair, npz, pieces_of
+from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, npz, pieces_of
 from xmleval import Evaluator, evaluate
 from xmleval.input.reader import joined, rows_from
 from xmleval.io import read_scores, read_truth
@@ -107,17 +107,6 @@ def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row(folder: P
     Path("Y.txt").write_text("2 4\n0:1\n1:1\n2:1\n")
     with pytest.raises(ValueError, match="more than the 2 rows"):
         list(rows_from(pieces_of(Path("Y.txt"), "truth"), 1 << 20, 0, 2))
-
-
-def files_of(name: str) -> tuple[Path, Path, Path]:
-    """Write a truth and scores, one of them in the format of that name; return both and that one."""
-    truth, scores = make_truth(), make_scores()
-    if name in NAMED:
-        paths = named_pair(name, Path(), truth, scores)
-        return *paths, paths[NAMED[name][0] == "scores"]
-    path = NUMBERED[name](Path("Z"), truth if name.startswith("truth") else scores)
-    other = npz(Path("other"), scores if name.startswith("truth") else truth)
-    return (path, other, path) if name.startswith("truth") else (other, path, path)
 
 
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
