@@ -26,20 +26,18 @@ NOTE = Message("2 rows of ", Keyword("y_score"), " are not in y_true and do not 
 
 def test_notes_are_shown_in_every_form() -> None:
     report = replace(evaluate(T, S, metrics="p@1"), notes=["all", "a_b"])
-    assert report.footnotes()[-2:] == ["note: all", "note: a_b"]
     assert str(report).endswith("\nnote: all\nnote: a_b")
     assert report.to_markdown().endswith("note: all  \nnote: a\\_b\n")
     assert "% note: a_b\n" in report.to_latex()
     assert json.loads(report.to_json())["notes"] == ["all", "a_b"]
     both = Comparison({"a": replace(report, notes=["all"]), "b": report})
     assert both.notes == json.loads(both.to_json())["notes"] == ["all", "b: a_b"]
-    for text in ("\n".join(both.footnotes()), str(both), both.to_markdown(), both.to_latex()):
+    for text in (str(both), both.to_markdown(), both.to_latex()):
         assert all(note in text.replace("\\", "") for note in ("note: all", "b: note: a_b"))
     report = replace(report, notes=[NOTE])
     assert "y_score= are not" in str(report)
     for form in ("table", "markdown", "latex"):
         assert "2 rows of SCORES are not in" in written({"a": report}, form).replace("\\_", "_")
-    assert written({"a": report}, "json") == report.to_json()
 
 
 RANDOM = np.random.default_rng(8)
@@ -145,9 +143,7 @@ def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("form", ["json", "table", "markdown", "latex"])
-@pytest.mark.parametrize(
-    "command", ["evaluate t.qrels m.run", "evaluate t.qrels n.run m.run", "compare t.qrels m.run n.run"]
-)
+@pytest.mark.parametrize("command", ["evaluate t.qrels m.run", "compare t.qrels m.run n.run"])
 def test_every_form_of_a_result_has_the_notes_on_its_inputs(
     capsys: pytest.CaptureFixture[str], command: str, form: str
 ) -> None:
@@ -163,27 +159,22 @@ def test_every_form_of_a_result_has_the_notes_on_its_inputs(
 @pytest.mark.parametrize(
     "words",
     [
-        "evaluate t.qrels m.run --format csv",
-        "evaluate t.qrels n.run m.run --format csv",
-        "compare t.qrels m.run n.run --format csv",
-        "diff t.qrels m.run n.run --format csv",
-        "evaluate t.qrels m.run --output out.json",
-        "evaluate t.qrels n.run m.run --format table --output out.txt",
-        "report t.qrels m.run --output page.html",
-        "report t.qrels m.run n.run --output page.html",
+        "evaluate t.qrels m.run --format csv --metrics mrr@1",
+        "compare t.qrels m.run n.run --format csv --metrics mrr@1",
+        "diff t.qrels m.run n.run --format csv --metric mrr@1",
+        "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",
+        "report t.qrels m.run n.run --output page.html --metrics mrr@1",
     ],
 )
 def test_what_the_terminal_does_not_show_is_noted_on_standard_error(
     capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
-    metric = "--metric" if words.startswith("diff") else "--metrics"
-    assert main([*words.split(), metric, "mrr@1"]) == 0
+    assert main(words.split()) == 0
     lines = capsys.readouterr().err.splitlines()
     lines = [line.removeprefix("xmleval: ").removeprefix("note: ") for line in lines]
     assert notes_on(lines, "m.run") == ON_INPUT
-    page = Path("page.html")
-    if page.exists():
-        assert all(f"m.run: {note}" in page.read_text(encoding="utf-8") for note in ON_INPUT)
+    if words.startswith("report"):
+        assert all(f"m.run: {note}" in Path("page.html").read_text(encoding="utf-8") for note in ON_INPUT)
 
 
 A = "a: at least 4 predicted labels never occur in the truth; they count as wrong"
@@ -209,13 +200,7 @@ def test_notes_of_one_kind_add_up(notes: list[str], later: list[str], both: list
     assert [*joined_notes(loaded, pickle.loads(pickle.dumps(later)))] == both
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        None, "x", [1], [["x", 1]], [{"count": []}], [{"count": ["a", "none", 1, None, "", False]}],
-        [{"count": ["a", "ignored rows", -1, None, "", False]}], [[["a", "b", "c"]]],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("value", [None, [1], [{"count": ["a", "none", 1, None, "", False]}]])
 def test_values_of_saved_files_that_are_no_notes_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="note"):
         notes_from_json(value)

@@ -19,8 +19,6 @@ import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
 from xmleval import Comparison, Report, __version__, evaluate, inverse_propensity
-from xmleval.metrics import TABLE
-from xmleval.spec import Spec, expand_metrics
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
 
@@ -32,13 +30,11 @@ def report_of(metrics: Any = NAMES, **options: Any) -> Report:
 def test_a_report_is_a_mapping_in_the_order_asked() -> None:
     report = report_of(per_row=True)
     assert list(report) == list(report.keys()) == NAMES
-    assert len(report) == len(dict(report)) == 6
     assert all(type(value) is float for value in report.values())
     assert (report == report_of(), report == report_of(["p@1"])) == (True, False)
     assert list(report_of(["lrap", "xmc", "p@3"]))[:3] == ["lrap", "p@1", "p@3"]
     assert pickle.loads(pickle.dumps(report)).to_json() == report.to_json()
     assert "<function" not in repr(report)
-    assert len(repr(report)) < 4000
 
 
 @pytest.mark.parametrize("spelling", ["p3", "P@3", "precision@3", "Precision@3", " prec@3 ", "P @ 3"])
@@ -51,10 +47,8 @@ def test_any_spelling_is_a_key(spelling: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("pp@1", "did you mean p@1?"), ("p@7", "it has p@1, p@3"), ("p", "it has p@1, p@3"),
-        ("macro_f1@3", "it has f1.macro@2"), ("coverag", "did you mean coverage?"),
-        ("zzz", "it has p@1, p@3, coverage, f1.macro@2"), ("", "it has"), (3, "3"),
-        (None, "None"), (("p@3",), "('p@3',)"),
+        ("pp@1", "did you mean p@1?"), ("p@7", "it has p@1, p@3"), ("macro_f1@3", "it has f1.macro@2"),
+        ("zzz", "it has p@1, p@3, coverage, f1.macro@2"), (3, "3"), (("p@3",), "('p@3',)"),
     ],
 )  # fmt: skip
 def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str) -> None:
@@ -63,8 +57,6 @@ def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str)
         report[name]
     assert name not in report
     assert report.get(name, -1.0) == -1.0
-    with pytest.raises(KeyError, match=r"it has p@1, p@3, p@5, ndcg@1, ndcg@3, ndcg@5, \.\.\."):
-        report_of(["xmc", "ranking"])["zzz"]
 
 
 def test_table_of_a_terminal() -> None:
@@ -123,6 +115,7 @@ def test_undefined_is_null_empty_and_said() -> None:
     report = evaluate(T[2:], S[2:], metrics=["ranking_loss", "p@1"])
     assert math.isnan(report["ranking_loss"])
     assert json.loads(report.to_json())["values"] == {"ranking_loss": None, "p@1": 0.0}
+    assert report.flat() == {"p_at_1": 0.0}
     assert "ranking_loss,Ranking loss,down,,,\n" in report.to_csv()
     assert "undefined" in str(report).splitlines()[3]
     assert report.undefined_rows == {"ranking_loss": 1}
@@ -139,31 +132,25 @@ def test_propensity_constants_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "signature"),
+    ("name", "options", "signature"),
     [
-        ("psr_raw@1", "empty=zero unlisted=below propensity=(given)"), ("p@1", "empty=zero unlisted=below"),
-        ("ndcg@1", "ndcg_ties=order empty=zero unlisted=below"), ("one_error", "unlisted=below"),
-        ("ranking_loss", "loss_ties=full no_pairs=skip unlisted=below"), ("label_cardinality", ""),
-        ("auc.samples", "auc_ties=half no_pairs=skip unlisted=below"),
-        ("f1.micro", "zero_division=0 unlisted=below decision=top2"),
-        ("f1.macro", "zero_division=0 labels=all unlisted=below decision=top2"),
-        ("f1.of_macros", "zero_division=0 labels=all unlisted=below decision=top2"),
-        ("f1.macro@1", "zero_division=0 labels=all unlisted=below"),
-        ("subset_accuracy", "unlisted=below decision=top2"),
+        ("psr_raw@1", {}, "empty=zero unlisted=below propensity=(given)"),
+        ("ndcg@1", {}, "ndcg_ties=order empty=zero unlisted=below"), ("label_cardinality", {}, ""),
+        ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),
+        ("auc.samples", {}, "auc_ties=half no_pairs=skip unlisted=below"),
+        ("f1.micro", {"decision": "top2"}, "zero_division=0 unlisted=below decision=top2"),
+        ("f1.of_macros", {"y_pred": H}, "zero_division=0 labels=all decision=pred"),
+        ("f1.macro@1", {}, "zero_division=0 labels=all unlisted=below"),
+        (
+            "f1.macro", {"decision": "threshold0.75", "conventions": {
+                "unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}},
+            "zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75",
+        ),
     ],
 )  # fmt: skip
-def test_signature_shows_the_fields_that_matter(name: str, signature: str) -> None:
-    assert report_of([name], decision="top2", inverse_propensity=Q).signature() == signature
-
-
-def test_signature_shows_what_was_chosen() -> None:
-    chosen = {"empty": "skip", "unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}
-    contents = report_of(["p@1", "f1.macro"], decision="threshold0.75", conventions=chosen)
-    assert (
-        contents.signature() == "empty=skip zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75"
-    )
-    sets = evaluate(T, y_pred=H, metrics=["f1.micro"])
-    assert sets.signature() == "zero_division=0 decision=pred"
+def test_signature_shows_the_fields_that_matter(name: str, options: dict[str, Any], signature: str) -> None:
+    scores = None if "y_pred" in options else S
+    assert evaluate(T, scores, metrics=name, inverse_propensity=Q, **options).signature() == signature
 
 
 def test_members_of_groups_that_were_not_computed_are_listed() -> None:
@@ -198,32 +185,21 @@ def test_a_notebook_shows_the_table() -> None:
             assert f"<p><small>{line}</small></p>" in page
 
 
-def names_of_all_measures() -> list[str]:
-    """All names of the table, with parameters and cutoffs."""
-    with_parameters = [
-        Spec(metric, average, ((name, float(value)),), k)
-        for metric in TABLE
-        for name, param in metric.params.items()
-        for value in (param.allowed[:2] if param.allowed else (0.5, 2.0, 1e-7, 1e20))
-        for average in metric.averages or (None,)
-        for k in ((None, 5) if metric.cutoff == "optional" else (None,))
-    ]
-    return [
-        spec.name for spec in (*(spec for spec, _ in expand_metrics("all", [1, 5, 15])), *with_parameters)
-    ]
-
-
 def test_flat_names_are_valid_and_differ() -> None:
-    report = report_of()
-    report.results.values = {name: float(place) for place, name in enumerate(names_of_all_measures())}
+    names = [
+        "fbeta.macro(beta=0.5)",
+        "fbeta.macro(beta=5)",
+        "fbeta.macro(beta=1e-07)",
+        "fbeta.macro(beta=1e+20)@5",
+    ]
+    report = report_of(["all", *names], k=[1, 5, 15], y_pred=H, inverse_propensity=Q)
+    report.results.values = {name: float(place) for place, name in enumerate(report)}  # none undefined
     flat = report.flat()
     assert list(flat.values()) == list(report.values())
     mlflow = r"[/\w.\- :]*"  # mlflow.utils.validation
     wandb = "[_a-zA-Z][_a-zA-Z0-9]*"  # its documentation of names of metrics
     assert [name for name in flat if not re.fullmatch(mlflow, name) or not re.fullmatch(wandb, name)] == []
     assert len(report.flat(at="@")) == len(flat)
-    undefined = evaluate(np.zeros((2, 3), int), np.eye(2, 3), metrics=["p@1", "lrap"])
-    assert undefined.flat() == {"p_at_1": 0.0}
 
 
 def test_frames_have_values_and_intervals() -> None:
@@ -233,13 +209,10 @@ def test_frames_have_values_and_intervals() -> None:
     assert [frame.index.name, *frame.columns] == ["name", "symbol", "direction", "value"]
     assert frame["value"].to_dict() == dict(report)
     assert frame.loc["coverage", "direction"] == "down"
-    assert [*bounded.to_frame().columns[-2:]] == ["lower", "upper"]
     pair = Comparison({"name": report, "b": report}).to_frame()
     assert [*pair.columns] == ["symbol", "direction", "name", "b"]
-    assert pair["b"].to_dict() == dict(report)
     columns = Comparison({"a": bounded, "b": report_of("lrap")}).to_frame().columns
     assert [*columns[2:]] == ["a", "a lower", "a upper", "b", "b lower", "b upper"]
-    assert evaluate(T, y_pred=H, metrics="all", inverse_propensity=Q).to_frame().shape[1] == 3
 
 
 def test_a_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,42 +248,22 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("case", IN_BLOCKS)
-def test_the_first_bad_row_is_named_in_any_blocks(case: str, threads: int) -> None:
+def test_the_first_bad_row_is_named_in_any_blocks(case: str) -> None:
     argument, bad, message = IN_BLOCKS[case]
-    for rows in ([11], [5, 6, 11], [0, 7], [8, 9]):
-        for block_rows in (1, 2, 5, None):
-            arguments = {**GOOD, "y_pred": None, argument: bad(rows)}
-            with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
-                evaluate(**arguments, metrics="all", threads=threads, block_rows=block_rows)
-
-
-@pytest.mark.parametrize("argument", ["y_true", "y_pred", "y_score", "list"])
-@pytest.mark.parametrize("block_rows", [1, None])
-def test_the_first_bad_row_is_named_before_other_errors(argument: str, block_rows: int | None) -> None:
-    ids = np.array([[0, 2], [1, 1], [3, 9]])
-    matrix: Any = sp.csr_array((np.ones(6), ids.ravel() % 9, [0, 2, 4, 6]), shape=T.shape)
-    matrix.indices[-1] = 9
-    name = "y_score" if argument == "list" else argument
-    arguments: dict[str, Any] = {
-        "y_true": T,
-        "y_score": S,
-        name: (ids, None) if argument == "list" else matrix,
-    }
-    with pytest.raises(ValueError, match=f"^{name}: row 1: label id 1 occurs twice"):
-        evaluate(**arguments, metrics="all", block_rows=block_rows)
+    for rows, block_rows in (([11], 2), ([5, 6, 11], 1), ([0, 7], 5), ([8, 9], None)):
+        arguments = {**GOOD, "y_pred": None, argument: bad(rows)}
+        with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
+            evaluate(**arguments, metrics="all", threads=4, block_rows=block_rows)
 
 
 LATER: dict[str, tuple[dict[str, Any], str]] = {
     **{name: ({argument: bad([10, 11])}, f"{argument}: row 10: {message}")
        for name, (argument, bad, message) in IN_BLOCKS.items()},
     "no sets now": ({"y_pred": None}, "y_pred: given earlier, but not now"),
-    "no scores now": ({"y_score": None}, "y_score: given earlier, but not now"),
     "weights now": ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
     "rows counted": ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are kept already"),
     "rows before 0": ({"first_row": -1}, "first_row: -1 is not a non-negative integer"),
-    "half a row": ({"first_row": 24.5}, "first_row: 24.5"),
     "other type": ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
     "other width": ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
 }  # fmt: skip
@@ -339,15 +292,12 @@ def test_a_refused_update_counts_nothing(case: str) -> None:
     ("options", "first_row", "message"),
     [
         ({"n_labels": 5, "inverse_propensity": None}, M, "merge: n_labels differs: 4 here, 5 there"),
-        ({"metrics": "xmc"}, M, "merge: metrics differs"), ({"k": [1, 2]}, M, "merge: metrics differs"),
+        ({"k": [1, 2]}, M, "merge: metrics differs"),
         ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),
-        ({"unlisted": 0.0}, M, "merge: unlisted differs"),
         ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
         ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
-        ({"inverse_propensity": None}, M, "merge: propensity differs"),
         ({"per_row": False}, M, "merge: per_row differs: True here, False there"),
         ({}, 0, r"first_row: rows 0\.\.2 are kept already"),
-        ({}, M - 1, r"first_row: rows 2\.\.2 are kept already"),
     ],
 )  # fmt: skip
 def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int, message: str) -> None:
@@ -363,15 +313,10 @@ def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int
 
 
 def test_rows_after_a_merge_must_agree_with_those_of_both() -> None:
-    evaluator, other, weighted = (counting(unlisted=0.0) for _ in range(3))
+    evaluator, other = counting(unlisted=0.0), counting(unlisted=0.0)
     other.update(T, S.astype(np.float32), first_row=M)
-    weighted.update(T, S, sample_weight=[1, 2, 3], first_row=3 * M)
     evaluator.merge(other)
     with pytest.raises(ValueError, match=r"^y_score: .*float64"):
         evaluator.update(T, S, first_row=0)
-    evaluator.update(T, S.astype(np.float32), first_row=0)
     with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"):
         evaluator.update(T, S.astype(np.float32), first_row=2 * M - 1)
-    with pytest.raises(ValueError, match=r"^merge: input differs: .*sample_weight"):
-        evaluator.merge(weighted)
-    assert evaluator.n_rows == 2 * M
