@@ -84,8 +84,9 @@ with_gains = pytest.mark.parametrize("options", [{}, {"gains": "linear"}], ids=s
 @with_gains
 def test_labels_judged_zero_are_not_relevant(form: str, options: dict[str, Any]) -> None:
     for name in JUDGEMENTS:
-        for judged in ([3, 0, 1], [1.0, -1.0, 1.0], [True, False, True]):
-            assert evaluate_tables(form, LONG | {name: judged}, LONG_SCORES, **options)[0] == VALUES
+        assert evaluate_tables(form, LONG | {name: [3, 0, 1]}, LONG_SCORES, **options)[0] == VALUES
+    for judged in ([1.0, -1.0, 1.0], [True, False, True]):
+        assert evaluate_tables(form, LONG | {"relevance": judged}, LONG_SCORES, **options)[0] == VALUES
     both = LONG | {"relevance": [3, 0, 1], "score": [0.1, 0.9, 0.5]}
     assert evaluate_tables(form, both, LONG_SCORES, **options)[0] == VALUES
     for name in ("relevance", "grades"):
@@ -94,57 +95,42 @@ def test_labels_judged_zero_are_not_relevant(form: str, options: dict[str, Any])
 
 
 @forms
-@with_gains
-@pytest.mark.parametrize("names", NAMES, ids="-".join)
-def test_names_of_instances_and_labels(
-    form: str, names: tuple[str, str, str], options: dict[str, Any]
-) -> None:
-    if form in FILES and names[2] == "score" and not options:
-        return  # which files may hold for predictions given as a truth
-    judged: Any = ["7", "7", "5"], ["a", "z", "b"], [1, 0, 2]
-    truth = dict(zip(names, judged, strict=True))
-    columns = (*names[:2], "score"), (["5", "7", "7"], ["b", "z", "a"], [0.5, 0.9, 0.2])
-    assert evaluate_tables(form, truth, dict(zip(*columns, strict=True)), **options)[0] == VALUES
+def test_names_of_instances_and_labels(form: str) -> None:
+    for instance, label, judgement in NAMES:
+        truth: Table = {instance: ["7", "7", "5"], label: ["a", "z", "b"], judgement: [1, 0, 2]}
+        scores: Table = {instance: ["5", "7", "7"], label: ["b", "z", "a"], "score": [0.5, 0.9, 0.2]}
+        assert evaluate_tables(form, truth, scores, gains="linear")[0] == VALUES
+        if judgement != "score":  # which files may hold for predictions given as a truth
+            assert evaluate_tables(form, truth, scores)[0] == VALUES
 
 
-@libraries
+@forms
 @with_gains
-def test_column_named_in_python_judges_labels(form: str, options: dict[str, Any]) -> None:
-    make, lists = FRAMES[form], {"labels": [["a", "z"], ["b"]], "rating": [[3, 0], [1]]}
-    for truth, scores in ((LONG | {"rating": [3, 0, 1]}, LONG_SCORES), (lists, LIST_SCORES)):
-        report = evaluate(
-            from_df(make(truth), score="rating"), make(scores), metrics=["p@1", "ndcg@2"], **options
-        )
+def test_column_named_by_the_caller_judges_labels(form: str, options: dict[str, Any]) -> None:
+    judged = LONG | {"rating": [3, 0, 1]}
+    if form in FRAMES:
+        make = FRAMES[form]
+        truth = from_df(make(judged), score="rating")
+        report = evaluate(truth, make(LONG_SCORES), metrics=["p@1", "ndcg@2"], **options)
         assert [*report.values()] == VALUES
-
-
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-@pytest.mark.parametrize("scored_by", ["score", "rating"])
-def test_field_named_by_an_option_judges_labels(form: str, scored_by: str) -> None:
-    scores = {(scored_by if name == "score" else name): column for name, column in LONG_SCORES.items()}
-    named: dict[str, Any] = {"score-field": "rating"}
-    for options in (named, named | {"gains": "linear"}):
-        assert evaluate_tables(form, LONG | {"rating": [3, 0, 1]}, scores, **options)[0] == VALUES
-    judged = LONG | {"relevance": [1, 0, 1], "rating": [0.5, 0.25, 0.125]}  # which are scores
-    assert evaluate_tables(form, judged, scores, **{"score-field": scored_by})[0][0] == 0.5
-
-
-IDS: Any = [0, 1]
-NUMBERED: list[tuple[Table, Table]] = [
-    ({"instance": [0, 0, 1], "label": [0, 1, 2], "relevance": [3, 0, 1]},
-     {"instance": [0, 0, 1], "label": [1, 0, 2], "score": [0.9, 0.2, 0.5]}),
-    ({"labels": [[0, 1], [2]], "grade": [[3, 0], [1]]},
-     {"labels": [[1, 0], [2]], "scores": [[0.9, 0.2], [0.5]]}),
-    *(({key: IDS, "labels": [[0], [2]]},
-       {key: IDS[::-1], "labels": [[2], [1, 0]], "scores": [[0.7], [0.9, 0.2]]})
-      for key in ("id", "qid", "instance")),
-]  # fmt: skip
+    elif form != "parquet":
+        scores = {name.replace("score", "rating"): column for name, column in LONG_SCORES.items()}
+        for table in (LONG_SCORES, scores):
+            named = {"score-field": "rating", **options}
+            assert evaluate_tables(form, judged, table, **named)[0] == VALUES
+        judged = LONG | {"relevance": [1, 0, 1], "rating": [0.5, 0.25, 0.125]}  # which are scores
+        assert evaluate_tables(form, judged, scores, **named)[0][0] == 0.5
 
 
 @with_gains
-@pytest.mark.parametrize("tables", NUMBERED)
-def test_numbered_labels_in_parquet(tables: tuple[Table, Table], options: dict[str, Any]) -> None:
-    assert evaluate_tables("parquet", *tables, **options)[0] == VALUES
+def test_numbered_labels_in_parquet(options: dict[str, Any]) -> None:
+    long: Table = {"instance": [0, 0, 1], "label": [0, 1, 2], "relevance": [3, 0, 1]}
+    scores: Table = {"instance": [0, 0, 1], "label": [1, 0, 2], "score": [0.9, 0.2, 0.5]}
+    assert evaluate_tables("parquet", long, scores, **options)[0] == VALUES
+    lists: Table = {"labels": [[1, 0], [2]], "scores": [[0.9, 0.2], [0.5]]}
+    assert evaluate_tables("parquet", {"labels": [[0, 1], [2]], "grade": [[3, 0], [1]]}, lists)[0] == VALUES
+    truth: Table = {"id": [1, 0], "labels": [[2], [0]]}
+    assert evaluate_tables("parquet", truth, {"id": [0, 1], **lists}, **options)[0] == VALUES
 
 
 REFUSED: list[tuple[str, Table, Table]] = [
@@ -180,55 +166,45 @@ def test_lists_are_joined_by_columns_of_ids(form: str) -> None:
             values, notes = evaluate_tables(form, truth, scores, "p@1")
             assert values == [1.0]
             assert key in ("instance", "row") or any(repr(key) in note for note in notes)
+            if form in FRAMES:
+                evaluator = Evaluator("p@1", labels=[*"abcd"])
+                evaluator.update(FRAMES[form](truth), FRAMES[form](scores))
+                assert evaluator.compute()["p@1"] == 1
 
 
 @forms
-@pytest.mark.parametrize("side", ["truth", "scores"])
-def test_ids_of_one_side_are_noted_or_refused(form: str, side: str) -> None:
-    tables: dict[str, Table] = {"truth": {"text": [*"xyz"], "labels": TRUE_LISTS}, "scores": {**IN_ORDER}}
-    tables[side]["id"] = [1, 2, 3]
-    if form in FILES:
-        with pytest.raises(ValueError, match="ids"):
-            evaluate_tables(form, **tables, metrics="p@1")
-    else:
-        values, notes = evaluate_tables(form, **tables, metrics="p@1")
-        assert values == [1.0]
-        assert any("'id'" in note for note in notes)
-
-
-@libraries
-def test_frames_of_batches_are_joined_by_their_ids(form: str) -> None:
-    make, evaluator = FRAMES[form], Evaluator("p@1", labels=["a", "b", "c", "d"])
-    for ids in (["x1", "x2", "x3"], ["y1", "y2", "y3"]):
-        scores = make({"id": [ids[2], ids[0], ids[1]], **TURNED})
-        evaluator.update(make({"id": ids, "labels": TRUE_LISTS}), scores)
-    assert evaluator.compute()["p@1"] == 1
-    assert any("matched by column 'id'" in note for note in evaluator.compute().notes)
+def test_ids_of_one_side_are_noted_or_refused(form: str) -> None:
+    ids, truth = {"id": [1, 2, 3]}, {"text": [*"xyz"], "labels": TRUE_LISTS}
+    for tables in ((truth | ids, IN_ORDER), (truth, IN_ORDER | ids)):
+        if form in FILES:
+            with pytest.raises(ValueError, match="ids"):
+                evaluate_tables(form, *tables, metrics="p@1")
+        else:
+            values, notes = evaluate_tables(form, *tables, metrics="p@1")
+            assert (values, any("'id'" in note for note in notes)) == ([1.0], True)
 
 
 TAGS = [["toxic"], ["insult"], ["threat"], ["toxic", "insult"]]
 WIDE: Table = {"toxic": [0.9, 0.1, 0.1, 0.8], "insult": [0.2, 0.9, 0.1, 0.7], "threat": [0.1, 0.1, 0.9, 0.1]}
 WIDE_TRUTH: Table = {label: [int(label in row) for row in TAGS] for label in WIDE}
-TRUTHS: dict[str, Callable[[Any], Any]] = {
-    "frame": lambda make: make(WIDE_TRUTH),
-    "frame with ids": lambda make: make({"id": [104, 103, 102, 101], **WIDE_TRUTH}),
-    "lists": lambda make: TAGS,
-    "dicts": lambda make: [dict.fromkeys(row, 1) for row in TAGS],
-    "array": lambda make: np.array([*WIDE_TRUTH.values()]).T,
-}
 
 
 @libraries
-@pytest.mark.parametrize("kind", TRUTHS)
+@pytest.mark.parametrize("kind", ["frame", "frame with ids", "lists", "dicts", "array"])
 def test_columns_that_are_no_labels_are_named(form: str, kind: str) -> None:
     make = FRAMES[form]
-    truth = TRUTHS[kind](make)
+    truth: Any = {
+        "frame": make(WIDE_TRUTH),
+        "frame with ids": make({"id": [104, 103, 102, 101], **WIDE_TRUTH}),
+        "lists": TAGS,
+        "dicts": [dict.fromkeys(row, 1) for row in TAGS],
+        "array": np.array([*WIDE_TRUTH.values()]).T,
+    }[kind]
     for name in ("id", "Unnamed: 0"):
-        scores: Table = {name: [104, 103, 102, 101], **WIDE}
+        columns: Table = {name: [104, 103, 102, 101], **WIDE}
         for step in (1, -1) if (name, kind) == ("id", "frame with ids") else (1,):
-            report = evaluate(
-                truth, make({key: column[::step] for key, column in scores.items()}), metrics="p@1"
-            )
+            scores = make({key: column[::step] for key, column in columns.items()})
+            report = evaluate(truth, scores, metrics="p@1")
             assert report["p@1"] == 1
             assert any(repr(name) in note for note in report.notes)
     scores = make({"length": [30.0, 12.0, 7.0, 99.0], **WIDE})
@@ -250,19 +226,14 @@ def looks_swapped(notes: list[str]) -> bool:
 
 
 @forms
-@pytest.mark.parametrize(
-    ("truth", "scores", "swapped"), [(RUN, QRELS, True), (QRELS, RUN, False), (QUARTERS, RUN, False)]
-)
-def test_tables_of_grades_and_scores_that_look_swapped_are_noted(
-    form: str, truth: Any, scores: Any, swapped: bool
-) -> None:
-    tables: list[Table] = []
-    for rows, value in ((truth, "relevance"), (scores, "score")):
-        entries = [(row, label, number) for row, labels in rows.items() for label, number in labels.items()]
-        columns = zip(("instance", "label", value), map(list, zip(*entries, strict=True)), strict=True)
-        tables.append(dict(columns))
-    notes = evaluate_tables(form, tables[0], tables[1], "ndcg@3", gains="linear")[1]
-    assert looks_swapped(notes) == swapped
+def test_tables_of_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
+    for truth, scores, swapped in ((RUN, QRELS, True), (QRELS, RUN, False), (QUARTERS, RUN, False)):
+        tables: list[Table] = []
+        for rows, value in ((truth, "relevance"), (scores, "score")):
+            entries = [(row, *entry) for row, labels in rows.items() for entry in labels.items()]
+            columns = zip(("instance", "label", value), map(list, zip(*entries, strict=True)), strict=True)
+            tables.append(dict(columns))
+        assert looks_swapped(evaluate_tables(form, *tables, "ndcg@3", gains="linear")[1]) == swapped
 
 
 def as_pair(scores: Any) -> tuple[Any, Any]:
@@ -275,35 +246,29 @@ SWAPPED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "sparse": (csr_array, csr_array),
     "wide": (lambda a: pytest.importorskip("pandas").DataFrame(a, columns=[*"abc"]),) * 2,
     "pair": (np.array, as_pair),
-    "scores first": (np.array, lambda a: as_pair(a)[::-1]),
 }
-SIDES: list[tuple[Any, Any, bool]] = [
-    ([[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]], [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
-    ([[15, 14, 2], [30, 8, 9]], [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
-    ([[0.5, 0.0, 1.0]], [[0.0, 0.0, 0.0]], False),
-    ([[0.5, 0.0, 1.0]], [[0.5, 0.0, 1.0]], False),
-    ([[0.5, 0.0, 1.0]], [[1.0, -1.0, 2.0]], False),
-    ([[0.5, 0.0, 1.0]], [[11.0, 1.0, 2.0]], False),
-    ([[10.0, -2.0, 1.0]], [[2.0, 1.0, 0.0]], False),
-]
 
 
 @pytest.mark.parametrize("form", SWAPPED)
-def test_objects_of_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
-    of_truth, of_scores = SWAPPED[form]
-    for truth, scores, swapped in SIDES:
-        rows = of_truth(np.array(truth)), of_scores(np.array(scores))
-        assert looks_swapped(evaluate(*rows, metrics="ndcg@3", gains="linear").notes) == swapped
-        evaluator = Evaluator("ndcg@3", labels=[*"abc"], gains="linear")
-        evaluator.update(*rows)
-        assert looks_swapped(evaluator.compute().notes) == swapped
+@pytest.mark.parametrize(("truth", "scores", "swapped"), [
+    ([[0.5, -1.25, 2.0], [0.25, 1.5, 0.75]], [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
+    ([[15, 14, 2], [30, 8, 9]], [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
+    ([[0.5, 0.0, 1.0]], [[0.0, 0.0, 0.0]], False), ([[0.5, 0.0, 1.0]], [[0.5, 0.0, 1.0]], False),
+    ([[0.5, 0.0, 1.0]], [[1.0, -1.0, 2.0]], False), ([[0.5, 0.0, 1.0]], [[11.0, 1.0, 2.0]], False),
+    ([[10.0, -2.0, 1.0]], [[2.0, 1.0, 0.0]], False),
+])  # fmt: skip
+def test_objects_of_grades_and_scores_that_look_swapped_are_noted(
+    form: str, truth: Any, scores: Any, swapped: bool
+) -> None:
+    rows = [make(np.array(values)) for make, values in zip(SWAPPED[form], (truth, scores), strict=True)]
+    evaluator = Evaluator("ndcg@3", labels=[*"abc"], gains="linear")
+    evaluator.update(*rows)
+    for report in (evaluate(*rows, metrics="ndcg@3", gains="linear"), evaluator.compute()):
+        assert looks_swapped(report.notes) == swapped
 
 
-@pytest.mark.parametrize("make", [np.array, csr_array])
-@pytest.mark.parametrize(("row", "swapped"), [(0, True), (1, True), (10_000, True), (69_999, False)])
-def test_only_the_first_values_are_looked_at(make: Any, row: int, swapped: bool) -> None:
-    truth, scores = np.ones((70_000, 2)), np.ones((70_000, 2))
-    truth[row] = 0.5
-    assert (
-        looks_swapped(evaluate(make(truth), make(scores), metrics="ndcg@1", gains="linear").notes) == swapped
-    )
+def test_only_the_first_values_are_looked_at() -> None:
+    for row, swapped in ((0, True), (10_000, True), (69_999, False)):
+        truth, scores = np.ones((70_000, 2)), np.ones((70_000, 2))
+        truth[row] = 0.5
+        assert looks_swapped(evaluate(truth, scores, metrics="ndcg@1", gains="linear").notes) == swapped

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.input.forms import NAMED, Form, Rows
+from tests.input.forms import NAMED, ROLES, Form, Rows
 from xmleval import Evaluator, evaluate, inverse_propensity
 
 SETS = ["subset_accuracy", "hamming_loss", "f1.macro", "f1.samples", "f1.micro"]
@@ -41,7 +41,6 @@ PRED = rows_of(
 DATA = {"y_true": QRELS, "y_pred": PRED}
 MEASURES = ["p@1", "p@3", "ndcg@3", "lrap", "ranking_loss", "auc.micro", *SETS]
 TAGS = [[name for name, value in row.items() if value] for row in QRELS.values()]
-BY_NAME = [name for name, form in NAMED.items() if form.by_name and "y_score" in form.roles]
 CASES = [(name, role) for name, form in NAMED.items() for role in form.roles]
 
 
@@ -105,12 +104,6 @@ def test_names_give_what_numbers_give(name: str, role: str) -> None:
         assert q.tolist() == inverse_propensity(Y).tolist()
         has_keys = isinstance(arguments["y_true"], dict) or (role == "y_true" and form.keyed is not False)
         assert report.row_names == (ROWS if has_keys else None)
-
-
-@cases
-def test_batches_may_have_every_form(name: str, role: str) -> None:
-    form, scores = NAMED[name], scores_for(name)
-    expected = evaluate(Y, matrix(scores), y_pred=matrix(PRED), metrics=MEASURES)
     evaluator = Evaluator(MEASURES, labels=NAMES[::-1])
     for keys in (ROWS[:1], ROWS[1:]):
         data = {role: take(rows, keys) for role, rows in (DATA | {"y_score": scores}).items()}
@@ -119,35 +112,31 @@ def test_batches_may_have_every_form(name: str, role: str) -> None:
     assert evaluator.compute().label_names == NAMES[::-1]
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [n for n, form in NAMED.items() if form.by_name and form.roles == ROLES])
 def test_grades_may_have_every_form_with_values(name: str) -> None:
     graded = rows_of(
         "red 3 green 1 blue 0 grey 0", "red 0 green 0 blue 1 grey -1", "red 0 green 0 blue 0 grey 0",
         "red 1 green 2 blue 0 grey 1",
     )  # fmt: skip
-    expected = evaluate(matrix(graded), S, metrics=["ndcg", "p"], gains="exp")
+    note = "y_true: grades above 1 count as 1, unless gains= is given"
     for arguments in problems(NAMED[name], "y_true", {"y_true": graded, "y_score": RUN}):
-        assert dict(evaluate(**arguments, metrics=["ndcg", "p"], gains="exp")) == dict(expected)
-        if not NAMED[name].wide:
-            report = evaluate(**arguments, metrics=["ndcg@3"])
-            assert report.notes == ["y_true: grades above 1 count as 1, unless gains= is given"]
-            assert dict(report) == dict(evaluate(Y, S, metrics=["ndcg@3"]))
+        for options, truth in (({"gains": "exp"}, matrix(graded)), ({}, Y)):
+            if not options and NAMED[name].wide:
+                continue
+            report = evaluate(**arguments, metrics=["ndcg@3", "p@1"], **options)
+            assert dict(report) == dict(evaluate(truth, S, metrics=[*report], **options))
+            assert report.notes == ([] if options else [note])
 
 
 @pytest.mark.parametrize("name", [name for name, form in NAMED.items() if form.keyed])
 def test_rows_are_those_of_the_truth(name: str) -> None:
     """Those that it lacks name no labels, either; those without predictions count as empty."""
-    scores = {key: RUN[key] for key in ROWS[:3]} | {"q9": {"pink": 1.0}}
+    scores = NAMED[name].make({key: RUN[key] for key in ROWS[:3]} | {"q9": {"pink": 1.0}}, "y_score")
+    metrics = ["p@1", "p@3", "lrap", "f1.macro@1"]
+    expected = evaluate(Y, matrix(RUN | {"q4": {}}), metrics=metrics)
     for labels in (None, NAMES):
-        report = evaluate(
-            QRELS,
-            NAMED[name].make(scores, "y_score"),
-            metrics=["p@1", "p@3", "lrap", "f1.macro@1"],
-            labels=labels,
-        )
-        empty = matrix(RUN | {"q4": {}})
-        assert dict(report) == dict(evaluate(Y, empty, metrics=["p@1", "p@3", "lrap", "f1.macro@1"]))
-        assert report.label_names == NAMES
+        report = evaluate(QRELS, scores, metrics=metrics, labels=labels)
+        assert (dict(report), report.label_names) == (dict(expected), NAMES)
         assert report.notes == [
             "y_score: 1 row of the truth has no prediction; it counts as empty",
             "y_score: 1 row is not in the truth; it is ignored",
@@ -156,8 +145,8 @@ def test_rows_are_those_of_the_truth(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, form in NAMED.items() if form.keyed is None])
 def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
-    form, turned = NAMED[name], ROWS[1:] + ROWS[:1]
-    y_true, y_pred = form.make(QRELS, "y_true"), form.make(take(PRED, turned), "y_pred")
+    y_true = NAMED[name].make(QRELS, "y_true")
+    y_pred = NAMED[name].make(take(PRED, ROWS[1:] + ROWS[:1]), "y_pred")
     report = evaluate(y_true, y_pred=y_pred, metrics=SETS)
     assert dict(report) == dict(evaluate(Y, y_pred=matrix(PRED), metrics=SETS))
     assert report.notes == ["y_pred: rows were brought in the order of y_true's index"]
@@ -171,52 +160,38 @@ def test_labels_that_the_truth_lacks_count_as_wrong(name: str, role: str) -> Non
         "y_score": {key: row | {"pink": 10.0 - len(row)} for key, row in scores_for(name).items()},
         "y_pred": {key: row | {"teal": int(key == "q1")} for key, row in PRED.items()},
     }
-    matrices = {role: matrix(rows, names) for role, rows in data.items()}
+    expected = evaluate(**{role: matrix(rows, names) for role, rows in data.items()}, metrics=MEASURES)
     for arguments in problems(NAMED[name], role, data):
         report = evaluate(**arguments, metrics=MEASURES)
         assert sorted(report.label_names or ()) == sorted(names)
-        assert dict(report) == dict(evaluate(**matrices, metrics=MEASURES))
+        assert dict(report) == dict(expected)
         assert [note[:7] for note in report.notes] == ["y_score", "y_pred:"]
         exclude: Any = {key: ["pink", "teal"] for key in ROWS}
         exclude = exclude if report.row_names else [*exclude.values()]
         report = evaluate(**arguments, metrics=["p@1", "r@3"], exclude=exclude)
-        assert dict(report) == dict(
-            evaluate(Y, matrix(scores_for(name)), y_pred=matrix(PRED), metrics=[*report])
-        )
-        evaluator = Evaluator(MEASURES, labels=NAMES)
-        if not NAMED[name].wide:
-            evaluator.update(**arguments)
-            assert [note[:7] for note in evaluator.compute().notes[:2]] == ["y_score", "y_pred:"]
-            assert evaluator.compute()["p@1"] == 0
+        assert dict(report) == dict(evaluate(Y, matrix(scores_for(name)), metrics=[*report]))
 
 
 @pytest.mark.parametrize("name", [name for name, form in NAMED.items() if not form.wide])
 def test_empty_names_are_no_labels(name: str) -> None:
-    form = NAMED[name]
     truth, pred = rows_of("red 1 green 1", "blue 1"), rows_of("red 1", "grey 1")
     split = [{key: row | {"": 1.0} for key, row in rows.items()} for rows in (truth, pred)]
-    if "y_pred" in form.roles:
-        report = evaluate(
-            form.make(split[0], "y_true"), y_pred=form.make(split[1], "y_pred"), metrics="f1.micro"
-        )
-        assert report["f1.micro"] == 2 / 5
+    if "y_pred" in NAMED[name].roles:
+        y_true, y_pred = map(NAMED[name].make, split, ("y_true", "y_pred"))
+        report, expected = evaluate(y_true, y_pred=y_pred, metrics=["f1.micro"]), 2 / 5
     else:
-        report = evaluate([*split[0].values()], form.make(split[1], "y_score"), metrics=["p@1"])
-        assert report["p@1"] == 1 / 2
+        y_score = NAMED[name].make(split[1], "y_score")
+        report, expected = evaluate([*split[0].values()], y_score, metrics=["p@1"]), 1 / 2
+    assert [*report.values()] == [expected]
     assert sorted(report.label_names or ()) == ["blue", "green", "grey", "red"]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, form in NAMED.items() if form.wide and form.keyed is not True]
-)
+@pytest.mark.parametrize("name", ["pandas wide", "polars wide"])
 def test_labels_of_the_truth_may_have_no_column(name: str) -> None:
     scores = {key: {label: s for label, s in row.items() if label != "grey"} for key, row in FULL.items()}
-    if "y_score" in NAMED[name].roles:
-        y_score = NAMED[name].make(scores, "y_score")
-        report = evaluate([*QRELS.values()], y_score, metrics=["p@1", "lrap"])
-        assert dict(report) == dict(evaluate(Y, matrix(scores), metrics=["p@1", "lrap"]))
-        told = ["y_score: 1 label of the truth has no column; it counts as not predicted"]
-        assert report.notes == ([] if isinstance(y_score, tuple) else told)
+    report = evaluate([*QRELS.values()], NAMED[name].make(scores, "y_score"), metrics=["p@1", "lrap"])
+    assert dict(report) == dict(evaluate(Y, matrix(scores), metrics=["p@1", "lrap"]))
+    assert report.notes == ["y_score: 1 label of the truth has no column; it counts as not predicted"]
 
 
 def test_rankings_need_no_scores() -> None:
@@ -236,13 +211,10 @@ def test_rankings_need_no_scores() -> None:
 def test_labels_name_the_columns_of_arrays(tmp_path: Path) -> None:
     order = [3, 2, 0, 1]
     names, y_score = [NAMES[label] for label in order], matrix(FULL)[:, order]
-    hits = [
-        [{"corpus_id": names.index(name), "score": s} for name, s in row.items()] for row in FULL.values()
-    ]
-    expected = evaluate(Y, matrix(FULL), metrics=MEASURES[:6])
-    for scores in (y_score, y_score.toarray(), hits):
-        assert dict(evaluate(TAGS, scores, labels=np.array(names), metrics=MEASURES[:6])) == dict(expected)
-    evaluator, other = (Evaluator(MEASURES[:6], labels=labels) for labels in (names, NAMES))
+    expected, metrics = dict(evaluate(Y, matrix(FULL), metrics=MEASURES[:6])), MEASURES[:6]
+    for scores in (y_score, y_score.toarray()):
+        assert dict(evaluate(TAGS, scores, labels=np.array(names), metrics=metrics)) == expected
+    evaluator, other = (Evaluator(metrics, labels=labels) for labels in (names, NAMES))
     evaluator.update(TAGS, y_score)
     other.update(TAGS, [*FULL.values()])
     with pytest.raises(ValueError, match=r"^merge: labels differs: grey here, red there$"):
@@ -250,25 +222,19 @@ def test_labels_name_the_columns_of_arrays(tmp_path: Path) -> None:
     evaluator.save(tmp_path / "state.npz")
     loaded = Evaluator.load(tmp_path / "state.npz")
     loaded.update([], [])
-    assert (loaded.compute().label_names, dict(loaded.compute())) == (names, dict(expected))
-    assert Evaluator("p@1", labels=[*np.array([7, 3])]).settings["labels"] == [7, 3]
+    assert (loaded.compute().label_names, dict(loaded.compute())) == (names, expected)
+    with pytest.raises(ValueError, match=r"^y_true: labels have names; an evaluator needs labels="):
+        Evaluator(["p@1"], n_labels=4).update(TAGS, SCORED)
 
 
 def test_lists_without_a_label_have_names_as_much_as_numbers() -> None:
     nothing: list[list[str]] = [[], [], [], []]
-    empty = sp.csr_array((4, 4))
-    assert dict(evaluate(TAGS, y_pred=nothing, metrics=SETS)) == dict(evaluate(Y, y_pred=empty, metrics=SETS))
+    expected = evaluate(Y, y_pred=sp.csr_array((4, 4)), metrics=SETS)
+    assert dict(evaluate(TAGS, y_pred=nothing, metrics=SETS)) == dict(expected)
     assert evaluate(TAGS, nothing, metrics=["p@1"])["p@1"] == 0
     for y_score, labels in ((SCORED, None), (nothing, NAMES), (S, None)):
         report = evaluate(nothing, y_score, labels=labels, metrics=["p@1"])
         assert (report["p@1"], report.n_labels) == (0, 4)
-    whole = evaluate(
-        {"q": {"a": 1}, "r": {"b": 1}}, {"q": {}, "r": {"b": 0.5}}, metrics="all", labels=["a", "b"]
-    )
-    evaluator = Evaluator("all", labels=["a", "b"])
-    evaluator.update({"q": {"a": 1}}, {"q": {}})
-    evaluator.update({"r": {"b": 1}}, {"r": {"b": 0.5}})
-    assert repr(dict(evaluator.compute())) == repr(dict(whole))
 
 
 def test_long_frames_have_other_shapes_than_matrices() -> None:
@@ -276,5 +242,3 @@ def test_long_frames_have_other_shapes_than_matrices() -> None:
     truth = pd.DataFrame({"instance": range(3), "label": range(3)})  # three rows, two columns
     scores = pd.DataFrame({"instance": [0, 1], "label": [0, 1], "score": [0.5, 0.5]})  # the transpose
     assert evaluate(truth, scores, n_labels=3, metrics=["p@1"])["p@1"] == 2 / 3
-    frame = pd.DataFrame(np.eye(2), columns=["readline", "__next__"])  # as methods of files are called
-    assert evaluate(frame, frame, metrics=["f1.macro@1"])["f1.macro@1"] == 1
