@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.damage import answer
-from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npy, npz
+from tests.limits import small_limits
+from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz
 from xmleval import calibrate
 from xmleval.fusion import RULES
 from xmleval.input.formats.registry import read_scores, read_truth
@@ -43,7 +44,7 @@ def ragged_scores() -> Any:
     return sp.csr_array((scores.data[kept], scores.indices[kept], ptr), shape=(60, 30))
 
 
-@pytest.mark.parametrize("source", TRUTHS)
+@pytest.mark.parametrize("source", ["npz", "svmlight-gz", "ids"])
 def test_truth_there_and_back(folder: Path, run: Run, refused: Run, source: str) -> None:
     Path("in").mkdir()
     path = TRUTHS[source](Path("in/Y"), make_truth())
@@ -64,34 +65,12 @@ def test_scores_there_and_back(folder: Path, run: Run, ending: str, dtype: Any) 
     scores = ragged_scores().astype(dtype)
     scores.data[20] = np.pi
     npz(folder / "m", scores)
-    run(f"convert m.npz there{ending} --kind scores")
-    run(f"convert there{ending} back.npz --kind scores --n-labels 30")
+    with small_limits():
+        run(f"convert m.npz there{ending} --kind scores")
+        run(f"convert there{ending} back.npz --kind scores --n-labels 30")
     back = sp.load_npz("back.npz")
     assert_same(back.astype(dtype), scores)
     assert back.dtype == (np.float64 if ".txt" in ending else dtype)  # text does not tell a type
-
-
-@pytest.mark.parametrize("kind", ["truth", "scores"])
-def test_text_is_the_same_in_pieces(
-    folder: Path, run: Run, refused: Run, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    matrix = ragged_scores() if kind == "scores" else make_truth()
-    npz(folder / "m", matrix)
-    write_xmc("n.txt", matrix, kind)
-    matrix.resize((60, 40))
-    write_xmc("whole.txt", matrix, kind)
-    monkeypatch.setattr("xmleval.cli.convert.STREAMED_BYTES", 100)
-    monkeypatch.setattr("xmleval.cli.convert.collected", None)  # nothing is read whole
-    for source in ("m.npz", "n.txt"):
-        run(f"convert {source} pieces.txt --kind {kind} --n-labels 40")
-        assert Path("pieces.txt").read_bytes() == Path("whole.txt").read_bytes()
-    scores = ragged_scores()
-    scores.indices[scores.indptr[50] : scores.indptr[50] + 2] = 7
-    npz(folder / "m", scores)
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    message = refused("convert m.npz pieces.txt --kind scores")
-    assert message.startswith("m.npz: row 50: label id 7 occurs twice")
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("ending", [".npz", ".parquet", "_indices.npy"])
@@ -145,15 +124,11 @@ def test_shards_become_one_list(folder: Path, run: Run, dtype: type, filler: flo
     ("line", "message"),
     [
         ("Y.npz Y --kind truth", "Y: its name does not tell a format that is written"),
-        ("Y.npz Y.npz --kind truth", "Y.npz: is an input; expected another file for the output"),
         ("Y.npz Z.npz", "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind"),
-        ("none.npz Z.txt --kind truth", "none.npz: No such file or directory"),
         ("s.npz Z.txt --kind truth", "s.npz: row 0: value"),
-        ("s.npz none/m.npz --kind scores", "none/m.npz: its folder does not exist"),
         ("s.run Z.npz", "s.run: has names; expected --like with the truth that they belong to"),
         ("bare_indices.npy Z.txt", "bare_indices.npy: a list without scores is no matrix"),
         ("bad_indices.npy Z.parquet", "bad_indices.npy: row 7: label id 3 occurs twice"),
-        ("nan_indices.npy Z.parquet", "nan_indices.npy: row 7: score nan is not a number"),
     ],
 )
 def test_refused_conversion_writes_nothing(
@@ -162,10 +137,8 @@ def test_refused_conversion_writes_nothing(
     npz(folder / "Y", make_truth())
     npz(folder / "s", make_scores())
     run("convert s.npz s.run --kind scores")
-    labels, values = as_list(make_scores())
-    for name in ("bare", "nan"):
-        np.save(f"{name}_indices.npy", labels)
-    np.save("nan_scores.npy", np.where(np.arange(60)[:, None] == 7, np.nan, values))
+    labels, _ = as_list(make_scores())
+    np.save("bare_indices.npy", labels)
     labels[7] = 3
     np.save("bad_indices.npy", labels)
     before = {path: path.read_bytes() for path in folder.iterdir()}
@@ -197,51 +170,34 @@ def test_equal_scores_keep_their_order_or_are_noted(
         assert '"p@1": 1.0' in run(f"evaluate Y.npz o{ending} --metrics p@1 --format json")
 
 
-@pytest.mark.parametrize("source", ["S.npy", "Z.npz"])
-def test_calibrated_probabilities_of_dense_scores(folder: Path, run: Run, source: str) -> None:
+def test_calibrated_probabilities_of_dense_scores(folder: Path, run: Run) -> None:
     scores = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
     truth = (scores + np.random.default_rng(1).normal(size=scores.shape) > 0).astype(np.uint8)
     np.save("S.npy", scores)
-    np.savez("Z.npz", scores=scores)
     calibrator = calibrate.fit(truth, scores, "platt")
     calibrator.save("map.json")
-    for ending in (".npz", ".txt", ".parquet", "_indices.npy"):
-        assert run(f"calibrate apply map.json {source} --output o{ending}") == "30 rows, 120 probabilities\n"
-        run(f"convert o{ending} back.npz --kind scores --n-labels 4")
-        back = sp.load_npz("back.npz").toarray().astype(np.float32)  # text is read in float64
-        assert np.array_equal(back, calibrator.apply(scores))
+    assert run("calibrate apply map.json S.npy --output o.npz") == "30 rows, 120 probabilities\n"
+    assert np.array_equal(sp.load_npz("o.npz").toarray(), calibrator.apply(scores))
 
 
 # ------------------------------------------------------------------------------------------- fuse
 
 
 @pytest.fixture
-def two(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return two models, whose files are read a few rows at a time."""
+def two(folder: Path) -> list[Any]:
+    """Return two models, of which files are there."""
     npz(folder / "a", make_scores(seed=1))
     write_xmc("b.txt", make_scores(seed=2, depth=9), "scores")
-    npy(folder / "c", make_scores(seed=1))
-    monkeypatch.setattr("xmleval.budget.Budget.piece", lambda self, n: 200)
     return [make_scores(seed=1), read_scores("b.txt")]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_of_fusion_are_those_of_python(two: list[Any], run: Run, rule: str) -> None:
-    text = run(f"fuse a.npz b.txt --rule {rule} --k 4 --output out.npz")
+    with small_limits():
+        text = run(f"fuse a.npz b.txt --rule {rule} --k 4 --output out.npz")
     assert text == f"60 rows x 30 labels, 240 listed ({rule} of 2)\n"
     expected = xmleval.fuse(two, rule, k=4)
     np.testing.assert_array_equal(sp.load_npz("out.npz").toarray(), expected.toarray())
-
-
-@pytest.mark.parametrize("name", ["out.txt", "out.txt.gz", "out.parquet", "out_indices.npy", "out.npz"])
-def test_fusion_is_written_in_every_format(two: list[Any], run: Run, name: str) -> None:
-    run(f"fuse a.npz b.txt --weights 1,0.5 --rank-constant 10 --output {name}")
-    fused = xmleval.fuse(two, weights=[1, 0.5], rank_constant=10)
-    reports = [
-        xmleval.evaluate(fused > 0.05, scores, metrics=["ndcg", "p@5"])
-        for scores in (fused, read_scores(name))
-    ]
-    assert dict(reports[0]) == dict(reports[1])
 
 
 def test_fusion_matches_and_writes_names(folder: Path, run: Run) -> None:

@@ -81,13 +81,7 @@ def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused:
     npz(Path("truth/part_3"), make_truth()[8:10] * 2)
     message = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
     assert refused(line) == f"{message}; grades need --gains 'linear' or 'exp'"
-    npz(folder / "Y", make_truth())
-    for command in (
-        "stats truth",
-        "convert truth truth.txt --kind truth",
-        f"evaluate Y.npz scores --metrics {METRICS} --train truth",
-    ):
-        assert refused(command) == message
+    assert refused("stats truth") == message
 
 
 def test_shards_that_do_not_belong_together_are_refused(folder: Path, refused: Run) -> None:
@@ -99,9 +93,6 @@ def test_shards_that_do_not_belong_together_are_refused(folder: Path, refused: R
     TRUTHS["svmlight"](folder / "text", make_truth())
     for truth in ("truth.npz", "text.svm"):
         assert refused(f"evaluate {truth} scores") == f"scores: 38 rows do not match the 60 of {truth}"
-    Path("one").mkdir()
-    npz(folder / "one/truth", make_truth() * 3)
-    assert refused("evaluate one one").startswith("one/truth.npz: row 1: value 3.0 is neither")
 
 
 def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> None:
@@ -113,13 +104,7 @@ def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> Non
     run("evaluate 'truth_*.npz' 'scores_*.npz' --metrics p@1 --save both")
     assert Path("again").read_bytes() == Path("state_1").read_bytes()  # reproducible
     run("merge state_1 state_2 --save merged")
-    for states, number in (
-        ("state_1 state_1", 1),
-        ("state_1 again", 1),
-        ("merged state_2", 2),
-        ("both state_2", 2),
-        ("state_1 both", 1),
-    ):
+    for states, number in ("state_1 again", 1), ("merged state_2", 2), ("state_1 both", 1):
         message = refused(f"merge {states}")
         truth = (folder / f"truth_{number}.npz").resolve()
         assert message.startswith(f"{states.split()[1]}: rows 0..59 of {truth} (")
@@ -129,38 +114,17 @@ def test_merge_counts_each_row_once(folder: Path, run: Run, refused: Run) -> Non
     assert "120 rows" in run("merge state_1 other")
     run("evaluate truth_1.npz scores_1.npz --metrics p@2 --save other")
     assert refused("merge state_1 other") == "other: metrics differs: p@1 here, p@2 there"
-    Path("cut").write_bytes(Path("both").read_bytes()[:-40])
-    assert refused("merge state_1 cut").startswith("cut: not a saved evaluator, or damaged")
 
 
-def test_values_by_row_are_merged_in_the_order_of_states(folder: Path, run: Run) -> None:
-    for place, (shard, rows) in enumerate([(2, slice(30)), (0, slice(30, 35)), (1, slice(35, 60))]):
-        npz(folder / f"V_{place}", make_truth()[rows])
-        npz(folder / f"m_{place}", make_scores()[rows])
-        words = "--metrics p@1,lrap,ndcg@2 --memory 1B --per-row rows.csv"  # a row at a time
-        run(f"evaluate V_{place}.npz m_{place}.npz {words} --save s{shard}")
-    run("merge s2 s0 s1 --per-row merged.csv --save all")
-    run("evaluate V_*.npz m_*.npz --metrics p@1,lrap,ndcg@2 --per-row whole.csv")
-    run("merge all --per-row again.csv")
-    assert Path("merged.csv").read_text() == Path("whole.csv").read_text() == Path("again.csv").read_text()
-
-
-@pytest.mark.parametrize(
-    ("scores", "pattern", "names"),
-    [
-        ("a_0.npz other/a_0.npz", "s_{}.npz", ["s_a_0.npz.npz", "s_other_a_0.npz.npz"]),
-        ("a_0.npz m_indices.npy", "{}.state", ["a_0.state", "m_indices.state"]),
-    ],
-)
-def test_states_of_several_scores_are_called_by_their_names(
-    folder: Path, run: Run, refused: Run, scores: str, pattern: str, names: list[str]
-) -> None:
+def test_states_of_several_scores_are_called_by_their_names(folder: Path, run: Run, refused: Run) -> None:
     Path("other").mkdir()
     for name in ("a_0", "b_0", "other/a_0"):
         npz(Path(name), make_scores(4, 5, 2))
     before = {*Path().iterdir()}
-    run(f"evaluate Y_test.npz {scores} --metrics p@1 --save {pattern}")
-    assert sorted(str(path) for path in {*Path().iterdir()} - before) == names
+    run("evaluate Y_test.npz a_0.npz other/a_0.npz --metrics p@1 --save s_{}.npz")
+    run("evaluate Y_test.npz a_0.npz m_indices.npy --metrics p@1 --save {}.state")
+    names = {"s_a_0.npz.npz", "s_other_a_0.npz.npz", "a_0.state", "m_indices.state"}
+    assert {str(path) for path in {*Path().iterdir()} - before} == names
     line = "evaluate Y_test.npz a_0.npz b_0.npz --metrics p@1 --save"
     assert refused(f"{line} {{}}_0.npz --output a_0_0.npz").startswith("two outputs have one name")
     assert refused(f"{line} {{}}.npz") == "a_0.npz: is an input; expected another file for the output"
@@ -176,39 +140,27 @@ NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
     ("words", "refusal", "note"),
     [
         (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
-        (f"{T} b", f"{ALONE} b", ""),
         (f"{T} 8.npz", f"T_11.npz: 2 {ROWS} 3 of T_9.npz; do {T.replace(' ', ' and ')} {FOLLOW}", ""),
-        ("T_9.npz T_10.npz 6.npz", f"6.npz: 6 {ROWS} 3 of T_9.npz; do T_9.npz and T_10.npz {FOLLOW}", ""),
         ("t_1.txt t_2.txt 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.txt; do t_1.txt and t_2.txt {FOLLOW}", ""),
-        ("T_9.npz T_10.npz 7.npz", f"7.npz: 7 {ROWS} 3 of T_9.npz", ""),
         (f"T8.npz {S}", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} quote the pattern: 'S_*.npz'", ""),
-        (
-            "T8.npz S_9.npz S_11.npz",
-            f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder",
-            "",
-        ),
-        ("T8.npz 8.npz S_9.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz", ""),
+        ("T8.npz S_9.npz S_11.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder", ""),
         ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
         ("T_10.npz S_9.npz S_10.npz", "", NOTE.format(10, 9)),
         ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
-        ("T_9.npz S_9.npz R_10.npz", "", ""),
-        ("T3.npz S_9.npz S_10.npz", "", ""),
-        ("T_9.npz T_10.npz", "", ""),
     ],
 )
 def test_expanded_patterns_are_refused_and_scores_of_another_shard_noted(
     folder: Path, words: str, refusal: str, note: str
 ) -> None:
     rng = np.random.default_rng(1)
-    Path("b").mkdir()
-    shards = [(f"{name}_{shard}", n) for name in ("T", "S", "b/S") for shard, n in ((9, 3), (10, 3), (11, 2))]
-    for name, n_rows in (*shards, *((f"{n}", n) for n in (6, 7, 8)), ("T8", 8), ("T3", 3), ("R_10", 3)):
+    shards = [(f"{name}_{shard}", n) for name in "TS" for shard, n in ((9, 3), (10, 3), (11, 2))]
+    for name, n_rows in (*shards, ("6", 6), ("8", 8), ("T8", 8)):
         matrix = rng.random((n_rows, 4))
         sp.save_npz(f"{name}.npz", sp.csr_array((matrix < 0.4).astype(int) if "T" in name else matrix))
     Path("t_1.txt").write_text("0\n1\n3\n")
     Path("t_2.txt").write_text("0\n1\n3\n")
     if "S_13" in words:
-        sp.save_npz("S_13.npz", sp.csr_array(matrix))
+        sp.save_npz("S_13.npz", sp.csr_array(matrix[:3]))
     code, out, err = answer(f"evaluate {words} --metrics p@1".split())
     assert (code, out == "") == ((2, True) if refusal else (0, False))
     assert err.startswith(f"xmleval: {refusal}" if refusal else "")
