@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.input.test_named_objects import FULL, NAMES, QRELS, ROWS, matrix
+from tests.input.test_named_objects import FULL, NAMES, QRELS, ROWS, TAGS, matrix
 from xmleval import Evaluator, Report, evaluate, inverse_propensity
 from xmleval.thresholds import Rule, fit
 
 Y, S = matrix(QRELS), matrix(FULL).toarray()
 Y.eliminate_zeros()
 DENSE = Y.toarray()
-TAGS = [[name for name, value in row.items() if value] for row in QRELS.values()]
 SCORED = [*FULL.values()]
 TRAIN = [["pink"], ["grey", "red"], ["red"], ["green", "red"], ["grey"]]  # another order, pink, and no blue
 COUNTS = [3, 1, 0, 2]
@@ -29,6 +29,7 @@ BY_POSITION = "labels were read by position, as {} has no names of them"
 INDEX = "its index has the numbers of the rows in another order, and"
 OPTIONS: dict[str, Any] = {"inverse_propensity": Q, "sample_weight": WEIGHTS, "label_groups": GROUPS}
 EXPECTED = evaluate(Y, S, metrics=MEASURES, **OPTIONS)
+BY_NUMBER = evaluate(Y, S, metrics=MEASURES[1:])
 
 
 def pandas() -> Any:
@@ -49,71 +50,49 @@ BY_LABEL: dict[str, Callable[[Any], Any]] = {
     "frame of two columns": lambda values: pandas().DataFrame({"label": NAMES[::-1], "value": values}),
     "frame of one row": lambda values: pandas().DataFrame([values], columns=NAMES[::-1]),
 }
-BY_ROW: dict[str, Callable[[Any], Any]] = {
-    "dict": lambda values: dict(zip(ROWS[::-1], values, strict=True)),
-    "Series": lambda values: pandas().Series(values, index=ROWS[::-1]),
-}
 
 
 @pytest.mark.parametrize("form", BY_LABEL)
 def test_values_of_labels_are_matched_by_name(form: str) -> None:
-    named = {name: BY_LABEL[form](OPTIONS[name][::-1]) for name in ("inverse_propensity", "label_groups")}
-    named["inverse_propensity"] = BY_LABEL[form]([*Q[::-1]])
-    options = OPTIONS | named
-    assert_same(evaluate(TAGS, SCORED, metrics=MEASURES, **options))
+    named = {name: BY_LABEL[form]([*OPTIONS[name]][::-1]) for name in ("inverse_propensity", "label_groups")}
+    assert_same(evaluate(TAGS, SCORED, metrics=MEASURES, **OPTIONS | named))
     evaluator = Evaluator(MEASURES, labels=NAMES, **named)
     evaluator.update(TAGS, SCORED, sample_weight=WEIGHTS)
     assert_same(evaluator.compute())
 
 
-@pytest.mark.parametrize("form", BY_ROW)
-def test_values_of_rows_are_matched_by_key(form: str) -> None:
-    options = OPTIONS | {"sample_weight": BY_ROW[form](WEIGHTS[::-1])}
+def test_values_of_rows_are_matched_by_key() -> None:
+    by_key = dict(zip(ROWS[::-1], WEIGHTS[::-1], strict=True))
     truths: list[Any] = [QRELS, pandas().Series(TAGS, index=ROWS), pandas().DataFrame(DENSE, ROWS, NAMES)]
-    for y_true in truths:
+    for y_true, weights in itertools.product(truths, (by_key, pandas().Series(by_key))):
+        options = OPTIONS | {"sample_weight": weights}
         assert_same(evaluate(y_true, FULL, labels=NAMES, metrics=MEASURES, **options))
 
 
 def test_propensities_know_the_names_of_labels() -> None:
     q: Any = inverse_propensity(TRAIN)
     assert q.label_names == ["pink", "grey", "red", "green"]
-    assert q.for_labels(NAMES).tolist() == Q.tolist()
-    assert q.for_labels(NAMES).label_names == NAMES
+    assert (q.for_labels(NAMES).tolist(), q.for_labels(NAMES).label_names) == (Q.tolist(), NAMES)
     listed = inverse_propensity(TRAIN, labels=[*NAMES, "pink"])
-    assert listed.label_names == [*NAMES, "pink"]
     counted = inverse_propensity(label_counts=COUNTS, n_instances=5, labels=NAMES)
+    options = OPTIONS | {"label_groups": dict(zip(NAMES, GROUPS, strict=True))}
     for named in (q, listed, counted):
-        report = evaluate(
-            TAGS,
-            SCORED,
-            metrics=MEASURES,
-            **OPTIONS | {"inverse_propensity": named, "label_groups": dict(zip(NAMES, GROUPS, strict=True))},
-        )
+        report = evaluate(TAGS, SCORED, metrics=MEASURES, **options | {"inverse_propensity": named})
         assert_same(report)
         assert report.signature() == EXPECTED.signature()
-    assert_same(evaluate(TAGS, SCORED, labels=NAMES, metrics=MEASURES, **OPTIONS))
-    assert q[::-1].label_names is None
-    assert q.copy().label_names is None
+    assert q[::-1].label_names is q.copy().label_names is None
     with pytest.raises(ValueError, match=r"^inverse propensities of labels without names cannot be matched"):
         q[::-1].for_labels(NAMES)
 
 
 def test_names_that_the_truth_does_not_have_are_noted() -> None:
-    named: dict[str, Any] = {
-        name: BY_LABEL["Series"](OPTIONS[name]) for name in ("inverse_propensity", "label_groups")
-    }
-    expected = [f"{name}: {BY_POSITION.format('y_true')}" for name in named]
-    assert evaluate(Y, S, metrics=["psp@1"], **named).notes == expected
+    names = ("inverse_propensity", "label_groups")
+    named: dict[str, Any] = {name: BY_LABEL["Series"](OPTIONS[name]) for name in names}
     evaluator = Evaluator(["psp@1"], n_labels=4, **named)
-    for rows in (slice(0, 2), slice(2, 4)):
-        evaluator.update(Y[rows], S[rows])
-    assert evaluator.compute().notes == expected
-    listed = inverse_propensity(label_counts=COUNTS, n_instances=5, labels=NAMES)
-    assert evaluate(Y, S, metrics=["psp@1"], inverse_propensity=listed).notes == expected[:1]
-    for counts in (
-        pandas().Series(np.array(Q)),
-        pandas().DataFrame({"value": Q}),
-    ):  # an index that names nothing
+    evaluator.update(Y, S)
+    for report in (evaluate(Y, S, metrics=["psp@1"], **named), evaluator.compute()):
+        assert report.notes == [f"{name}: {BY_POSITION.format('y_true')}" for name in names]
+    for counts in (pandas().Series(Q), pandas().DataFrame({"value": Q})):  # an index that names nothing
         report = evaluate(Y, S, metrics=MEASURES, **OPTIONS | {"inverse_propensity": counts})
         assert report.notes == []
         assert_same(report)
@@ -137,41 +116,26 @@ def test_rules_are_matched_by_name(tmp_path: Path) -> None:
         evaluate(TAGS, SCORED, metrics=metrics, decision=by_number)
 
 
-REFUSED: list[tuple[str, dict[str, Any]]] = [
-    ("has no names, and labels are numbered as y_true names them; give labels=",
-     {"inverse_propensity": np.array(Q)}),
-    ("no value for 'green', which y_true has", {"inverse_propensity": {"red": 2.0}}),
-    ("knows labels by name, and y_true has none; give labels=",
-     {"inverse_propensity": inverse_propensity(TRAIN), "y_true": Y}),
-    ("no value for 'q2', which y_true has", {"sample_weight": {"q1": 2.0}, "y_true": QRELS, "y_score": FULL}),
-    ("has names, and y_true has none", {"sample_weight": {"q1": 2.0}}),
-    ("row 0: 'red' is text, not a list of labels", {"y_train": ["red", "blue"]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("message", "arguments"), REFUSED)
-def test_refusal_names_argument_and_label(message: str, arguments: dict[str, Any]) -> None:
-    y_score = S if "y_true" in arguments else SCORED
-    with pytest.raises(ValueError, match=f"^{next(iter(arguments))}: {message}"):
-        evaluate(
-            **{
-                "y_true": TAGS,
-                "y_score": y_score,
-                "metrics": ["psp@1"] if "sample_weight" not in arguments else ["p@1"],
-                **arguments,
-            }
-        )
-
-
-def test_frames_without_a_value_for_each_label_are_refused() -> None:
-    for message, frame in (
-        ("a frame of 2 rows and 4 columns has no value for each label", pandas().DataFrame(np.ones((2, 4)))),
-        ("two values for 'a'", pandas().DataFrame({"label": [*"abca"], "q": Q})),
-    ):
-        with pytest.raises(ValueError, match=f"^inverse_propensity: {message}"):
-            evaluate(Y, S, metrics=["psp"], inverse_propensity=frame)
-    with pytest.raises(ValueError, match=r"^y_train: row 0: label 'pink' is not one of the 4 given"):
-        inverse_propensity(TRAIN, labels=NAMES)
+def test_refusal_names_argument_and_label() -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("has no names, and labels are numbered as y_true names them; give labels=",
+         {"inverse_propensity": np.array(Q)}),
+        ("no value for 'green', which y_true has", {"inverse_propensity": {"red": 2.0}}),
+        ("knows labels by name, and y_true has none; give labels=",
+         {"inverse_propensity": inverse_propensity(TRAIN), "y_true": Y, "y_score": S}),
+        ("a frame of 2 rows and 4 columns has no value for each label",
+         {"inverse_propensity": pandas().DataFrame(np.ones((2, 4)))}),
+        ("two values for 'a'", {"inverse_propensity": pandas().DataFrame({"label": [*"abca"], "q": Q})}),
+        ("no value for 'q2', which y_true has",
+         {"sample_weight": {"q1": 2.0}, "y_true": QRELS, "y_score": FULL}),
+        ("has names, and y_true has none", {"sample_weight": {"q1": 2.0}}),
+        ("row 0: 'red' is text, not a list of labels", {"y_train": ["red", "blue"]}),
+    ]  # fmt: skip
+    base: dict[str, Any] = {"y_true": TAGS, "y_score": SCORED}
+    for message, arguments in cases:
+        metrics = ["p@1"] if "sample_weight" in arguments else ["psp@1"]
+        with pytest.raises(ValueError, match=f"^{next(iter(arguments))}: {message}"):
+            evaluate(**base | arguments, metrics=metrics)
 
 
 NUMBERED: dict[str, Callable[[Any], Any]] = {
@@ -184,70 +148,49 @@ NUMBERED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def noted(report: Report, expected: Report) -> set[str]:
-    assert_same(report, expected)
-    return {*report.notes} - {*expected.notes}
-
-
 @pytest.mark.parametrize("form", NUMBERED)
 def test_numbered_columns_are_brought_in_order(form: str) -> None:
     make, pd = NUMBERED[form], pandas()
     truth, scores = pd.DataFrame(DENSE), pd.DataFrame(S)
-    expected = evaluate(Y, S, metrics=MEASURES[1:])
-    told = "columns were brought in the order of their numbers"
-    for y_true, y_score, note in (
-        (Y, make(scores), set()), (DENSE, make(scores[TURNED]), {f"y_score: {told}"}),
-        (make(truth), S, set()), (make(truth[TURNED]), S, {f"y_true: {told}"}),
-        (make(truth[TURNED]), S.tolist(), {f"y_true: {told}"}),
-        (make(truth[TURNED]), (np.argsort(-S), -np.sort(-S)), {f"y_true: {told}"}),
-        (make(truth[TURNED]), make(scores), set()),  # both are frames
+    note = "columns were brought in the order of their numbers"
+    for y_true, y_score, argument in (
+        (Y, make(scores), None), (DENSE, make(scores[TURNED]), "y_score"),
+        (make(truth[TURNED]), S, "y_true"), (make(truth[TURNED]), S.tolist(), "y_true"),
+        (make(truth[TURNED]), (np.argsort(-S), -np.sort(-S)), "y_true"),
+        (make(truth[TURNED]), make(scores), None),  # both are frames
     ):  # fmt: skip
-        assert noted(evaluate(y_true, y_score, metrics=MEASURES[1:]), expected) == note
-    if form in ("integers", "sparse"):
-        evaluator = Evaluator(MEASURES[1:], n_labels=4)
-        evaluator.update(make(truth[TURNED]), S)
-        assert noted(evaluator.compute(), expected) == {f"y_true: {told}"}
+        report = evaluate(y_true, y_score, metrics=MEASURES[1:])
+        assert_same(report, BY_NUMBER)
+        assert report.notes == ([f"{argument}: {note}"] if argument else [])
     assert evaluate(Y, y_pred=make(truth[TURNED]), metrics="f1.micro")["f1.micro"] == 1
 
 
 def test_other_names_are_read_by_position_next_to_what_has_none() -> None:
-    pd, expected = pandas(), evaluate(Y, S, metrics=MEASURES[1:])
-    index = np.arange(4)[::-1] + 1  # of a part of the rows of a larger frame
+    pd, index = pandas(), np.arange(4)[::-1] + 1  # of a part of the rows of a larger frame
     for columns in ([*"dbca"], [4, 3, 2, 1]):
         report = evaluate(Y, pd.DataFrame(S, index, columns), metrics=MEASURES[1:])
-        assert noted(report, expected) == {f"y_score: {BY_POSITION.format('y_true')}"}
-    assert (
-        noted(evaluate(Y, pytest.importorskip("polars").DataFrame(S), metrics=MEASURES[1:]), expected)
-        == set()
-    )
-    with pytest.raises(ValueError, match="y_score"):
-        evaluate(Y, pd.DataFrame(S)[[1, 0]], metrics=MEASURES[1:])
-    named, told = pd.DataFrame(DENSE, columns=[*"dbca"]), BY_POSITION.format("it")
-    assert noted(evaluate(named, S, metrics=MEASURES[1:]), expected) == {f"y_score: {told}"}
-    assert evaluate(named, S, labels=[*"dbca"], metrics=MEASURES[1:]).notes == expected.notes
-    listed = {place: row.nonzero()[0].tolist() for place, row in enumerate(DENSE)}
-    by_key = evaluate(named, y_pred=listed, metrics=["f1.micro"])
-    assert (by_key["f1.micro"], by_key.notes) == (1, [f"y_pred: {told}"])
-    with pytest.warns(UserWarning, match=f"^y_score: {told}$"):
+        assert_same(report, BY_NUMBER)
+        assert report.notes == [f"y_score: {BY_POSITION.format('y_true')}"]
+    named, note = pd.DataFrame(DENSE, columns=[*"dbca"]), BY_POSITION.format("it")
+    assert evaluate(named, S, metrics=MEASURES[1:]).notes == [f"y_score: {note}"]
+    assert evaluate(named, S, labels=[*"dbca"], metrics=MEASURES[1:]).notes == []
+    with pytest.warns(UserWarning, match=f"^y_score: {note}$"):
         fit(named, S, "f1.macro", rule="label")
 
 
 @pytest.mark.parametrize("arguments", [{"y_score": S}, {"y_pred": Y}, {"y_score": S.tolist()}])
 def test_an_index_in_another_order_is_refused_next_to_what_has_none(arguments: dict[str, Any]) -> None:
     (other,) = arguments
-    metrics = ["f1.micro@1" if other == "y_score" else "f1.micro"]
+    options = {"metrics": ["f1.micro@1" if other == "y_score" else "f1.micro"], **arguments}
     truth = pandas().DataFrame(DENSE).iloc[TURNED]
     named = pandas().Series([[str(label) for label in row.nonzero()[0]] for row in DENSE])[TURNED]
     for y_true, labels in ((truth, None), (named, [*"0123"])):
         with pytest.raises(ValueError, match=f"^y_true: {INDEX} {other} has no index; sort_index"):
-            evaluate(y_true, **arguments, labels=labels, metrics=metrics)
+            evaluate(y_true, labels=labels, **options)
     later = truth.set_axis([7, 2, 5, 3])  # of a part of the rows of a larger frame
-    assert_same(
-        evaluate(later, **arguments, metrics=metrics), evaluate(DENSE[TURNED], **arguments, metrics=metrics)
-    )
-    if other == "y_score":
-        with pytest.raises(ValueError, match=f"^y_score: {INDEX} y_true has no index"):
-            evaluate(Y, pandas().DataFrame(S).iloc[::-1], metrics=metrics)
+    assert_same(evaluate(later, **options), evaluate(DENSE[TURNED], **options))
+    with pytest.raises(ValueError, match=f"^y_score: {INDEX} y_true has no index"):
+        evaluate(Y, pandas().DataFrame(S).iloc[::-1], metrics="p@1")
 
 
 def test_numbered_weights_follow_the_rule_of_rows() -> None:
@@ -255,12 +198,12 @@ def test_numbered_weights_follow_the_rule_of_rows() -> None:
     options: dict[str, Any] = {"metrics": MEASURES[1:]}
     expected = evaluate(Y, S, sample_weight=WEIGHTS, **options)
     by_key = dict(zip(TURNED, WEIGHTS[TURNED].tolist(), strict=True))
-    for weights in (series, series.set_axis([9, 4, 1, 7]), series.set_axis([*"wxyz"]), by_key):
-        assert_same(evaluate(Y, S, sample_weight=weights, **options), expected)
-    truth, scores = pd.DataFrame(DENSE).iloc[TURNED], pd.DataFrame(S)
-    assert_same(evaluate(truth, scores, sample_weight=series, **options), expected)
-    named = pd.DataFrame(DENSE, columns=NAMES)
-    assert_same(evaluate(named, S, sample_weight=series[TURNED], **options), expected)
+    truth, scores, named = pd.DataFrame(DENSE).iloc[TURNED], pd.DataFrame(S), pd.DataFrame(DENSE, None, NAMES)
+    for y_true, y_score, weights in (
+        (Y, S, series), (Y, S, series.set_axis([9, 4, 1, 7])), (Y, S, by_key), (truth, scores, series),
+        (named, S, series[TURNED]),
+    ):  # fmt: skip
+        assert_same(evaluate(y_true, y_score, sample_weight=weights, **options), expected)
     with pytest.raises(ValueError, match=f"^y_true: {INDEX} sample_weight has no index"):
         evaluate(truth, scores, sample_weight=WEIGHTS, **options)
     part = truth.set_axis([7, 2, 5, 3]), scores.set_axis([7, 2, 5, 3])

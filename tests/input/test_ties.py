@@ -49,22 +49,15 @@ def agree(report: Any, expected: Any, names: list[str]) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_equal_scores_rank_by_the_later_name_or_as_they_are_listed(name: str) -> None:
+    """Whose values are those of chance: any order that does not know the truth has the mean over all."""
     form, order = NAMED[name], random.Random(5).sample(NAMES, N)
     expected = report_of(LATER_FIRST if form.by_name else order)
     y_true = TAGS if form.keyed is False else TRUTH
+    y_score = form.make(constant(order), "y_score")
     for unlisted in ("below", 0.5, 0.0) if form.by_name else ("below",):
-        y_score = form.make(constant(order), "y_score")
-        agree(xmleval.evaluate(y_true, y_score, metrics=MEASURES, unlisted=unlisted), expected, MEASURES)
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_a_constant_scorer_has_the_value_of_chance(name: str) -> None:
-    """Any order that does not know the truth has the mean over all orders."""
-    y_true = TAGS if NAMED[name].keyed is False else TRUTH
-    y_score = NAMED[name].make(constant(NAMES), "y_score")
-    report = xmleval.evaluate(y_true, y_score, metrics=MEASURES)
-    for order in itertools.islice(itertools.permutations(NAMES), 0, 5040, 840):
-        agree(report, report_of([*order]), MEASURES)
+        report = xmleval.evaluate(y_true, y_score, metrics=MEASURES, unlisted=unlisted)
+        agree(report, expected, MEASURES)
+    agree(report, report_of(NAMES), MEASURES)
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -72,16 +65,15 @@ def test_labels_in_any_order_and_deep_cutoffs_rank_by_name(dense: bool) -> None:
     rng = np.random.default_rng(1)
     names = [f"n{number}" for number in rng.permutation(900)[:600]]
     levels = rng.integers(0, 3, (4, 600)) + (1.0 if dense else 0.0)
-    relevant = [rng.choice(600, size, replace=False) for size in (1, 5, 40, 560)]
     expected = [
         [names[j] for j in sorted(range(600), key=lambda j: (row[j], names[j]))[::-1]] for row in levels
     ]
     truth = pd.DataFrame(0, index=range(4), columns=names)
-    for row, labels in enumerate(relevant):
-        truth.iloc[row, labels] = 1
-    at_all = ["p@1", "p@30", "ndcg@50", "ndcg@all", "map@all", "mrr@all", "rprec"]
+    for row, size in enumerate((1, 5, 40, 560)):
+        truth.iloc[row, rng.choice(600, size, replace=False)] = 1
     scores = pd.DataFrame(levels, columns=names)
-    for metrics in (at_all, [*at_all, "f1.micro@40", "f1.macro@20"]):  # without sets, rankings need no order
+    rankings = ["p@1", "p@30", "ndcg@50", "ndcg@all", "map@all", "mrr@all", "rprec"]
+    for metrics in (rankings, [*rankings, "f1.micro@40", "f1.macro@20"]):  # sets need an order of labels
         report = xmleval.evaluate(truth, scores, metrics=metrics, unlisted="below" if dense else 0.0)
         agree(report, xmleval.evaluate(truth, expected, metrics=metrics), metrics)
 
@@ -93,16 +85,15 @@ def test_unlisted_labels_with_a_score_rank_by_name(listed: tuple[int, int]) -> N
     whole = {key: {name: row.get(name, 0.0) for name in NAMES} for key, row in run.items()}
     metrics = [*MEASURES, "f1.micro@2", "precision.macro@3"]
     expected = xmleval.evaluate(TRUTH, whole, metrics=metrics)
-    options: dict[str, Any] = {"metrics": metrics, "unlisted": 0.0}
-    agree(xmleval.evaluate(TRUTH, run, **options), expected, metrics)
+    options: dict[str, Any] = {"metrics": metrics, "unlisted": 0.0, "labels": NAMES}
     rows = [*run.values()]
-    for y_score in (rows, pd.DataFrame(whole.values(), columns=NAMES).astype(pd.SparseDtype(float, 0.0))):
-        agree(xmleval.evaluate(TAGS, y_score, labels=NAMES, **options), expected, metrics)
-    for size in (1, N):
-        evaluator = xmleval.Evaluator(labels=NAMES, **options)
-        for start in range(0, N, size):
-            evaluator.update(TAGS[start : start + size], rows[start : start + size])
-        agree(evaluator.compute(), expected, metrics)
+    wide = pd.DataFrame(whole.values(), columns=NAMES).astype(pd.SparseDtype(float, 0.0))
+    evaluator = xmleval.Evaluator(**options)
+    for truth, row in zip(TAGS, rows, strict=True):
+        evaluator.update([truth], [row])
+    reports = [xmleval.evaluate(*data, **options) for data in ((TRUTH, run), (TAGS, rows), (TAGS, wide))]
+    for report in (*reports, evaluator.compute()):
+        agree(report, expected, metrics)
 
 
 def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
@@ -127,23 +118,22 @@ def write(form: str, run: Rows, truth: Rows = TRUTH) -> str:
         for path, rows, line in (("t.qrels", truth, "{} 0 {} {}\n"), ("s.run", run, "{} Q0 {} 0 {!r} x\n")):
             Path(path).write_text("".join(map(line.format, *long_columns(rows).values())))
         return "t.qrels s.run"
-    for name, rows in (("t", truth), ("s", run)):
-        lists = [(key, [*row], [*row.values()]) for key, row in rows.items()]
-        frame = pd.DataFrame(lists, columns=["instance", "labels", "scores"])
-        frame = frame if form.startswith("lists of ") else pd.DataFrame(long_columns(rows))
-        frame = frame if name == "s" else frame.iloc[:, :2]
-        path = f"{name}.{form.removeprefix('lists of ')}"
+    paths = [f"{name}.{form.removeprefix('lists of ')}" for name in "ts"]
+    for path, rows, width in zip(paths, (truth, run), (2, 3), strict=True):
         if form == "json":
             Path(path).write_text(json.dumps(rows))
-        elif form.endswith("csv"):
-            frame.map(lambda cell: json.dumps(cell) if isinstance(cell, list) else cell).to_csv(
-                path, index=False
-            )
+            continue
+        lists = {"instance": [*rows], "labels": [*map(list, rows.values())]}
+        lists["scores"] = [[*row.values()] for row in rows.values()]
+        frame = pd.DataFrame(lists if form.startswith("lists") else long_columns(rows)).iloc[:, :width]
+        if form.endswith("csv"):
+            frame = frame.map(lambda cell: json.dumps(cell) if isinstance(cell, list) else cell)
+            frame.to_csv(path, index=False)
         elif form.endswith("jsonl"):
             frame.to_json(path, orient="records", lines=True)
         else:
             frame.to_parquet(path)
-    return f"{path.replace('s.', 't.', 1)} {path}"
+    return " ".join(paths)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +175,7 @@ def test_a_note_says_how_many_rows_depend_on_ties(
     rng = np.random.default_rng(len(form))
     truth = rng.random((60, 50)) < 0.1
     untied = (rng.random((60, 1)) < 0.5) * rng.random(truth.shape)
-    levels = (rng.integers(1, 6, truth.shape).astype(np.float32) + untied).astype(np.float32)
+    levels = (rng.integers(1, 6, truth.shape) + untied).astype(np.float32)
     names = [f"n{j}" for j in range(50)]
     order = np.argsort(-levels, axis=1) if form == "sorted list" else np.tile(np.arange(50), (60, 1))
     y_score: Any = {
@@ -201,30 +191,24 @@ def test_a_note_says_how_many_rows_depend_on_ties(
         return of_names if form in ("names", "wide") else cells.astype(int)
 
     rows: dict[str, Any] = {"y_true": sets(truth)}
+    options: Any = {"metrics": [f"p@{k}" for k in cutoffs]}
     if restriction is not None:
         pairs = rng.random(levels.shape) < {"exclude": 0.1, "candidates": 0.9}[restriction]
         levels = np.where(pairs == (restriction == "candidates"), levels, -np.inf)
         rows[restriction] = sets(pairs)
-    options: Any = {"metrics": [f"p@{k}" for k in cutoffs]}
-    options |= {"unlisted": 0.0} if form == "below 0" and restriction is None else {}
+    elif form == "below 0":
+        options["unlisted"] = 0.0
     expected = sum(map(depends, truth, levels, itertools.repeat(cutoffs)))
     assert expected > 0
     assert n_tied(xmleval.evaluate(y_score=y_score, **rows, **options)) == expected
-    evaluator = xmleval.Evaluator(labels=names, **options)
-    for start in range(0, 60, 25):
-        part = slice(start, start + 25)
-        scores = tuple(each[part] for each in y_score) if isinstance(y_score, tuple) else y_score[part]
-        evaluator.update(y_score=scores, **{name: value[part] for name, value in rows.items()})
-    assert n_tied(evaluator.compute()) == expected
 
 
-@pytest.mark.parametrize("metrics", [["p@1"], ["p@1", "lrap"]])  # with and without all labels in order
-@pytest.mark.parametrize("run", [
-    {"q": {"a": 0.5, "b": 0.25, "c": 0.75}, "r": {"a": 0.5, "c": 0.5, "b": 0.1}},  # of irrelevant ones
-    {"q": {}, "r": {}},  # labels below all others are tied, and earn nothing
-])  # fmt: skip
-def test_ties_that_change_nothing_have_no_note(metrics: list[str], run: Rows) -> None:
-    assert n_tied(xmleval.evaluate({"q": {"a": 1}, "r": {"b": 1}}, run, metrics=metrics)) == 0
+def test_ties_that_change_nothing_have_no_note() -> None:
+    among_irrelevant = {"q": {"a": 0.5, "b": 0.25, "c": 0.75}, "r": {"a": 0.5, "c": 0.5, "b": 0.1}}
+    nothing: Rows = {"q": {}, "r": {}}  # labels below all others are tied, and earn nothing
+    for run in (among_irrelevant, nothing):
+        for metrics in (["p@1"], ["p@1", "lrap"]):  # with and without all labels in order
+            assert n_tied(xmleval.evaluate({"q": {"a": 1}, "r": {"b": 1}}, run, metrics=metrics)) == 0
 
 
 def random_problem(seed: int) -> tuple[Rows, Rows]:
@@ -258,31 +242,30 @@ def trec_eval(qrels: Any, run: Any) -> dict[str, float]:
     return {ours: sum(row[theirs] for row in rows.values()) / len(qrels) for ours, theirs in TREC.items()}
 
 
-@pytest.mark.parametrize("first", range(0, 80, 20))
+@pytest.mark.parametrize("first", range(0, 40, 10))
 def test_values_are_those_of_trec_eval(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 10):
         qrels, run = random_problem(seed)
         expected = trec_eval(qrels, run)
         report = xmleval.evaluate(qrels, run, metrics=[*TREC], gains="linear")
         assert {name: report[name] for name in TREC} == pytest.approx(expected, rel=1e-9, abs=1e-12)
-        for form in ("run", "json"):
-            values = values_of([*TREC], write(form, run, qrels))
-            actual = {name: values[xmleval.spec.parse_spec(name).name] for name in TREC}
-            assert actual == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        values = values_of([*TREC], write("run" if seed % 2 else "json", run, qrels))
+        actual = {name: values[xmleval.spec.parse_spec(name).name] for name in TREC}
+        assert actual == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_preset_beir_has_the_values_of_trec_eval(seed: int) -> None:
-    qrels, run = random_problem(seed)
-    qrels = {key: row for key, row in qrels.items() if any(row.values())}  # as BEIR's data sets have them
-    run = {key: run.get(key, {}) for key in qrels}
+def test_the_preset_beir_has_the_values_of_trec_eval() -> None:
     names = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P"}
     asked = {f"{name}.1,3,10" for name in names.values()}
-    rows = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
-    expected = {
-        f"{ours}@{k}": sum(row[f"{theirs}_{k}"] for row in rows.values()) / len(qrels)
-        for ours, theirs in names.items() for k in (1, 3, 10)
-    }  # fmt: skip
-    report = xmleval.evaluate(qrels, run, metrics=[*expected], conventions="beir")
-    assert {name: report[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+    for seed in range(20):
+        qrels, run = random_problem(seed)
+        qrels = {key: row for key, row in qrels.items() if any(row.values())}  # as BEIR's data sets have them
+        run = {key: run.get(key, {}) for key in qrels}
+        rows = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
+        expected = {
+            f"{ours}@{k}": sum(row[f"{theirs}_{k}"] for row in rows.values()) / len(qrels)
+            for ours, theirs in names.items() for k in (1, 3, 10)
+        }  # fmt: skip
+        report = xmleval.evaluate(qrels, run, metrics=[*expected], conventions="beir")
+        assert {name: report[name] for name in expected} == pytest.approx(expected, rel=1e-9)
