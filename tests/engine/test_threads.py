@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from xmleval.threads import Pool, in_turns, map_in_turns, when_free
+from xmleval.threads import Pool, in_turns
 
 # what `threading` starts threads with, by the version of Python
 STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
@@ -33,7 +33,7 @@ def refuse_threads(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, n_st
 
 
 @pytest.mark.parametrize("n_started", [0, 1, 9])
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize("n_workers", [1, 4])
 def test_each_number_is_taken_once_by_the_threads_there_are(
     n_workers: int, n_started: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,20 +48,6 @@ def test_each_number_is_taken_once_by_the_threads_there_are(
     in_turns(100, [partial(work, numbers=numbers) for numbers in taken])
     assert sorted(itertools.chain(*taken)) == [*range(100)]
     assert [bool(numbers) for numbers in taken] == [place <= n_started for place in range(n_workers)]
-    taken.append([])
-    in_turns(1, [taken[-1].append] * 3)  # which needs no thread
-    in_turns(0, [taken[-1].append] * 3)
-    assert taken[-1] == [0]
-
-
-def test_results_are_in_the_order_of_the_numbers() -> None:
-    def double(number: int) -> int:
-        time.sleep(number / 1000)
-        return 2 * number
-
-    for threads in (1, 2, 9):
-        assert map_in_turns(double, [5, 3, 8, 1], threads) == [10, 6, 16, 2]
-        assert map_in_turns(double, [], threads) == []
 
 
 @pytest.mark.parametrize(
@@ -104,9 +90,8 @@ def seen() -> Iterator[list[int]]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("raises", [False, True])
-def test_interrupt_is_handled_at_once(seen: list[int], raises: bool) -> None:
-    seen += [0] if raises else []
+def test_interrupt_is_handled_at_once(seen: list[int]) -> None:
+    seen.append(0)
     begun, ended = list[int](), list[int]()
 
     def work(number: int) -> None:
@@ -116,14 +101,9 @@ def test_interrupt_is_handled_at_once(seen: list[int], raises: bool) -> None:
         ended.append(number)
 
     workers: list[Callable[[int], None]] = [work, lambda number: time.sleep(0.01)]
-    if raises:
-        with pytest.raises(KeyboardInterrupt):
-            in_turns(1000, workers)
-        assert (begun[:-1], len(ended)) == (ended, 2)
-    else:
+    with pytest.raises(KeyboardInterrupt):
         in_turns(1000, workers)
-        assert begun == ended
-        assert len(ended) > 500
+    assert (begun[:-1], len(ended)) == (ended, 2)
     assert seen[-1] == signal.SIGINT
 
 
@@ -146,31 +126,6 @@ def test_threads_have_ended_when_an_interrupt_is_raised(seen: list[int]) -> None
     assert len(seen) > 1
 
 
-def test_free_locks_are_taken_first_and_released_after_failures() -> None:
-    locks, done = [threading.Lock() for _ in range(3)], list[int]()
-    locks[0].acquire()
-
-    def work(number: int) -> None:
-        assert locks[number].locked()
-        done.append(number)
-        if number == 2:
-            threading.Timer(0.05, locks[0].release).start()
-
-    when_free(work, range(3), locks)
-    assert done == [1, 2, 0]  # after a wait
-    assert not any(lock.locked() for lock in locks)
-    when_free(done.append, range(2), [])
-    assert done[3:] == [0, 1]
-
-    def fail(number: int) -> None:
-        if number:
-            raise MemoryError
-
-    with pytest.raises(MemoryError):
-        when_free(fail, range(2), locks)
-    assert not any(lock.locked() for lock in locks)
-
-
 @pytest.mark.parametrize("n_started", [0, 1])
 def test_pool_does_all_tasks_where_no_more_threads_can_be_started(
     n_started: int, monkeypatch: pytest.MonkeyPatch
@@ -185,15 +140,10 @@ def test_pool_does_all_tasks_where_no_more_threads_can_be_started(
         assert [future.result() for future in futures[:3]] == [12, 6, 4]
         with pytest.raises(ZeroDivisionError):
             futures[3].result()
-        assert list(pool.map(work, [4, 6])) == [3, 2]
 
 
-@pytest.mark.parametrize("command", ["evaluate Y_test.npz m", "stats Y.txt"])
-def test_commands_need_no_second_thread(
-    command: str, folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("convert Y_test.npz Y.txt --kind truth")
-    expected = run(command)
+def test_commands_need_no_second_thread(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run("evaluate Y_test.npz m")
     refuse_threads(monkeypatch, threading, STARTER)
     refuse_threads(monkeypatch, _thread, "start_new_thread")
-    assert run(command) == expected
+    assert run("evaluate Y_test.npz m") == expected
