@@ -6,7 +6,6 @@ of them, and prints a line of JSON for each.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import hashlib
 import itertools
@@ -31,8 +30,8 @@ from tests.limits import small_limits
 from xmleval import Evaluator
 
 N_LABELS, DEPTH, LISTED = 300, 20, 0.3
-ROWS = (1500, 900, 1300, 700)  # of the batches; different batches have different sums
-CHANCES = {"update": 0.4, "two updates": 0.12, "merge": 0.12, "compute": 0.12, "save": 0.12, "load": 0.12}
+ROWS = (1500, 900, 1300, 700)  # of the batches
+CHANCES = {"update": 0.4, "merge": 0.15, "compute": 0.15, "save": 0.15, "load": 0.15}
 OPERATIONS = 20  # in a row on one evaluator
 LEAST_TRIALS, TRIALS = 10, 40  # of a forked process, once time is over and before
 FIRST_FAULTS = 10  # of the first update of a process, which loads the kernels
@@ -85,9 +84,9 @@ class Trials:
         self.folder, self.outputs = folder, folder / "outputs"
         self.outputs.mkdir()
         self.file = self.outputs / "saved.npz"
-        ordered = "per_row" in settings or "confidence" in settings  # by the order of batches
-        left_out = ("two updates", "merge") if ordered else ()
-        chances = {name: chance for name, chance in CHANCES.items() if name not in left_out}
+        chances = dict(CHANCES)
+        if "per_row" in settings or "confidence" in settings:  # which are by the order of batches
+            del chances["merge"]
         self.names, self.chances = [*chances], np.array([*chances.values()]) / sum(chances.values())
 
     def evaluator_of(self, *batches: dict[str, Any]) -> Evaluator:
@@ -111,7 +110,7 @@ class Trials:
         """Start in a forked process."""
         trigger, fault = KINDS[kind]
         self.rng = np.random.default_rng([self.seed, number, [*KINDS].index(kind)])
-        self.trigger, self.done = trigger(fault, self.rng, sizes), [True]
+        self.trigger = trigger(fault, self.rng, sizes)
 
     def update_first(self, number: int, sizes: dict[str, float]) -> Iterator[Any]:
         """Yield the duration and the report of a process's first update, under faults if `sizes` has it."""
@@ -149,21 +148,19 @@ class Trials:
         if name == "merge" and error is None:
             self.merged.add(number)
         inside = error is not None and comes_from_package(error)
-        raised = ({number} if error else set()) | ({following(number)} if self.elsewhere else set())
         try:
-            wrong = self.judge(name, number, n_rows, result, raised, inside)
+            wrong = self.judge(name, number, n_rows, result, error is not None, inside)
         except Exception:
             wrong = f"cannot go on: {traceback.format_exc(-3)}"
         if wrong:
             self.renew()
             cause = "".join(traceback.format_exception(error)[-3:]) if error else "no exception"
             wrong += f", after {cause}"
-        return inside or self.elsewhere is not None, wrong
+        return inside, wrong
 
     def run_under_fault(self, name: str, number: int) -> tuple[Any, BaseException | None]:
-        """Run an operation; return its result and its error, and keep that of another thread."""
+        """Run an operation; return its result and its error."""
         result, error = None, None
-        self.elsewhere: BaseException | None = None
         try:
             try:
                 result = self.operate(name, number)
@@ -174,12 +171,9 @@ class Trials:
         with contextlib.suppress(BaseException):  # raised while disarming
             self.trigger.disarm()
         self.trigger.disarm()
-        wait_for(self.done)  # a fault may have ended the wait for the other thread
         return result, error
 
     def operate(self, name: str, number: int) -> Any:
-        if name == "two updates":
-            return self.update_in_two_threads(number)
         self.trigger.arm(name)
         if name == "update":
             return self.tried.update(**self.batches[number])
@@ -191,40 +185,16 @@ class Trials:
             return self.load(number)
         return self.tried.compute() if self.tried.n_rows else None
 
-    def update_in_two_threads(self, number: int) -> None:
-        ready, begins, self.done = [False], [False], [False]
-
-        def update(done: list[bool]) -> None:
-            try:
-                ready[0] = True
-                wait_for(begins)
-                self.tried.update(**self.batches[following(number)])
-            except BaseException as error:
-                self.elsewhere = error
-            finally:
-                done[0] = True
-
-        _thread.start_new_thread(update, (self.done,))
-        wait_for(ready)
-        try:
-            self.trigger.arm("two updates")
-            begins[0] = True
-            self.tried.update(**self.batches[number])
-        finally:
-            begins[0] = True
-            wait_for(self.done)
-
-    def judge(self, name: str, number: int, n_rows: int, result: Any, raised: set[int], inside: bool) -> str:
-        """Return what is wrong beside the twin, which counts the batches that the number of rows shows."""
-        adds = {"update": [number], "merge": [number], "two updates": [number, following(number)]}
-        added, saved = adds.get(name, []), self.before
-        counted = batches_of(added, self.tried.n_rows - n_rows)
-        if counted is None:
+    def judge(self, name: str, number: int, n_rows: int, result: Any, raised: bool, inside: bool) -> str:
+        """Return what is wrong beside the twin, which counts the batch if the number of rows shows it."""
+        adds, saved = name in ("update", "merge"), self.before
+        n_added = self.tried.n_rows - n_rows
+        if n_added not in (0, ROWS[number] * adds):
             return f"{self.tried.n_rows} rows, {n_rows} before"
-        if set(added) - raised - counted:
+        if adds and not raised and not n_added:
             return "not counted"
-        for one in counted:
-            self.twin.update(**self.batches[one])
+        if n_added:
+            self.twin.update(**self.batches[number])
         if not self.tried.n_rows:  # what a failed call left behind shows only with rows
             self.tried.update(**self.batches[0])
             self.twin.update(**self.batches[0])
@@ -232,7 +202,7 @@ class Trials:
             self.before = snapshot(self.twin)
         if wrong := difference(snapshot(self.tried), self.before):
             return wrong
-        if (raised if inside else raised - {number}) & counted:
+        if inside and n_added:
             return "counted although it raised"
         if name == "merge" and snapshot(self.others[number]) != self.expected[number]:
             self.others[number] = self.evaluator_of(self.batches[number])
@@ -241,7 +211,7 @@ class Trials:
             return difference(snapshot(result), self.expected[number])
         if name == "compute" and result is not None:
             return difference(contents(result), self.before)
-        return self.judge_file(bool(raised), saved) if name == "save" else ""
+        return self.judge_file(raised, saved) if name == "save" else ""
 
     def judge_file(self, raised: bool, expected: Snapshot) -> str:
         """Return what is wrong with the saved file, and remove all files."""
@@ -274,22 +244,6 @@ def make_batch(rng: np.random.Generator, n_rows: int, settings: dict[str, Any]) 
     if "weighted" in settings:
         batch["sample_weight"] = rng.uniform(0.5, 2, n_rows)
     return batch
-
-
-def wait_for(flag: list[bool]) -> None:
-    """Wait until another thread sets a flag; a fault could leave a lock taken."""
-    while not flag[0]:
-        time.sleep(1e-5)
-
-
-def following(number: int) -> int:
-    return (number + 1) % len(ROWS)
-
-
-def batches_of(added: list[int], n_rows: int) -> set[int] | None:
-    """Return which of the added batches have so many rows, None if none have."""
-    subsets = itertools.chain.from_iterable(itertools.combinations(added, n) for n in range(len(added) + 1))
-    return next((set(subset) for subset in subsets if sum(ROWS[one] for one in subset) == n_rows), None)
 
 
 def snapshot(evaluator: Evaluator) -> Snapshot:
