@@ -134,11 +134,6 @@ def with_index_type(dense: Any, dtype: str, form: str = "csr") -> Any:
     return matrix
 
 
-def every_cell(dense: Any) -> Any:
-    ids = np.tile(np.arange(dense.shape[1]), len(dense))
-    return sp.csr_array((dense.ravel(), ids, np.arange(len(dense) + 1) * dense.shape[1]), shape=dense.shape)
-
-
 def backwards(dense: Any) -> Any:
     matrix = sp.csr_array(dense)
     order = np.concatenate([np.arange(*ends)[::-1] for ends in itertools.pairwise(matrix.indptr)])
@@ -188,7 +183,6 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "bsr_array": sp.bsr_array,
     "bsr_matrix": sp.bsr_matrix,
     "bsr of blocks": lambda a: sp.bsr_array(a, blocksize=(2, 2)),
-    "all cells": every_cell,
 }
 
 
@@ -226,20 +220,16 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "scores first": listed(lambda labels, scores: (scores, labels)),
     "named pair": listed(lambda labels, scores: Result(scores, labels)),
     "dict": listed(lambda labels, scores: {"scores": scores, "indices": labels}),
-    "float32": listed(lambda labels, scores: (labels, scores.astype("f4"))),
     "big-endian": listed(lambda labels, scores: (labels.astype(">i8"), scores.astype(">f8"))),
     "int8": listed(lambda labels, scores: (labels.astype("i1"), scores)),
     "pair of lists": listed(lambda labels, scores: (labels.tolist(), scores.tolist())),
-    "read-only pair": listed(lambda labels, scores: (frozen(labels), frozen(scores))),
     "strided pair": listed(lambda labels, scores: (np.asfortranarray(labels), strided(scores))),
     "other library": listed(lambda labels, scores: (OnDevice(labels), Exchanged(scores))),
     "torch.topk": torch_of(lambda torch, a: Result(*map(torch.tensor, slots(a)[::-1]))),
     "pair without scores": lambda s: (slots(s, False)[0], None),
     "dict without scores": lambda s: {"indices": slots(s, False)[0]},
     "ids": ragged(lambda row: [label for label, _ in row]),
-    "arrays of ids": ragged(lambda row: np.array([label for label, _ in row], int)),
     "pairs": ragged(list),
-    "lists of lists": ragged(lambda row: [[*pair] for pair in row]),
     "unsorted pairs": ragged(lambda row: row[::-1]),
     "dicts of ids": ragged(dict),
     "hits of ids": ragged(lambda row: [{"corpus_id": label, "score": score} for label, score in row]),
@@ -407,7 +397,6 @@ NAMED: dict[str, Form] = {
     "dict of dicts": Form(lambda rows, role: rows, True, True),
     "ranx": Form(lambda rows, role: Ranx(rows), True, True),
     "list of dicts": Form(lambda rows, role: [*rows.values()], False, True),
-    "array of dicts": Form(lambda rows, role: object_array(rows.values()), False, True),
     "dict of lists": Form(lambda rows, role: dict(zip(rows, members(rows, role), strict=True)), True),
     "lists": Form(members),
     "tuples": Form(lambda rows, role: [*map(tuple, members(rows, role))]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 from typing import Any
@@ -60,10 +61,13 @@ def test_report_does_not_depend_on_the_form_of_lists(form: str) -> None:
     y_score = LISTED[form](S)
     before = contents(y_score)
     expected = json_of(T, sp.csr_array(S), metrics=RANKED)
-    for block_rows in (1, 3, None):
-        y_true: Any = IDS if isinstance(y_score, list) else T
+    y_true: Any = IDS if isinstance(y_score, list) else T
+    for block_rows in (3, None):
         assert json_of(y_true, y_score, n_labels=N, metrics=RANKED, block_rows=block_rows) == expected
     np.testing.assert_equal(contents(y_score), before)
+    if "without scores" in form or form == "ids":
+        with pytest.raises(ValueError, match=r"auc\.micro needs scores in y_score="):
+            evaluate(IDS, y_score, n_labels=N, metrics=["auc.micro"])
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -78,31 +82,28 @@ def test_report_does_not_depend_on_the_type_of_values(dtype: str) -> None:
         assert json_of(T, (2 * S).astype(dtype), metrics=RANKED) == json_of(T, S, metrics=RANKED)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i2", "i4", ">u4", ">i8"])
+@pytest.mark.parametrize("dtype", ["u1", "u4", "u8", "i1", "i4", ">u4", ">i8"])
 def test_report_does_not_depend_on_the_type_of_ids(dtype: str) -> None:
     """Ids of lists, indices of matrices of all roles, and counts of training labels."""
-    scalar = np.dtype(dtype).newbyteorder("=").type
     ids = np.argsort(-S, axis=1)[:, :3]
 
     def report(dtype: str, number: Any) -> str:
         lists = [[number(label) for label in row] for row in ids]
-        reports = [
-            json_of(
-                with_index_type(T, dtype), y_score, y_pred=with_index_type(H, dtype, "csc"), n_labels=N,
-                metrics=[*RANKED, *SETS, "psp@1"], y_train=with_index_type(H, dtype),
-            )
-            for y_score in (
-                (ids.astype(dtype), None), (ids.astype(dtype), -ids / 4), lists, with_index_type(S, dtype),
-                [[(label, -rank) for rank, label in enumerate(row)] for row in lists],
-            )
+        options: dict[str, Any] = {
+            "y_pred": with_index_type(H, dtype, "csc"), "n_labels": N, "metrics": [*RANKED, *SETS, "psp@1"],
+        }  # fmt: skip
+        scores: list[Any] = [
+            (ids.astype(dtype), None), (ids.astype(dtype), -ids / 4), lists, with_index_type(S, dtype),
+            [[(label, -rank) for rank, label in enumerate(row)] for row in lists],
         ]  # fmt: skip
-        reports.append(
-            json_of([[number(label) for label in row] for row in IDS], S, n_labels=N, metrics=RANKED)
-        )
+        truth, train = with_index_type(T, dtype), with_index_type(H, dtype)
+        reports = [json_of(truth, y_score, y_train=train, **options) for y_score in scores]
+        truth = [[number(label) for label in row] for row in IDS]
+        reports.append(json_of(truth, S, y_train=train, **options))
         counts = {"label_counts": H.sum(axis=0).astype(dtype), "n_instances": number(9)}
         return str([*reports, inverse_propensity(**counts).tolist()])
 
-    assert report(dtype, scalar) == report("i8", int)
+    assert report(dtype, np.dtype(dtype).newbyteorder("=").type) == report("i8", int)
 
 
 @pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array"])
@@ -141,73 +142,53 @@ def test_labels_beyond_int32() -> None:
     n, big = 2**33, 2**32
     truth: list[Any] = [[5, big], [n - 1]]
     csr = sp.csr_array((np.ones(3), np.array([5, big, n - 1]), [0, 2, 3]), shape=(2, n))
-    ids, scores = np.array([[big, 7, 5], [3, -1, -1]]), np.array([[3.0, 2, 1], [1, np.nan, np.nan]])
+    pair = np.array([[big, 7, 5], [3, -1, -1]]), np.array([[3.0, 2, 1], [1, np.nan, np.nan]])
     stored = sp.csr_array((np.array([1.0, 2, 3, 1]), np.array([5, 7, big, 3]), [0, 3, 4]), shape=(2, n))
-    expected = {"p@1": 0.5, "p@3": 1 / 3, "ndcg@3": 1.5 / (1 + 1 / math.log2(3)) / 2,
-        "coverage": (2 + n - 1) / 2, "ranking_loss": (1 / (2 * (n - 2)) + 1) / 2,
+    expected = {
+        "p@1": 0.5, "ndcg@3": 1.5 / (1 + 1 / math.log2(3)) / 2, "coverage": (2 + n - 1) / 2,
+        "ranking_loss": (1 / (2 * (n - 2)) + 1) / 2,
     }  # fmt: skip
     ragged: list[Any] = [[big, 7, 5], [3]]
-    for y_true in (truth, csr, csr.tocoo()):
-        for y_score in ((ids, None), (ids, scores), stored, stored.tocoo(), ragged):
-            report = evaluate(y_true, y_score, n_labels=n, metrics=[*expected])
-            assert dict(report) == pytest.approx(expected, rel=1e-15)
-    with pytest.raises(ValueError, match=rf"y_score: row 1: label id {n} is not in 0\.\.{n - 1}"):
-        evaluate(truth, ([[big], [n]], None), n_labels=n, metrics=["p@1"])
+    for y_true, y_score in itertools.product((truth, csr), (pair, stored, ragged)):
+        report = evaluate(y_true, y_score, n_labels=n, metrics=[*expected])
+        assert dict(report) == pytest.approx(expected, rel=1e-15)
 
 
 def test_lists_of_ids_take_the_number_of_labels_from_a_matrix() -> None:
-    assert json_of(IDS, S, y_pred=H, metrics=RANKED + SETS) == json_of(T, S, y_pred=H, metrics=RANKED + SETS)
+    for sets in (IDS, [set(row) for row in IDS], [frozenset(row) for row in IDS]):
+        options: dict[str, Any] = {"y_pred": H, "metrics": RANKED + SETS}
+        assert json_of(sets, S, **options) == json_of(T, S, **options)
     pred = [np.flatnonzero(row).tolist() for row in H]
     assert json_of(T, y_pred=pred, metrics=SETS) == json_of(T, y_pred=H, metrics=SETS)
-    one_each = np.eye(4)[[2, 0, 1, 3]]
-    assert json_of([[2], [0], [1], [3]], S[:, :4], metrics=RANKED) == json_of(
-        one_each, S[:, :4], metrics=RANKED
-    )
-    for sets in ([set(row) for row in IDS], [frozenset(row) for row in IDS]):
-        assert json_of(sets, S, metrics=RANKED) == json_of(T, S, metrics=RANKED)
+    square = S[:, :4]
+    one_each = json_of(np.eye(4)[[2, 0, 1, 3]], square, metrics=RANKED)
+    assert json_of([[2], [0], [1], [3]], square, metrics=RANKED) == one_each
 
 
 def test_integers_of_a_pair_are_labels_only_where_one_can_be() -> None:
     labels, ranks = np.array([[0, 3, 2], [2, 1, -1], [4, 3, 0], [0, 1, 2]]), np.array([[3, 2, 1]] * 4)
     expected = json_of(T, (labels, ranks * 1.0), metrics=RANKED)
-    for pair in (
-        (labels, ranks * 10),
-        (labels, ranks * 10.0),
-        {"indices": labels, "scores": ranks},
-        Result(ranks, labels),
-    ):
+    for pair in ((labels, ranks * 10), {"indices": labels, "scores": ranks}, Result(ranks, labels)):
         assert json_of(T, pair, metrics=RANKED) == expected
-
-
-def test_propensities_of_the_caller_may_change_later() -> None:
-    changed, q = np.array([3.0, 1.0, 2.0, 5.0, 1.5, 9.0]), [3.0, 1.0, 2.0, 5.0, 1.5, 9.0]
-    evaluator = Evaluator(["psp@3"], n_labels=N, inverse_propensity=changed)
-    evaluator.update(T, S)
-    changed[:] = 1.0
-    assert evaluator.compute() == evaluate(T, S, metrics=["psp@3"], inverse_propensity=q)
 
 
 @pytest.mark.parametrize("form", ["tensor", "device", "torch plain"])
 def test_arrays_of_other_libraries_are_taken_wherever_arrays_are(form: str) -> None:
-    make, weights = ARRAYS[form], np.array([1.0, 2, 0, 3])
+    make, weights, q = ARRAYS[form], np.array([1.0, 2, 0, 3]), inverse_propensity(H)
     y_true, y_score = make(T), make(S)
-    q = inverse_propensity(make(H))
-    assert q.tolist() == inverse_propensity(H).tolist()
-    options: dict[str, Any] = {
-        "metrics": ["psp@3"],
-        "sample_weight": weights,
-        "inverse_propensity": np.array(q),
-    }
-    expected = json_of(T, S, **options)
-    options |= {"sample_weight": make(weights), "inverse_propensity": make(np.array(q))}
-    assert json_of(y_true, y_score, **options) == expected
+    assert inverse_propensity(make(H)).tolist() == q.tolist()
+    vectors = {"sample_weight": weights, "inverse_propensity": np.array(q)}
+    made = {name: make(vector) for name, vector in vectors.items()}
+    assert json_of(y_true, y_score, metrics="psp@3", **made) == json_of(T, S, metrics="psp@3", **vectors)
     rules = fit(T, S, "f1.micro"), fit(y_true, y_score, "f1.micro")
-    assert str(rules[0]) == str(rules[1])
     assert (rules[0].apply(S) != rules[1].apply(y_score)).nnz == 0
     assert label_statistics(y_true) == label_statistics(T)
 
 
-@pytest.mark.parametrize("form", ["pair without scores", "dict without scores", "ids"])
-def test_measures_of_scores_need_scores_in_lists(form: str) -> None:
-    with pytest.raises(ValueError, match=r"auc\.micro needs scores in y_score="):
-        evaluate(IDS, LISTED[form](S), n_labels=N, metrics=["auc.micro"])
+def test_propensities_of_the_caller_may_change_later() -> None:
+    q = [3.0, 1.0, 2.0, 5.0, 1.5, 9.0]
+    changed = np.array(q)
+    evaluator = Evaluator(["psp@3"], n_labels=N, inverse_propensity=changed)
+    evaluator.update(T, S)
+    changed[:] = 1.0
+    assert evaluator.compute() == evaluate(T, S, metrics=["psp@3"], inverse_propensity=q)
