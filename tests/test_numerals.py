@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
-from xmleval.budget import LEAST_WHOLE, UNLIMITED, Allowance, Budget, OverLimitError, memory_bytes, size_text
+from xmleval.budget import LEAST_WHOLE, Allowance, Budget, OverLimitError, memory_bytes
 from xmleval.input.exclusion import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels
 from xmleval.numerals import decimal_number, whole_number
@@ -34,11 +34,8 @@ def in_file(read: Callable[[Path], Any], line: str) -> Callable[[str, Path], Any
 
 READERS: dict[str, Callable[[str, Path], Any]] = {
     "cutoff": lambda text, _: Evaluator(f"p@{text}", n_labels=3),
-    "parameter": lambda text, _: Evaluator(f"fbeta.macro(beta={text})@1", n_labels=3),
     "top": lambda text, _: Evaluator(decision=f"top{text}", n_labels=3),
-    "threshold": lambda text, _: Evaluator(decision=f"threshold{text}", n_labels=3),
     "unlisted": lambda text, _: Conventions(unlisted=text),
-    "zero division": lambda text, _: Conventions(zero_division=text),
     "memory": lambda text, _: Evaluator(n_labels=3, memory=f"{text}MB"),
     "propensities": in_file(read_inverse_propensity, "{}\n"),
     "row of a pair": in_file(read_pairs, "{} 1\n"),
@@ -65,13 +62,9 @@ def test_numbers_are_those_that_python_reads(text: str) -> None:
 OPTIONS = """
 evaluate Y_test.npz m --threads {}
 evaluate Y_test.npz m --k {}
-evaluate Y_test.npz m --unlisted {}
 evaluate Y_test.npz m --decision top{}
 evaluate Y_test.npz m --train Y_train.npz --a {}
 evaluate Y_test.npz m --memory {}GB
-bench --rows {}
-convert m out.txt --n-labels {}
-threshold fit Y_test.npz m --rule top --output r.npz --k {}
 threshold fit Y_test.npz m --rule label --measure f1.macro --output r.npz --fbr {}
 """
 
@@ -98,11 +91,8 @@ def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
     ("call", "message"),
     [
         (lambda n: Evaluator(n_labels=n), "n_labels: .* is more than"),
-        (lambda n: Evaluator(n_labels=3, decision=f"top{n}"), "decision=.* is neither"),
         (lambda n: Evaluator(n_labels=3, unlisted=n), "unlisted=.* is neither"),
         (lambda n: Evaluator(n_labels=3, metrics=f"p@{n}"), "p@"),
-        (lambda n: Evaluator(n_labels=3).update(EYE, EYE, first_row=n), "first_row: "),
-        (lambda n: inverse_propensity(label_counts=[1], n_instances=n), "n_instances: "),
         (lambda n: inverse_propensity(label_counts=[1], n_instances=9, a=n), "a: "),
         (lambda n: fit(EYE, EYE, rule="top", k=n), "k: "),
         (lambda n: evaluate([[0]], [[(0, n)]], n_labels=3), "y_score: row 0: "),
@@ -113,12 +103,12 @@ def test_numbers_beyond_all_floats_are_refused_by_name(call: Callable[[int], Any
         call(10**400)
 
 
-@pytest.mark.parametrize("value", ["1", "1_0", b"1"])
-def test_text_is_no_number_in_python(value: Any) -> None:
+def test_text_is_no_number_in_python() -> None:
+    text: Any = "1"
     with pytest.raises(ValueError, match=r"^a: .* is not a number"):
-        inverse_propensity(label_counts=[1], n_instances=9, a=value)
+        inverse_propensity(label_counts=[1], n_instances=9, a=text)
     with pytest.raises(ValueError, match=r"^fbr: .* is not a number"):
-        fit(EYE, EYE, "f1.macro", rule="label", fbr=value)
+        fit(EYE, EYE, "f1.macro", rule="label", fbr=text)
 
 
 @pytest.mark.parametrize(
@@ -146,15 +136,11 @@ def test_allowance_is_taken_once_and_rows_get_the_rest() -> None:
     allowance.take(60)
     with allowance.lent(40), pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "):
         allowance.take(1)
-    assert (allowance.taken, allowance.left) == (60, 40)
     with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
         allowance.check(41, "line 3: ")
-    UNLIMITED.check(1 << 80)
     for memory in (1, LEAST_WHOLE, 1 << 30):
         budget = Budget(memory)
         allowance = budget.allowance()
         assert allowance.left == max(memory, LEAST_WHOLE) * 7 // 8
         allowance.take(1 << 20)
         assert 1 <= budget.rest(allowance).memory <= max(memory - (1 << 20), memory // 8, 1)
-    sizes = {0: "0 B", 1023: "1023 B", 1 << 10: "1 KiB", 3 << 29: "1.5 GiB", 5 << 40: "5 TiB"}
-    assert {n_bytes: size_text(n_bytes) for n_bytes in sizes} == sizes

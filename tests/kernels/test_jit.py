@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -55,54 +53,36 @@ def compute() -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_whole_cache_is_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caching.FunctionCache, "save_overload", None)
-    assert compute() == []
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut", "random", "zeros", "folder"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "zeros"])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_kernels_are_compiled_where_their_cache_is_damaged(cache: Path, suffix: str, damage: str) -> None:
     (path,) = cache.rglob(f"*.{suffix}")
     whole = path.read_bytes()
-    path.unlink()
-    if damage == "folder":
-        path.mkdir()
-    else:
-        noise = np.random.default_rng(0).bytes(len(whole))
-        contents = {
-            "empty": b"",
-            "cut": whole[: len(whole) // 2],
-            "random": noise,
-            "zeros": bytes(len(whole)),
-        }
-        path.write_bytes(contents[damage])
+    path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "zeros": bytes(len(whole))}[damage])
     (warning,) = compute()
     assert warning.startswith(f"{path.parent}: this cache of kernels ")
     assert warning.endswith("; kernels are compiled again")
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
 @pytest.mark.parametrize("call", ["open", "ensure"])
 def test_kernels_are_compiled_where_no_cache_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, call: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(jit, "_told", [], raising=False)
-    refuse = failing(OSError(number, os.strerror(number)))
+    refuse = failing(OSError(errno.ENOSPC, "No space left on device"))
     if call == "open":
         monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
     else:
         monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refuse)
     (warning,) = compute()
-    assert (os.strerror(number) if call == "open" else "no cache of kernels can be written") in warning
+    assert ("No space left" if call == "open" else "no cache of kernels can be written") in warning
 
 
 @pytest.mark.parametrize(
     ("call", "error", "raised"),
     [
         ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
-        ("load", MemoryError(), MemoryError),
         ("save", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
     ],
 )
@@ -157,30 +137,3 @@ def test_signal_handler_that_raises_leaves_a_kernel_whole(monkeypatch: pytest.Mo
     assert has_compiled.wait(60)
     assert compiled(2) == 4
     assert threads == [thread]  # compiled once, in spite of the handler
-
-
-@pytest.mark.filterwarnings("ignore:no cache of kernels")
-@pytest.mark.parametrize("begins", [None, False, True], ids=["never", "late", "without memory"])
-def test_thread_that_cannot_run_delays_nothing(monkeypatch: pytest.MonkeyPatch, begins: bool | None) -> None:
-    """A thread ends before its first line where there is no memory for its frame."""
-    late: list[Any] = []
-    compiled: Any = kernel(double)
-    start_thread = _thread.start_new_thread
-
-    def start(function: Any, args: Any) -> int:
-        if begins:
-            monkeypatch.setattr(compiled, "compile", failing(MemoryError()))
-            return int(start_thread(function, args))
-        late.append(function)
-        return 0
-
-    monkeypatch.setattr(_thread, "start_new_thread", start)
-    monkeypatch.setattr(jit, "START_SECONDS", 0.05)
-    if begins:
-        with pytest.raises(MemoryError):
-            compiled(2)
-        return
-    assert compiled(2) == 4
-    if begins is False:
-        late[0]()  # and compiles nothing more
-        assert compiled(2) == 4

@@ -47,10 +47,10 @@ def test_sort_down_is_stable_and_stays_in_its_range(seed: int, size: int, before
 @given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3))
 def test_sort_up(seed: int, size: int, before: int) -> None:
     values = np.random.default_rng(seed).integers(-5, 5 if seed % 2 else 2**62, size + 2 * before)
-    want = values.tolist()
-    want[before : before + size] = sorted(want[before : before + size])
+    expected = values.tolist()
+    expected[before : before + size] = sorted(expected[before : before + size])
     sorting.sort_up(values, before, before + size)
-    assert values.tolist() == want
+    assert values.tolist() == expected
 
 
 @given(

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from xmleval.exact import as_integer, scaled_sum
 from xmleval.kernels import hit_tables
@@ -51,20 +49,6 @@ def test_nothing_is_written_behind_a_part_whose_cells_are_all_filled() -> None:
     assert (filled[:n_cells] == np.arange(n_cells)).all()
     assert filled[-1] == 7
     assert (cells == [0, 2, 0]).all()
-
-
-@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
-def test_tables_are_united(one: set[int], other: set[int]) -> None:
-    first, second = (np.array(sorted(sizes), np.int64) for sizes in (one, other))
-    both, of_first, of_second = (np.empty(n, np.int64) for n in (20, first.size, second.size))
-    both = both[: hit_tables.unite(first, second, both, of_first, of_second)]
-    assert both.tolist() == sorted(one | other)
-    table = np.zeros((both.size, 3), np.int64)
-    for sizes, places in ((first, of_first), (second, of_second)):
-        assert both[places].tolist() == sizes.tolist()
-        hit_tables.add_at(places, np.column_stack([sizes, 2 * sizes]), table)
-    expected = [[n * ((n in one) + (n in other)) * times for times in (1, 2, 0)] for n in both.tolist()]
-    assert table.tolist() == expected
 
 
 def fraction_of(pair: Any) -> Fraction:
