@@ -75,16 +75,37 @@ def packed(path: Path) -> Path:
     return whole
 
 
-def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> Path:
-    sp.save_npz(path.with_suffix(".npz"), matrix.asformat(scheme), compressed=compressed)
-    return path.with_suffix(".npz")
+def writer(ending: str, write: Callable[..., object]) -> Callable[..., Path]:
+    """Make a writer that adds the ending and returns the path."""
+
+    def written(path: Path, matrix: Any, *args: Any, **options: Any) -> Path:
+        write(path.with_suffix(ending), matrix, *args, **options)
+        return path.with_suffix(ending)
+
+    return written
 
 
-def npz_list(path: Path, matrix: Any, compressed: bool = False) -> Path:
+def save_npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> None:
+    sp.save_npz(path, matrix.asformat(scheme), compressed=compressed)
+
+
+def save_list(path: Path, matrix: Any, compressed: bool = False) -> None:
     labels, values = as_list(matrix)
-    save = np.savez_compressed if compressed else np.savez
-    save(path.with_suffix(".npz"), indices=labels, scores=values)
-    return path.with_suffix(".npz")
+    (np.savez_compressed if compressed else np.savez)(path, indices=labels, scores=values)
+
+
+def save_dense(path: Path, matrix: Any, order: Any = "C") -> None:
+    np.save(path, np.asarray(matrix.toarray(), order=order))
+
+
+npz = writer(".npz", save_npz)
+npz_list = writer(".npz", save_list)
+npz_dense = writer(".npz", lambda path, matrix: np.savez(path, scores=matrix.toarray()))
+dense = writer(".npy", save_dense)
+xmc = writer(".txt", write_xmc)
+qrels = writer(".qrels", write_qrels)
+trec_run = writer(".run", write_run)
+parquet = writer(".parquet", write_parquet)
 
 
 def npy(path: Path, matrix: Any, names: tuple[str, str] = ("_indices", "_scores")) -> Path:
@@ -111,21 +132,6 @@ def npz_calibration_truth(path: Path, matrix: Any) -> Path:
     listed = np.full((matrix.shape[0], 2), [matrix.shape[1] - 1, 0])
     np.savez(path.with_suffix(".npz"), prediction_ids=listed, scores=listed / 2.0, labels=pairs)
     return path.with_suffix(".npz")
-
-
-def dense(path: Path, matrix: Any, order: str = "C") -> Path:
-    np.save(path.with_suffix(".npy"), np.asarray(matrix.toarray(), order=order))  # type: ignore[call-overload]
-    return path.with_suffix(".npy")
-
-
-def npz_dense(path: Path, matrix: Any) -> Path:
-    np.savez(path.with_suffix(".npz"), scores=matrix.toarray())
-    return path.with_suffix(".npz")
-
-
-def xmc(path: Path, matrix: Any, kind: str) -> Path:
-    write_xmc(path.with_suffix(".txt"), matrix, kind)
-    return path.with_suffix(".txt")
 
 
 def data_lines(matrix: Any) -> list[str]:
@@ -175,16 +181,6 @@ def meka(path: Path, matrix: Any) -> Path:
     return write_lines(path, ".arff", [*lines, *(",".join(map(str, [*row, 0.5])) for row in rows)])
 
 
-def qrels(path: Path, matrix: Any) -> Path:
-    write_qrels(path.with_suffix(".qrels"), matrix)
-    return path.with_suffix(".qrels")
-
-
-def trec_run(path: Path, matrix: Any) -> Path:
-    write_run(path.with_suffix(".run"), matrix)
-    return path.with_suffix(".run")
-
-
 def csv_documents(path: Path, matrix: Any, kind: str) -> Path:
     """A row each, with text that has quotes, delimiters and lines; scores in a field of their own."""
     lines = ["id,labels" + ",scores" * (kind == "scores") + ",text"]
@@ -212,11 +208,6 @@ def beir_qrels(path: Path, matrix: Any) -> Path:
     rows = [[(label, 1) for label in row] or [(0, 0)] for row in rows_of(matrix)]
     lines = [f"{i}\t{label}\t{value}" for i, row in enumerate(rows) for label, value in row]
     return write_lines(path, ".tsv", ["query-id\tcorpus-id\tscore", *lines])
-
-
-def parquet(path: Path, matrix: Any, kind: str) -> Path:
-    write_parquet(path.with_suffix(".parquet"), matrix, kind)
-    return path.with_suffix(".parquet")
 
 
 def entries(path: Path, matrix: Any, kind: str) -> Path:

@@ -11,27 +11,20 @@ from typing import Any
 
 
 class Web(ThreadingHTTPServer):
-    """Files by their path, and what was asked for.
-
-    ``sent`` counts the bytes of files that were sent. ``ranges`` tells whether they are sent by ranges,
-    ``statuses`` which files are answered otherwise, ``breaks_at`` from which byte of a file on connections
-    break.
-    """
+    """Files by their path, and how they are sent."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
-        self.sent, self.asked = 0, list[str]()
-        self.ranges, self.statuses = True, dict[str, int]()
+        self.sent = 0  # bytes of files
+        self.ranges = True  # whether files are sent by ranges
+        self.statuses = dict[str, int]()  # of files that are answered otherwise
         self.fails = 0  # requests to come whose connections break
-        self.breaks_at = dict[str, int]()
+        self.breaks_at = dict[str, int]()  # from which byte of a file on connections break
 
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self.server_port}"
+        self.url = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that the client closes."""
@@ -55,7 +48,6 @@ class _Handler(BaseHTTPRequestHandler):
         web, path = self.server, self.path.partition("?")[0]
         data, status = web.files.get(path), web.statuses.get(path, 200)
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        web.asked.append(f"{self.command} {path} {wanted and wanted[0]}")
         if data is None or status != 200:
             self.send_response(status if status != 200 else 404)
             self.send_header("Content-Length", "0")

@@ -68,11 +68,6 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
     ({"d.csv": DOCS}, "d.csv --ranked", {"y_pred": PRED, "y_score": LISTED}),
     *(({"d.jsonl": in_json(form)}, "d.jsonl --pred-field out", {"y_score": SCORES}) for form in FORMS),
     (
-        {"d.jsonl": in_json(dict)},
-        "d.jsonl --pred-field out --decision threshold0.3",
-        {"y_score": SCORES, "decision": "threshold0.3"},
-    ),
-    (
         {"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
         "d.csv --pred-field out --score-field p",
         {"y_score": SCORES},
@@ -88,11 +83,6 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
         "t.csv p.csv",
         {"y_score": LISTED},
     ),
-    (
-        {"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "instance,label,score\n2,c,3\n0,b,1\n2,a,2\n1,a,1\n"},
-        "t.csv p.csv",
-        {"y_score": LISTED},
-    ),
 ]
 
 
@@ -100,7 +90,7 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
 def test_documents_hold_what_arrays_hold(folder: Path, files: Any, line: str, arrays: Any) -> None:
     for name, text in files.items():
         Path(name).write_text(text, newline="")
-    metrics = (RANKED if "y_score" in arrays else []) + (SETS if {"y_pred", "decision"} & {*arrays} else [])
+    metrics = (RANKED if "y_score" in arrays else []) + (SETS if "y_pred" in arrays else [])
     metrics += ["auc.micro"] if arrays.get("y_score") is SCORES else []
     assert values_of(metrics, line) == dict(evaluate(TRUTH, **arrays, metrics=metrics))
 
@@ -158,16 +148,6 @@ def test_records_are_those_of_the_csv_module(rows: list[list[str]], delimiter: s
 def test_lists_as_python_prints_them(names: list[str]) -> None:
     assert parsed(repr(names), UNLIMITED) == parsed(json.dumps(names), UNLIMITED) == names
     assert parsed(repr([(name, 0.5) for name in names]), UNLIMITED) == [[name, 0.5] for name in names]
-
-
-def test_lists_of_very_different_lengths(folder: Path) -> None:
-    rng = np.random.default_rng(0)
-    lists = [rng.permutation(5000)[: 4000 if row % 97 == 0 else row % 3].tolist() for row in range(300)]
-    rows = ({"tags": [f"{row}", "5000"], "pred": [*map(str, labels)]} for row, labels in enumerate(lists))
-    Path("d.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    metrics = ["p@1", "p@5", "map@all"]
-    expected = dict(evaluate([[row, 5000] for row in range(300)], lists, n_labels=5001, metrics=metrics))
-    assert values_of(metrics, "d.jsonl --ranked --memory 100KB") == expected
 
 
 def test_training_labels_in_documents(folder: Path) -> None:

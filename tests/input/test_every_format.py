@@ -72,7 +72,7 @@ def is_small(rows: Any, n_bytes: int) -> bool:
     """Whether a piece has a row alone, or no more entries than so many bytes hold."""
     parts = rows if isinstance(rows, tuple) else (rows,)
     size = rows.nnz * (rows.dtype.itemsize + 4) if sp.issparse(rows) else sum(part.nbytes for part in parts)
-    return parts[0].shape[0] == 1 or size <= n_bytes  # whose ids SciPy may widen
+    return bool(parts[0].shape[0] == 1 or size <= n_bytes)  # whose ids SciPy may widen
 
 
 @pytest.mark.parametrize("name", NUMBERED)

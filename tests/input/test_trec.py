@@ -49,7 +49,6 @@ def test_judgements_and_a_run_in_line_with_them(tmp_path: Path) -> None:
     expected = {("q2", "bee"): -np.inf, ("q2", "ant"): -2, ("q1", "cat"): 0.001, ("q1", "dog"): 0.5}
     assert entries_of(scores) == expected
     wide = truth.widened(scores.label_names)
-    assert (wide.matrix[:, :3] != truth.matrix).nnz == 0
     assert evaluate(wide.matrix, scores.matrix, metrics="p@1")["p@1"] == pytest.approx(1 / 3)
     labels = ["cow", "ant", "dog", "cat"]
     assert read_qrels(qrels, labels).matrix.toarray().tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
@@ -110,9 +109,9 @@ def test_lines_are_numbered_however_they_are_read(
 ) -> None:
     valid, fault = LINES[name]
     text = [line.replace("line", valid.format(number)) for number, line in enumerate(["line", *lines], 2)]
-    text = ["tags,n" if name == "y.csv" else valid.format(1), *text, fault]
     if name == "y.csv":
         text = [line.strip() for line in text]
+    text = ["tags,n" if name == "y.csv" else valid.format(1), *text, fault]
     (folder / name).write_text("\n".join(text) + "\n" * ended)
     (folder / "t.qrels").write_text("q 0 1 1\n")
     command = ["evaluate", f"{folder / 't.qrels'}"] if name == "y.run" else ["stats"]
