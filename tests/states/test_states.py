@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from contextlib import nullcontext
 from fractions import Fraction
@@ -135,3 +136,19 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     ]  # fmt: skip
     for name, values in report.results.replicates.items():
         assert values.tolist() == [other[name] for other in others]
+
+
+def test_merged_counts_are_of_all_rows_and_leave_copies_as_they_are() -> None:
+    metrics = ["proportional_diversity", "auc.micro", "auc.macro", "ap.macro"]
+    rng = np.random.default_rng(5)
+    truth, scores = (rng.random((60, 4)) < 0.4).astype(int), rng.random((60, 4)).astype(np.float32)
+    with small_limits():
+        parts = [Evaluator(metrics, n_labels=4, per_label=True) for _ in range(2)]
+        for part, rows in zip(parts, (slice(30), slice(30, 60)), strict=True):
+            part.update(truth[rows], scores[rows])
+        before = parts[0].compute()
+        copied = copy.copy(parts[0])
+        merged, whole = copied.merge(parts[1]).compute(), evaluate(truth, scores, metrics=metrics)
+        assert dict(merged) == dict(whole)
+        assert merged["proportional_diversity"] == len(np.unique(truth, axis=0)) / 60
+        assert parts[0].compute().to_json() == before.to_json()
