@@ -141,7 +141,7 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
     out = run("calibrate fit Y.npz S_indices.npy --method platt --k 3 --output m.json")
     assert "fitted to 240 pairs: the first 3 labels of each row" in out
     mapped = fit(truth, (labels, ranked), "platt", k=3).apply((labels, ranked))
-    for name in ("P.txt", "P.npz", "P_indices.npy"):
+    for name in ("P.txt", "P_indices.npy"):
         assert "80 rows, 400 probabilities" in run(f"calibrate apply m.json S_indices.npy --output {name}")
         report = json.loads(run(f"evaluate Y.npz {name} --metrics brier@5 --format json"))
         expected = evaluate(truth, mapped, metrics="brier@5")["brier@5"]

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.engine.data import COPIES
-from tests.strategies import indicator
+from tests.problems import indicator
 from xmleval import Evaluator, evaluate
 
 N_LABELS = 1000  # of which tables are larger than a few rows

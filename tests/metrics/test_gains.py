@@ -73,7 +73,7 @@ def test_labels_with_a_positive_grade_are_relevant_and_all_others_judged() -> No
     assert actual == pytest.approx(expected)
 
 
-def test_note_says_that_no_label_is_judged_irrelevant(tmp_path: Path) -> None:
+def test_note_says_that_no_label_is_judged_irrelevant() -> None:
     message = "so that only relevant labels are judged and judged@2, judged@3 is the precision"
     stored_zero = csr_array(([2.0, 0.0], ([0, 3], [1, 2])), shape=Y.shape)
     # all cells of a dense truth are judged
@@ -85,9 +85,6 @@ def test_note_says_that_no_label_is_judged_irrelevant(tmp_path: Path) -> None:
     parts = [Evaluator(["judged@2"], n_labels=5, gains="exp") for _ in range(2)]
     for part, truth in zip(parts, (Y, stored_zero), strict=True):
         part.update(truth, S)
-        part.save(tmp_path / "part.npz")
-        notes = Evaluator.load(tmp_path / "part.npz").compute().notes
-        assert any("only relevant labels are judged" in note for note in notes) == (truth is Y)
     assert not any("judged" in note for note in parts[0].merge(parts[1]).compute().notes)
 
 
@@ -101,15 +98,11 @@ def test_perfect_order_is_one_to_the_bit() -> None:
     ("arguments", "message"),
     [
         ({"gains": None}, "y_true: row 0: value 3.0 is neither 0 nor 1 in a label set; grades need"),
-        ({"y_true": Y / 8, "gains": None},
-         "are the truth and the scores swapped? Grades need gains='linear' or 'exp'"),
         ({"y_true": Y / 8, "gains": "exp"},
          "y_true: row 0: grade 0.375 is not a whole number, as gains='exp' needs"),
         ({"y_true": Y * 9, "gains": "exp"},
          "y_true: row 2: grade 36.0 is above 32, the most that gains='exp' takes"),
         ({"y_true": Y * 1e10}, "y_true: row 0: grade 30000000000.0 is neither 0 nor within 2^-30..2^32"),
-        ({"y_true": Y * np.nan}, "y_true: row 0: grade nan is no number"),
-        ({"gains": "cubic"}, "conventions: gains='cubic' is not one of binary, linear, exp"),
         ({"y_true": Y > 0, "gains": None, "metrics": "judged@2"},
          "judged@2 needs gains=, as for a truth of grades"),
         ({"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "gains": None},

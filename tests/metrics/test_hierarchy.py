@@ -55,16 +55,11 @@ def test_labels_above_all_others_are_noted() -> None:
 
 REFUSED: list[tuple[Any, str]] = [
     ([(0, 1), (1, 2), (2, 0), (3, 0)], "hierarchy: a cycle: 0 -> 1 -> 2 -> 0, each a child of the next"),
-    ([(0, 1), (2, 2)], "hierarchy: a cycle: 2 -> 2"),
-    ([(i, (i + 1) % 6) for i in range(6)], "hierarchy: a cycle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 0"),
     ([(0, 1), (1, 6)], "hierarchy: edge 1: 6 is not one of 0..5; leave out edges to what is no label"),
-    ([(-1, 1)], "hierarchy: edge 0: -1 is not one of 0..5"),
     ([("a", "b")], "hierarchy: edge 0: 'a' is not a label id; here, labels have no names"),
     ([(0, 1, 2)], "hierarchy: edge 0: (0, 1, 2) is not a (child, parent) pair"),
-    (7, "hierarchy: 7 is no list of"),
     ("edges.tsv", "hierarchy: a str is no data; xmleval.io reads files"),
     (sp.csr_array((6, 5)), "hierarchy: shape (6, 5) is not (6, 6): children by row"),
-    ([(0.0, 1.0)], "hierarchy: edge 0: 0.0 is not a label id"),
 ]
 
 
@@ -81,10 +76,6 @@ def test_names_and_measures_that_do_not_fit_are_refused() -> None:
         values([("a", "b"), ("b", "a")], labels=list("cdefba"))
     with pytest.raises(ValueError, match=r"h_f1.micro needs hierarchy="):
         evaluate(Y, (LISTS, None), metrics="h_f1.micro", decision="top2")
-    assert (
-        evaluate(Y, (LISTS, None), decision="top2", metrics=["all"]).not_computed["h_f1.micro"]
-        == "hierarchy="
-    )
     chain = np.column_stack([np.arange(99_999), np.arange(1, 100_000)])
     with pytest.raises(ValueError, match="hierarchy: listing the ancestors of all labels needs 9"):
         given_hierarchy(chain, 100_000, allowance=Allowance(10_000_000, "a test"))

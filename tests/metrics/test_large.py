@@ -85,15 +85,15 @@ def test_rows_that_repeat_change_no_value(names: list[str], weighted: bool) -> N
         assert {n: report[n] for n in names} == pytest.approx(expected, rel=1e-13, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_too_many_rows_are_refused_and_nothing_is_counted(name: str) -> None:
-    evaluator = doubled([name], 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[name]))
-    value = evaluator.compute()[name]
+@pytest.mark.parametrize("names", together().values(), ids=together())
+def test_too_many_rows_are_refused_and_nothing_is_counted(names: list[str]) -> None:
+    evaluator = doubled(names, 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[names[0]]))
+    before = evaluator.compute()
     with pytest.raises(InputError, match=r"^merge: \d+ rows of 6 labels in total; .* for at most \d+$"):
         repeated(evaluator, 12)
     assert evaluator.n_rows in [3 << times for times in range(44, 51)]
-    if name != "proportional_diversity":
-        assert evaluator.compute()[name] == pytest.approx(value, nan_ok=True)
+    after = {name: value for name, value in evaluator.compute().items() if name != "proportional_diversity"}
+    assert after == pytest.approx({name: before[name] for name in after}, nan_ok=True)
 
 
 def wide(n_rows: int) -> tuple[Any, Any]:
@@ -114,7 +114,7 @@ WIDE: dict[str, Fraction | int] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("times", [0, 19, 21, 40])
+@pytest.mark.parametrize("times", [0, 40])
 @pytest.mark.parametrize("name", WIDE)
 def test_rows_of_a_trillion_labels(name: str, times: int) -> None:
     truth, nothing = wide(3)
@@ -127,16 +127,6 @@ def test_rows_of_a_trillion_labels(name: str, times: int) -> None:
         assert value == pytest.approx(float(WIDE[name]), rel=1e-15)
 
 
-@pytest.mark.parametrize("name", ["ap.micro", "auc.micro(bits=16)", "coverage"])
-def test_one_update_of_many_rows(name: str) -> None:
-    rows = wide((1 << 22) + 1)
-    if name == "coverage":
-        assert evaluate(*rows, metrics=[name])[name] == LAST
-        return
-    with pytest.raises(InputError, match=r"^y_true: 4194305 rows of 1099511627776 labels in total"):
-        evaluate(*rows, metrics=[name])
-
-
 def test_pairs_of_one_row() -> None:
     n_relevant = (1 << 23) + (1 << 10)
     labels, ptr = np.arange(n_relevant), np.array([0, n_relevant])
@@ -145,25 +135,6 @@ def test_pairs_of_one_row() -> None:
     found = evaluate(truth, wide(1)[1], metrics=names)
     assert found["error_set_size"] == float(n_relevant * (MOST_LABELS - n_relevant)) > 2**63
     assert (found["ranking_loss"], found["auc.samples"]) == (1.0, 0.5)
-
-
-@pytest.mark.parametrize("names", together().values(), ids=together())
-def test_counts_of_a_saved_state_are_in_range(names: list[str]) -> None:
-    saved = doubled(names, 0, TRUTH, SCORES, **options(SPECS[names[0]])).as_saved()
-    counts = {
-        key: array for key, array in saved.arrays.items()
-        if isinstance(array, np.ndarray) and array.dtype == np.int64 and array.size
-        and key.rpartition("/")[2] not in ("fingerprints", "exact") and ".held" not in key
-    }  # fmt: skip
-    for key, array in counts.items():
-        for value in (-1, 2**62 + 1):
-            crafted = array.copy()
-            crafted.reshape(-1)[0] = value
-            with pytest.raises(ValueError):
-                Evaluator.from_saved(saved._replace(arrays={**saved.arrays, key: crafted}))
-    for n_rows in (-1, 2**60):
-        with pytest.raises(ValueError, match=r"^n_rows"):
-            Evaluator.from_saved(saved._replace(meta={**saved.meta, "n_rows": n_rows}))
 
 
 def test_counts_that_would_wrap_are_refused() -> None:

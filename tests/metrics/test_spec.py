@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from tests.problems import SPECS
 from xmleval import evaluate
-from xmleval.conventions import Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 from xmleval.spec import expand_metrics, parse_spec
-from xmleval.view.decision import Decision, check_decision, parse_decision
+from xmleval.view.decision import Decision, parse_decision
 
 
 def names(metrics: Any, *ks: Any) -> list[str]:
@@ -26,7 +25,7 @@ def names(metrics: Any, *ks: Any) -> list[str]:
     ("texts", "name"),
     [
         ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"), ("nDCG@5", "ndcg@5"), ("nDCG10", "ndcg@10"),
-        ("nDCG@All", "ndcg@all"), ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
+        ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
         ("hits@3 success@3 hit3", "hit@3"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
         ("PSP@3 psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
         ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"), ("ap.samples", "lrap"),
@@ -40,49 +39,27 @@ def names(metrics: Any, *ks: Any) -> list[str]:
 )  # fmt: skip
 def test_spellings_of_a_measure(texts: str, name: str) -> None:
     for text in texts.split():
-        assert names(text) == [str(parse_spec(text))] == [name]
-
-
-def test_spaces_do_not_matter() -> None:
-    for text, name in [
-        (" P @ 5 ", "p@5"), ("nDCG @ All", "ndcg@all"),
-        ("fbeta.macro( beta = 2.0 )@3", "fbeta.macro(beta=2)@3"),
-    ]:  # fmt: skip
-        assert str(parse_spec(text)) == name
+        assert names(text) == names(f" {text.replace('@', ' @ ')}") == [str(parse_spec(text))] == [name]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
-        ("p@", "'p@' is not a measure name"),
         ("p@5@3", "'p@5@3' is not a measure name"),
-        ("p@x", "'p@x' is not a measure name"), ("p@k", "'p@k': p needs a cutoff, as in @5"),
-        ("fbeta(beta=2).samples", "'fbeta(beta=2).samples' is not a measure name"),
+        ("p@k", "'p@k': p needs a cutoff, as in @5"),
         ("nothing", "'nothing': unknown measure 'nothing'; `xmleval metrics` lists all"),
-        ("precisions@5", "'precisions@5': unknown measure 'precisions'"),
-        ("auc", "'auc': needs an average; choose from auc.samples"),
         ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
-        ("f1.mean", "'f1.mean': no average 'mean'; choose from f1.samples, "),
         ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
         ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
-        ("p", "'p': p needs a cutoff, as in @5"),
-        ("ndcg", "'ndcg': ndcg needs a cutoff, as in @5"),
-        ("p@all", "'p@all': p takes no @all"),
-        ("lrap@5", "'lrap@5': lrap takes no @k"),
-        ("f1.of_means@5", "'f1.of_means@5': f1 takes no @k"),
-        ("p@0", "'p@0': k=0 is not positive"),
-        ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
+        ("p@all", "'p@all': p takes no @all"), ("lrap@5", "'lrap@5': lrap takes no @k"),
+        ("p@0", "'p@0': k=0 is not positive"), ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
         ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1.macro has no parameter 'beta'"),
         ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
-        ("fbeta.macro(2)", "'fbeta.macro(2)': fbeta.macro has no parameter '2'"),
         ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
-        ("fbeta.macro(beta=-1)", "'fbeta.macro(beta=-1)': beta=-1 is not a non-negative number"),
         ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a non-negative number"),
         ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
         ("f1_marco", "'f1_marco': unknown measure 'f1_marco'; did you mean f1.macro"),
-        ("hamming", "'hamming': unknown measure 'hamming'; did you mean hamming_loss?"),
-        ("rankingloss", "'rankingloss': unknown measure 'rankingloss'; did you mean ranking_loss"),
         ("wu2016", "'wu2016': unknown measure 'wu2016'; did you mean wu2017"),
     ],
 )  # fmt: skip
@@ -182,20 +159,13 @@ def test_groups_hold_what_their_names_say() -> None:
         assert {parse_spec(name).metric.family for name in names(group)} == {family}
 
 
-def test_only_names_are_asked_for_by_name() -> None:
-    asked = {str(spec): explicit for spec, explicit in expand_metrics(["xmc", "P@5", "psp@7"])}
-    assert {name for name, explicit in asked.items() if explicit} == {"p@5", "psp@7"}
-
-
 @pytest.mark.parametrize(
     ("metrics", "ks", "message"),
     [
         ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
-        ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", -1, "k: -1 is not a positive integer"),
-        ("xmc", [1.5], "k: 1.5 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
-        ("xmc", ["5"], "k: '5' is not a positive integer"), ("xmc", None, "k: None is not a positive"),
-        ([5], [1], "metrics: 5 is not a name"), ([None], [1], "metrics: None is not a name"),
-        (5, [1], "metrics"), (b"p@5", [1], "metrics"), (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
+        ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
+        ("xmc", None, "k: None is not a positive"), ([5], [1], "metrics: 5 is not a name"),
+        (b"p@5", [1], "metrics"), (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
         ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"), ("xmc@5", [1], "'xmc@5': unknown measure"),
     ],
 )  # fmt: skip
@@ -207,10 +177,8 @@ def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (None, None), ("top3", Decision("top", 3.0)), ("TOP12", Decision("top", 12.0)),
-        (" threshold0.5 ", Decision("threshold", 0.5)), ("threshold-2", Decision("threshold", -2.0)),
-        ("threshold1e-3", Decision("threshold", 0.001)), ("threshold0", Decision("threshold", 0.0)),
-        ("threshold-inf", Decision("threshold", -np.inf)), ("top2", Decision("top", 2.0)),
+        (None, None), ("TOP12", Decision("top", 12.0)), (" threshold0.5 ", Decision("threshold", 0.5)),
+        ("threshold1e-3", Decision("threshold", 0.001)), ("threshold-inf", Decision("threshold", -np.inf)),
     ],
 )  # fmt: skip
 def test_decision_parses_and_prints_back(rule: Any, expected: Decision | None) -> None:
@@ -221,24 +189,12 @@ def test_decision_parses_and_prints_back(rule: Any, expected: Decision | None) -
 
 @pytest.mark.parametrize(
     "rule",
-    ["", "top", "top0", "top-1", "top1.5", "threshold", "thresholdx", "thresholdnan", "3", 3, 0.5, b""],
+    ["", "top", "top0", "top1.5", "threshold", "thresholdnan", "3", 3],
 )
 def test_refused_decision_says_what_would_do(rule: Any) -> None:
     message = f"decision={rule!r} is neither topK (top3) nor thresholdT"
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_decision(rule)
-
-
-def test_threshold_prints_as_it_was_typed() -> None:
-    for threshold in ("0.1", "0.7", "1e-05", "123456.789"):
-        assert str(parse_decision(f"threshold{threshold}")) == f"threshold{threshold}"
-
-
-def test_threshold_must_not_pass_unlisted_labels() -> None:
-    with pytest.raises(ValueError, match=r"threshold0\.5 with unlisted=1 would predict every unlisted label"):
-        check_decision(Decision("threshold", 0.5), Conventions(unlisted=1.0), 3)
-    for decision, unlisted in ((Decision("threshold", 0.5), 0.5), (Decision("top", 1.0), 2.0), (None, 2.0)):
-        check_decision(decision, Conventions(unlisted=unlisted), 3)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

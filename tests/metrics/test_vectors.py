@@ -100,19 +100,10 @@ def test_v3_constant_scores() -> None:
 def test_v5_two_forms_of_psndcg() -> None:
     truth = np.array([[1, 0, 0, 0, 0], [0, 1, 1, 1, 0]])
     scores = np.array([[0.1, 0.9, 0.8, 0.7, 0.05], [0.9, 0.8, 0.1, 0.05, 0.7]])
-    report = evaluate(
-        truth,
-        scores,
-        metrics=["psndcg_repo", "psndcg"],
-        k=(1, 2, 3, 4),
-        inverse_propensity=np.array([5, 2, 3, 4, 1]),
-    )
-    for k, repository, per_row in [
-        (1, 0, 0),
-        (2, 0.1158436, 0.0898284),
-        (3, 0.1061029, 0.0719113),
-        (4, 0.3958089, 0.4070450),
-    ]:
+    q, names = np.array([5, 2, 3, 4, 1]), ["psndcg_repo", "psndcg"]
+    report = evaluate(truth, scores, metrics=names, k=(1, 2, 3, 4), inverse_propensity=q)
+    of_repository, by_row = (0, 0.1158436, 0.1061029, 0.3958089), (0, 0.0898284, 0.0719113, 0.4070450)
+    for k, (repository, per_row) in enumerate(zip(of_repository, by_row, strict=True), 1):
         check(report, {f"psndcg_repo@{k}": repository, f"psndcg@{k}": per_row}, 5e-8)
 
 

@@ -173,7 +173,7 @@ def test_rows_of_equal_scores_are_accepted_together() -> None:
     assert "accept rows whose smallest score is <= it" in str(distances)
 
 
-@pytest.mark.parametrize("kind", ["few", "one bucket", "any", "special"])
+@pytest.mark.parametrize("kind", ["one bucket", "any", "special"])
 def test_many_scores_counted_by_value_are_those_that_are_sorted(kind: str) -> None:
     """Scores of float32 are counted by value, those of float64 are sorted."""
     rng = np.random.default_rng(3)
@@ -181,7 +181,7 @@ def test_many_scores_counted_by_value_are_those_that_are_sorted(kind: str) -> No
     bits = rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
     special = np.array([0.0, -0.0, 1e-45, -1e-45, 1, 1 + 2**-23, np.inf, -np.inf, 3e38, -3e38], np.float32)
     scores: Any = {
-        "few": rng.integers(-3, 4, shape), "one bucket": 1 + rng.integers(0, 1 << 16, shape) * 2.0**-23,
+        "one bucket": 1 + rng.integers(0, 1 << 16, shape) * 2.0**-23,
         "any": np.nan_to_num(bits.view(np.float32), nan=0.5), "special": rng.choice(special, shape),
     }[kind].astype(np.float32)  # fmt: skip
     truth = (rng.random(shape) < 0.1).astype(int)

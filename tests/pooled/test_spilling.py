@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +14,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import xmleval
 from tests.limits import small_limits
 from xmleval import Evaluator
 
@@ -72,25 +68,6 @@ def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, mem
     assert contents(evaluator) == whole()
     del evaluator
     assert open_files(folder) == []
-
-
-def test_killed_process_leaves_no_file(tmp_path: Path) -> None:
-    script = """
-import numpy as np
-from xmleval import Evaluator
-evaluator = Evaluator("curves", n_labels=5, memory=1)
-evaluator.update(np.eye(5, dtype=int), np.random.default_rng(0).random((5, 5)))
-print("spilled", flush=True)
-while True:
-    evaluator.update(np.eye(5, dtype=int), np.random.default_rng(0).random((5, 5)))
-"""
-    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(xmleval.__file__).parents[1])}
-    with subprocess.Popen([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"spilled\n"
-        process.kill()
-        assert process.wait(60) == -signal.SIGKILL
-    assert os.listdir(tmp_path) == []
 
 
 class Disk:

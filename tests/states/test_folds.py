@@ -18,7 +18,6 @@ from tests.routes import agree, usual_tolerance
 from xmleval import evaluate
 from xmleval.input.clusters import folds_of_clusters
 from xmleval.jackknife import estimate, standard_error
-from xmleval.kernels.fold_sweeps import BELOW_LABEL, MARK_BITS, MOST_LABELS, RELEVANT, sweep_fold_labels
 from xmleval.metrics import TABLE
 
 
@@ -83,24 +82,6 @@ def test_labels_with_few_and_with_many_scores(dtype: Any, unlisted: Any, small: 
         others = evaluate(TRUTH[folds != fold], scores[folds != fold], **options)
         for name, values in report.results.replicates.items():
             assert agree(float(values[place]), others[name], None), name
-
-
-@pytest.mark.parametrize("shift", [0, 36])
-def test_numbers_of_pairs_beyond_64_bits(shift: int) -> None:
-    """A relevant entry is listed above the unlisted ones, and an irrelevant one below."""
-    assert np.int64(MOST_LABELS) << BELOW_LABEL > 0 > np.int64(MOST_LABELS + 1) << BELOW_LABEL
-    n_true, n_rows = [5 << shift, 3 << shift, 0], [9 << shift, 4 << shift, 0]
-    label, relevant, irrelevant = 7 << BELOW_LABEL, (9 << MARK_BITS) + RELEVANT, (2 << MARK_BITS) + 1
-    keys = np.array([label + irrelevant, label + relevant])
-    pairs, precision = np.empty((3, 1, 2)), np.empty((3, 1, 1))
-    rows = np.array(n_true)[:, None], np.array(n_rows)
-    sweep_fold_labels(np.array([7]), keys, *rows, 5, False, pairs, precision)
-    for fold in range(3):
-        good, high, low = sum(n_true) - n_true[fold], int(fold != 0), int(fold != 1)
-        bad = sum(n_rows) - n_rows[fold] - good
-        right, tied = high * bad + (good - high) * low, (good - high) * (bad - low)
-        assert pairs[fold, 0].tolist() == [float(right), float(tied)]
-        assert precision[fold, 0, 0] == pytest.approx(high + (good - high) * (good / (good + bad - low)))
 
 
 def test_standard_error_of_a_mean() -> None:

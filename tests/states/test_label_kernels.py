@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import int_types, seeds
-from xmleval.kernels import labels, rows
+from xmleval.kernels import labels
 from xmleval.kernels.labels import FULL
 from xmleval.records import Ints
 
@@ -53,22 +53,3 @@ def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype:
     for label, term in zip(entries.tolist(), each.tolist(), strict=True):
         expected[first + label] += Fraction(term)
     assert sums_of(sums, times) == expected
-
-
-@given(seed=seeds, n=st.integers(0, 60))
-def test_repeats_are_dropped_where_hashes_share_halves(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    hashes = rng.integers(-(2**63), 2**63 - 1, 4)
-    given_rows = hashes[rng.integers(0, 4, (n, 2))]  # most share one half with others, or both
-    starts = np.full(rows.HASH_GROUPS + 1, -9, np.int64)
-    grouped = np.empty_like(given_rows)
-    rows.group_by_hash(given_rows, starts, grouped)
-    assert starts[0] == 0
-    assert sorted(map(tuple, grouped.tolist())) == sorted(map(tuple, given_rows.tolist()))
-    ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-    for group, (start, end) in enumerate(ends):
-        leading = (grouped[start:end, 0] >> 64 - rows.HASH_BITS) + rows.HASH_GROUPS // 2
-        assert (leading == group).all()
-    distinct = np.empty_like(given_rows)
-    actual = distinct[: rows.drop_repeats(given_rows, distinct)]
-    assert [*map(tuple, actual.tolist())] == list(dict.fromkeys(map(tuple, given_rows.tolist())))

