@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xmleval import Comparison, Evaluator, Report, check, compare, evaluate
+from xmleval import Comparison, Report, check, compare, evaluate
 from xmleval.cli import main
 
 RNG = np.random.default_rng(5)
@@ -28,10 +27,8 @@ def report(model: str = "a", metrics: Any = ("p@1", "ndcg@3", "coverage"), **opt
 OLD = "--no-worse-than no_worse_than"
 CHECKS: list[tuple[dict[str, Any], str]] = [
     ({"min": {"p@1": 0.5}, "max": {"coverage": 5}}, "--min p@1=0.5 --max coverage=5"),
-    ({"min": {"P@1": 0.99, "ndcg@9": 0.1}}, "--min P@1=0.99,ndcg@9=0.1"),
     ({"min": {"x:p@1": 0.99, "en:ndcg@3": 0.01}}, "--min x:p@1=0.99 --min en:ndcg@3=0.01"),
     ({"min": {"tail:p@1": 0.1, "groups y:p@1": 0.99}}, "--min 'tail:p@1=0.1,groups y:p@1=0.99'"),
-    ({"no_worse_than": True}, OLD),
     (
         {"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
         f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3",
@@ -51,29 +48,22 @@ def test_check_answers_as_the_command_does(
     checked = check(new, **arguments | ({"no_worse_than": old} if "no_worse_than" in arguments else {}))
     code = main(["check", "results", *shlex.split(words)])
     assert (code, capsys.readouterr().out) == (0 if checked else 1, f"{checked}\n")
-    assert bool(checked) == (not checked.failures)
 
 
 def test_failures_name_measure_value_and_limit() -> None:
     new, old = (report(model, **GROUPS) for model in ("b", "a"))
     (low,) = check(new, min={"x:p@1": 0.9}).failures
     assert (low.model, low.measure, low.value, low.limit) == ("", "x:p@1", new.groups["x"]["p@1"], 0.9)
-    (gone,) = check(new, min={"lrap": 0.9}).failures
-    assert math.isnan(gone.value)
-    assert gone.limit == 0.9
     margin = {"": 0.01, "coverage": 0.02, "en:coverage": 0.03}
     failures = {one.measure: one for one in check(new, no_worse_than=old, margin=margin).failures}
     assert failures["p@1"].limit == old["p@1"] - 0.01
     assert failures["de:coverage"].limit == old.row_groups["de"]["coverage"] + 0.02
     assert failures["en:coverage"].limit == old.row_groups["en"]["coverage"] + 0.03
     assert failures["en:coverage"].value == new.row_groups["en"]["coverage"]
-    assert check(new, min={"p@1": 0}).n_held == 1
-    assert repr(check(new, min={"p@1": 1})).startswith("<Checked: p@1 0.")
 
 
 FORMS: dict[str, Callable[[Report, Path], Any]] = {
     "report": lambda own, path: own,
-    "dict": lambda own, path: own.to_dict(),
     "path": lambda own, path: str(path),
     "JSON": lambda own, path: json.loads(own.to_json()),
     "reports": lambda own, path: {"m": own},
@@ -123,25 +113,16 @@ def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
     assert check(both, no_worse_than=both)
 
 
-PAIRS = [(0, 0), (1, 2)]
-WITHOUT: dict[str, dict[str, Any]] = {
-    "nothing": {}, "pairs": {"exclude": PAIRS}, "candidates": {"candidates": TRUTH},
-    "predictions": {"exclude": PAIRS, "exclude_from": "predictions"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", WITHOUT)
-def test_results_without_different_labels_are_not_compared(kind: str) -> None:
-    results = {name: report(metrics=["p@1"], **options) for name, options in WITHOUT.items()}
-    for other, old in results.items():
-        if kind == other:
-            assert check(results[kind], no_worse_than=old)
-        else:
-            with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
-                check(results[kind], no_worse_than=old)
-    evaluator = Evaluator(["p@1"], n_labels=TRUTH.shape[1])
-    evaluator.update(TRUTH, MODELS["a"], **WITHOUT[kind])
-    assert evaluator.compute().to_dict() == results[kind].to_dict()
+def test_results_without_different_labels_are_not_compared() -> None:
+    pairs: dict[str, Any] = {"exclude": [(0, 0), (1, 2)]}
+    kinds = {}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}
+    results = [report(metrics=["p@1"], **options) for options in kinds]
+    for new in results:
+        assert check(new, no_worse_than=new)
+        for old in results:
+            if old is not new:
+                with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
+                    check(new, no_worse_than=old)
 
 
 @pytest.mark.parametrize(
@@ -150,10 +131,7 @@ def test_results_without_different_labels_are_not_compared(kind: str) -> None:
         ({}, "results: nothing to check: give min=, max= or no_worse_than="),
         ({"min": 0.5}, "min: 0.5 is no dict of limits by measure"),
         ({"min": {"x:p@1": 50}}, "min: 'x:p@1=50': x:p@1 is between 0 and 1"),
-        ({"min": {"p@1": "high"}}, "min: 'high' is not a number"),
         ({"min": {"p@1": 0.1, "P@1": 0.2}}, "min: p@1 is given twice"),
-        ({"min": {1: 0.1}}, "min: 1 is not the name of a measure"),
-        ({"no_worse_than": 3}, "no_worse_than: int is no results"),
         ({"no_worse_than": "gone.json"}, "gone.json"),
         ({"no_worse_than": report(), "margin": -1}, "margin: '-1' is negative"),
         ({"no_worse_than": report(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),

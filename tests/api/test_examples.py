@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,16 +26,16 @@ def modules() -> Iterator[Any]:
             continue
 
 
-def shown_names() -> Iterator[tuple[str, str]]:
-    """Yield each function, class, method and property of the reference with its docstring."""
+def shown_names() -> Iterator[tuple[str, Any]]:
+    """Yield each function, class, method and property of the reference."""
     for module in modules():
         for name in module.__all__:
             shown, title = getattr(module, name), f"{module.__name__}.{name}"
             if inspect.isclass(shown) or inspect.isroutine(shown):
-                yield title, inspect.getdoc(shown) or ""
+                yield title, shown
             for member in dir(shown) if inspect.isclass(shown) else ():
                 if member[0] != "_" and is_ours(inspect.getattr_static(shown, member), member, shown):
-                    yield f"{title}.{member}", inspect.getdoc(getattr(shown, member)) or ""
+                    yield f"{title}.{member}", getattr(shown, member)
 
 
 def is_ours(member: Any, name: str, owner: type) -> bool:
@@ -46,15 +47,26 @@ def is_ours(member: Any, name: str, owner: type) -> bool:
     return inspect.isfunction(member) and member.__module__.startswith("xmleval") and not is_field
 
 
+DOCSTRINGS = {name: inspect.getdoc(thing) or "" for name, thing in shown_names()}
+
+
 def test_every_public_name_has_an_example() -> None:
-    shown = dict(shown_names())
-    assert len(shown) > 150
-    assert [name for name, text in shown.items() if ">>>" not in text and "@private" not in text] == []
+    assert len(DOCSTRINGS) > 150
+    without = [name for name, text in DOCSTRINGS.items() if ">>>" not in text and "@private" not in text]
+    assert without == []
 
 
-@pytest.mark.parametrize("name", [name for name, text in shown_names() if "+SKIP" in text])
+def test_docstrings_list_all_parameters() -> None:
+    for name, thing in shown_names():
+        section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", DOCSTRINGS[name], re.M | re.S)
+        if section and callable(thing):
+            listed = ", ".join(re.findall(r"^\*{0,2}(\w[\w, ]*)(?: :|$)", section[1], re.MULTILINE))
+            assert listed.split(", ") == [p for p in inspect.signature(thing).parameters if p != "self"], name
+
+
+@pytest.mark.parametrize("name", [name for name, text in DOCSTRINGS.items() if "+SKIP" in text])
 def test_examples_that_need_a_library_run(name: str) -> None:
     pytest.importorskip(NEEDS[name.rpartition(".")[2]])
-    text = dict(shown_names())[name].replace("# doctest: +SKIP", "")
+    text = DOCSTRINGS[name].replace("# doctest: +SKIP", "")
     test = doctest.DocTestParser().get_doctest(text, {"xmleval": xmleval}, name, None, 0)
     assert doctest.DocTestRunner().run(test).failed == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -77,11 +76,8 @@ def test_values_are_those_of_ranx_and_pecos(case: dict[str, Any]) -> None:
     fused = fuse(PEERS["runs"][: case["n"]], case["rule"], weights=case["weights"])
     for row, expected in case["fused"].items():
         assert fused[row].keys() == expected.keys()
-        for (
-            label,
-            score,
-        ) in expected.items():  # sums of three in another order differ in a bit
-            close = case["n"] == 3 or case["rule"] == "softmax"
+        close = case["n"] == 3 or case["rule"] == "softmax"  # sums of three in another order differ in a bit
+        for label, score in expected.items():
             assert fused[row][label] == (pytest.approx(score, rel=1e-15, abs=1e-15) if close else score)
 
 
@@ -91,12 +87,6 @@ def test_values_are_those_of_ranx_and_pecos(case: dict[str, Any]) -> None:
 def test_rules_have_the_names_of_other_programs(other: str, rule: str) -> None:
     actual, expected = (fuse(models(1), name).toarray() for name in (other, rule))
     np.testing.assert_array_equal(actual, expected)
-
-
-def test_ngame_s_fusion_is_a_weighted_sum() -> None:
-    tree, shortlist, classifier = (scores.toarray() for scores in models(2))
-    fused = fuse([tree, shortlist, classifier], "sum", weights=[0.5, 0.5, 1]).toarray()
-    np.testing.assert_array_equal(fused, 0.5 * (tree + shortlist) + classifier)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -131,9 +121,6 @@ def test_rows_and_labels_are_matched_by_name() -> None:
     assert fuse([[["a", "b"], []], [["b"], ["c"]]], "borda") == [{"a": 3.0, "b": 3.0}, {"c": 2.0}]
     truth = {"q1": ["b"], "q2": ["b"]}
     assert xmleval.evaluate(truth, fuse([first, second]), metrics="p@1")["p@1"] == 0.5
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame([[0.5, 1.0]], columns=["a", "b"])
-    assert fuse([frame, [{"b": 2.0}]], "sum") == [{"b": 3.0, "a": 0.5}]
 
 
 def test_forms_have_the_same_fused_scores() -> None:
@@ -141,9 +128,6 @@ def test_forms_have_the_same_fused_scores() -> None:
     expected = fuse([first, second], "mean").toarray()
     ragged, (labels, scores) = [lists_of(first), lists_of(second)], pair_of(second)
     forms: list[Any] = [[first.toarray(), second], ragged, [first, (labels, scores)]]
-    if find_spec("torch"):
-        torch = pytest.importorskip("torch")
-        forms.append([first, (torch.tensor(scores), torch.tensor(labels))])
     for form in forms:
         n_labels = N_LABELS if form is ragged else None
         np.testing.assert_array_equal(fuse(form, "mean", n_labels=n_labels).toarray(), expected)
@@ -169,18 +153,12 @@ NAMED = {"q": {"a": 1.0}}
 TWO = [MATRIX] * 2
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ([MATRIX], {}, "predictions: 1 given; expected those of two models or more"),
-    ({"a": MATRIX}, {}, "predictions: dict is no list"),
-    ((np.array([[0]]), np.array([[0.5]])), {}, "predictions: one pair of labels and scores"),
     (TWO, {"rule": "rff"}, "rule: 'rff' is not one of rrf, mean, sum, .*did you mean rrf"),
     ([MATRIX, MATRIX[:1]], {}, r"predictions\[1\]: 1 row does not match the 2 of predictions\[0\]"),
-    ([MATRIX, MATRIX[:, :2]], {}, r"predictions\[1\]: shape \(2, 2\) has 2 labels; 3 were exp"),
     ([MATRIX, LIST], {"rule": "mean"}, r"predictions\[1\]: lists without scores; the rule mean adds"),
-    (TWO, {"weights": [1]}, "weights: 1 given, for 2 models"),
     (TWO, {"weights": [1, 0]}, "weights: 0.0 is not above 0"),
     (TWO, {"rule": "round_robin", "weights": [1, 2]}, "weights: the rule round_robin takes"),
     (TWO, {"rule": "mean", "rank_constant": 1}, "rank_constant: is for the rule rrf, not mean"),
-    (TWO, {"rank_constant": -1}, "rank_constant: -1 is not 0 or more"),
-    (TWO, {"k": 0}, "k: 0 is not a positive integer"),
     (TWO, {"rule": "sum", "higher_is_better": False}, "higher_is_better: the rule sum adds scores"),
     ([MATRIX, MATRIX * [1, np.inf, 1]], {"rule": "sum"}, r"predictions\[1\]: row 0: score inf cannot be"),
     ([MATRIX * 1e308] * 2, {"rule": "sum"}, "predictions: row 0: sums of scores exceed float64"),
@@ -189,12 +167,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
         [NAMED, {"r": {"a": 1.0}}], {},
         r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not; expected names like 'q'",
     ),
-    (
-        [NAMED, {"q": {1: 1.0}}], {},
-        "predictions: labels of number 0 are text, and those of number 1 integers",
-    ),
     ([[[0], [1, 2]]] * 2, {}, r"predictions\[0\]: not a rectangular array .* need n_labels="),
-    ([(np.array([[1, 1]]), None)] * 2, {}, r"predictions\[0\]: row 0: label id 1 occurs twice"),
 ]  # fmt: skip
 
 

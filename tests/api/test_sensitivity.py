@@ -71,21 +71,11 @@ def test_where_the_best_model_changes_is_told() -> None:
     grid = propensity_sensitivity(models, y_true, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"])
     assert grid.best().tolist()[0] == ["head", "head"]
     assert grid.best("PSP@1").tolist()[2] == ["tail", "tail"]
-    assert grid.n_orders("psp@1") == 2
     assert "2 orders of models; head best at" in str(grid)
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     axes = grid.plot("psp@1")
     assert [one.get_title(loc="left") for one in axes] == ["psp@1 of head", "psp@1 of tail"]
     assert axes[0].lines  # where the best model changes
-    one = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psndcg@1").plot()
-    assert not one.lines
-    constants: dict[str, Any] = {"a": np.linspace(0, 1, 100), "b": np.linspace(1 / 3, 20, 41)}
-    head = {"head": models["head"]}
-    fine = propensity_sensitivity(head, y_true, y_train, metrics="psp@1", **constants).plot()
-    assert max(fine.figure.get_size_inches()) < 8  # with room for the constants
-    assert [text.get_text() for text in fine.get_xticklabels()][:2] == ["0.333", "2.3"]
-    assert len(fine.get_yticklabels()) <= 12
 
 
 COUNTS = np.repeat([1, 2, 4, 9, 30, 100, 400, 1500], 5)
@@ -140,16 +130,11 @@ def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
-    ({"models": {1: np.eye(3)}}, "models: dict is no dict of models by name"),
-    ({"models": {}}, "models: none given"),
     ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
-    ({"a": "x"}, "a: 'x' is no list of numbers"),
     ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),
     ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
     ({"models": {"x": np.eye(4)}}, "models: 'x': .*4"),
-    ({"y_observed": np.eye(4)}, "y_observed: 4 rows, but y_full has 3"),
     ({"y_observed": np.eye(3), "y_train": np.eye(4)}, "y_train: 4 labels, but y_full has 3"),
-    ({"y_observed": np.eye(3), "y_train": np.eye(2, 3)}, "y_train: 2 rows; the model needs 3 or more"),
     ({"y_observed": np.eye(3)}, "y_full: .* two training frequencies or more are needed, not 1"),
     ({"y_train": np.tri(3), "y_observed": np.zeros((3, 3))}, "y_observed: 0 of 3 relevant entries were"),
 ]
