@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 
 from tests.input.test_named_objects import FULL, NAMES, QRELS, ROWS, TAGS, matrix
 from xmleval import Evaluator, Report, evaluate, inverse_propensity
-from xmleval.thresholds import Rule, fit
+from xmleval.thresholds import fit
 
 Y, S = matrix(QRELS), matrix(FULL).toarray()
 Y.eliminate_zeros()
@@ -96,24 +95,6 @@ def test_names_that_the_truth_does_not_have_are_noted() -> None:
         report = evaluate(Y, S, metrics=MEASURES, **OPTIONS | {"inverse_propensity": counts})
         assert report.notes == []
         assert_same(report)
-
-
-def test_rules_are_matched_by_name(tmp_path: Path) -> None:
-    rule, by_number = fit(TAGS, SCORED, "f1.macro", rule="label"), fit(Y, S, "f1.macro", rule="label")
-    assert rule.label_names == tuple(NAMES)
-    assert rule.decision.numbers.tolist() == by_number.decision.numbers.tolist()
-    metrics = ["f1.macro", "f1.micro"]
-    expected = evaluate(Y, S, metrics=metrics, decision=by_number)
-    assert_same(evaluate(TAGS, SCORED, metrics=metrics, decision=rule), expected)
-    backwards: dict[str, Any] = {"labels": NAMES[::-1], "metrics": metrics, "decision": rule}
-    assert_same(evaluate(Y[:, ::-1], S[:, ::-1], **backwards), expected)
-    evaluator = Evaluator(**backwards)
-    evaluator.update(TAGS, SCORED)
-    assert_same(evaluator.compute(), expected)
-    rule.save(tmp_path / "rule.npz")
-    assert (Rule.load(tmp_path / "rule.npz").apply(SCORED) != by_number.apply(S)).nnz == 0
-    with pytest.raises(ValueError, match=r"was fitted without label names"):
-        evaluate(TAGS, SCORED, metrics=metrics, decision=by_number)
 
 
 def test_refusal_names_argument_and_label() -> None:
