@@ -41,12 +41,10 @@ ROWS = [*"aabb"]
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        ("--baseline n.npz", {"baseline": "n.npz"}),
         ("--test randomisation --clusters rows.txt", {"test": "randomisation", "clusters": ROWS}),
-        ("--confidence 0.9", {"confidence": 0.9}),
         (
-            "--label-groups labels.csv --row-groups rows.txt",
-            {"label_groups": [*"xxyyy"], "row_groups": ROWS},
+            "--baseline n.npz --confidence 0.9 --label-groups labels.csv --row-groups rows.txt",
+            {"baseline": "n.npz", "confidence": 0.9, "label_groups": [*"xxyyy"], "row_groups": ROWS},
         ),
     ],
 )
@@ -89,38 +87,21 @@ def results(folder: Path, run: Run) -> Path:
 
 
 @pytest.mark.parametrize("metric", ["p@1", "ranking_loss"])
-@pytest.mark.parametrize(
-    "words", ["results/bibtex.json results/delicious.json results/eurlex.json", "results"]
-)
-def test_rank_gives_what_python_gives(results: Path, run: Run, words: str, metric: str) -> None:
+def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> None:
     values: Any = {
         path.stem: {name: report.values[metric] for name, report in load_results(path).items()}
         for path in sorted(results.glob("*.json"))
     }
     expected = rank(values, metric, alpha=0.1, control="lr.npz")
-    line = f"rank {words} --metric {metric} --alpha 0.1 --control lr"
-    assert run(line) == f"{expected}\n"
-    for form, text in (
-        ("json", expected.to_json() + "\n"),
-        ("markdown", expected.to_markdown()),
-        ("csv", expected.to_csv()),
-    ):
-        assert run(f"{line} --format {form}") == text
+    for words in ("results", "'results/*.json'"):
+        line = f"rank {words} --metric {metric} --alpha 0.1 --control lr"
+        assert run(line) == f"{expected}\n"
+    assert run(f"{line} --format json") == expected.to_json() + "\n"
     run(f"{line} --output ranks.tex")
     assert Path("ranks.tex").read_text() == expected.to_latex()
-
-
-def test_rank_has_a_table_of_each_measure(results: Path, run: Run) -> None:
-    names = ["p@1", "p@3", "ranking_loss"]  # no model has a say in the label cardinality
-    text = run("rank 'results/*.json'")
-    assert text == run("rank results --metric P@1,p@3 --metric ranking_loss")
-    assert text == "\n".join(run(f"rank results --metric {name}") for name in names)
     rankings = json.loads(run("rank results --format json"))["rankings"]
-    assert [*rankings] == names
-    assert rankings["p@3"] == json.loads(run("rank results --metric p@3 --format json"))
-    lines = run("rank results --format csv").splitlines()
-    assert lines[0] == "metric,model,average_rank,rank on bibtex,rank on delicious,rank on eurlex"
-    assert [line.split(",")[0] for line in lines[1:]] == [name for name in names for _ in range(3)]
+    assert [*rankings] == ["p@1", "p@3", "ranking_loss"]  # no model has a say in the label cardinality
+    assert rankings[metric] == json.loads(run(f"rank results --metric {metric} --format json"))
 
 
 def test_rank_matches_names_and_names_data_sets(results: Path, run: Run) -> None:
@@ -154,6 +135,7 @@ def figures(models: Path) -> Path:
     return models
 
 
+@pytest.mark.slow
 def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, results: Path, run: Run) -> None:
     inputs = "Y_test.npz m_indices.npy n.npz --metrics p@2 --labels names.txt"
     changes = json.loads(run(f"diff {inputs.replace('metrics', 'metric')} --format json"))["changes"]
@@ -163,19 +145,12 @@ def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, result
     assert "<title>My &lt;models&gt;</title>" in page
     for name in ("Y_test.npz", "m_indices.npy", "n.npz", "Y_train.npz"):
         assert f"SHA-256 of {name}" in page
-    for heading in ("Differences", "Measures against k", "ROC curve", "Groups of labels", "Data set"):
-        assert f"<h2>{heading}</h2>" in page
     for text in (page, compared):
         rows = text[text.index("<h2>Rows that changed most</h2>") :]
         for row in changes["rows"]:
             for names in (row["list_a"], row["list_b"]):
                 assert "; ".join(f"{name}{'*' * (name in row['truth'])}" for name in names) in rows
     assert Path("c.png").read_bytes().startswith(BEGINS["png"])
-    np.save("bare_indices.npy", LABELS)  # without scores
-    run("report Y_test.npz bare_indices.npy --output P.HTM")
-    page = Path("P.HTM").read_text("utf-8")
-    assert "<title>Evaluation of bare_indices.npy</title>" in page
-    assert "ROC" not in page
     run("rank results --metric p@1,p@3 --html r.html --plot r.svg")
     assert Path("r.svg").read_text("utf-8").count(">  critical difference ") == 2
     page = Path("r.html").read_text("utf-8")
@@ -186,8 +161,6 @@ def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, result
     ("words", "form"),
     [
         ("--metrics p,ndcg --kind roc", "pdf"),
-        ("--metrics p,ndcg --kind differences", "png"),
-        ("--metrics all --label-groups labels.csv --kind values", "svg"),
         ("--metrics all --label-groups labels.csv --kind groups", "svg"),
         ("--metrics p@1 --kind cutoffs", "svg"),
     ],
@@ -204,24 +177,14 @@ def test_figure_is_drawn(figures: Path, words: str, form: str) -> None:
 # ------------------------------------------------------------------------------------------ bench
 
 
-@pytest.fixture
-def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_counts_files_and_makes_data(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("xmleval.cli.bench")  # the name in its package is the command
     monkeypatch.setattr(module, "RUNS", (1, 1))
     monkeypatch.setattr(module, "READ_BYTES", (1 << 20, 1 << 19))
-
-
-def test_bench_counts_files_and_makes_data(few_runs: None, folder: Path, run: Run) -> None:
     results = json.loads(run("bench Y_test.npz m --format json --metrics xmc,f1.macro,lrap"))
     assert (results["rows"], results["labels"], results["scores"]) == (4, 5, 12)
     assert results["metrics"] == ["xmc", "f1.macro", "lrap"]
     assert results["rows_per_second"] == pytest.approx(4 / results["seconds"])
-    assert results["gb_per_second"] == pytest.approx(results["bytes"] / results["seconds"] / 1e9)
-    share = results["gb_per_second"] / results["read_bandwidth_gb_per_second"]
-    assert results["share_of_read_bandwidth"] == pytest.approx(share)
     assert results["read_files_seconds"] > 0
-    text = run("bench --rows 50 --labels 40 --k 30 --metrics all --threads 1")
+    text = run("bench --rows 50 --labels 40 --k 30 --metrics p@1 --threads 1")
     assert text.startswith("50 rows x 40 labels, 1500 scores, ")
-    assert text.endswith("\nall; 1 threads, median of 1 runs\n")
-    assert run("bench --rows 20 --labels 10 --k 5 --output bench.json") == ""
-    assert json.loads(Path("bench.json").read_text())["read_files_seconds"] is None

@@ -26,7 +26,6 @@ NAMES = ["sport", "art", "law", "war", "sea"]
     ("options", "arguments"),
     [
         ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "unlisted": 0.1}),
-        ("--rule cardinality", {"rule": "cardinality"}),
         (
             "--rule label --measure f1.macro --fbr 0.7 --fallback highest",
             {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"},
@@ -36,20 +35,17 @@ NAMES = ["sport", "art", "law", "war", "sea"]
         ("--rule top --k 2", {"rule": "top", "k": 2}),
     ],
 )
-@pytest.mark.parametrize("scores", ["scores.npz", "m"])
-def test_rules_are_those_of_python(
-    folder: Path, run: Run, options: str, arguments: dict[str, Any], scores: str
-) -> None:
+def test_rules_are_those_of_python(folder: Path, run: Run, options: str, arguments: dict[str, Any]) -> None:
     rule = fit(sp.csr_array(Y_TEST), (LABELS, SCORES), **arguments)
-    assert run(f"threshold fit Y_test.npz {scores} {options} --output rule.npz") == f"{rule}\n"
+    assert run(f"threshold fit Y_test.npz m {options} --output rule.npz") == f"{rule}\n"
     assert Rule.load("rule.npz").decision == rule.decision
     sets = rule.apply((LABELS, SCORES))
-    text = run(f"threshold apply {scores} --rule rule.npz --output sets.npz")
+    text = run("threshold apply m --rule rule.npz --output sets.npz")
     assert text == f"4 rows x 5 labels, {sets.nnz} predicted\n"
     assert (read_truth("sets.npz") != sets).nnz == 0
     unlisted = f"--unlisted {arguments['unlisted']}" if "unlisted" in arguments else ""
     line = f"evaluate Y_test.npz {{}} --metrics f1.micro,hamming_loss --format json {unlisted}"
-    contents = json.loads(run(line.format(f"{scores} --decision rule.npz")))
+    contents = json.loads(run(line.format("m --decision rule.npz")))
     assert contents["values"] == json.loads(run(line.format("--pred sets.npz")))["values"]
     assert contents["decision"] == str(rule.decision)
 
@@ -89,9 +85,6 @@ def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, listed: bool) -
     columns = [saved.label_names.index(name) for name in NAMES]
     run("threshold apply test.run --rule rule.npz --output sets.npz")
     np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, columns], sets)
-    Path("other.txt").write_text("\n".join(NAMES[::-1]) + "\n")
-    run("threshold apply test.run --rule rule.npz --labels other.txt --output sets.npz")
-    np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, ::-1], sets)
     if not listed:
         whole = run(f"{line.format('fit.qrels fit.run')} --save s")
         assert run("merge s --format json") == whole
@@ -112,7 +105,7 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run:
     assert run(f"{line} one.npz")  # one threshold is for any labels
 
 
-@pytest.mark.parametrize("name", ["threshold.npz", "top5.npz", "threshold5", "topmost"])
+@pytest.mark.parametrize("name", ["top5.npz", "threshold5"])
 def test_rules_may_be_called_anything(folder: Path, run: Run, name: str) -> None:
     run(f"threshold fit Y_test.npz m --measure f1.micro --output {name}")
     contents = json.loads(run(f"evaluate Y_test.npz m --metrics f1.micro --format json --decision {name}"))
@@ -125,13 +118,9 @@ def test_rule_is_for_the_scores_that_it_was_fitted_with(folder: Path, run: Run, 
     message = refused("evaluate Y_test.npz m --metrics sets --decision rule.npz --unlisted 0.5")
     assert f"--decision {Rule.load('rule.npz').decision} was not fitted with --unlisted 0.5" in message
     assert "unlisted=0)#" in message
-    sp.save_npz("bounds=1.npz", sp.csr_array((3, 5)))
-    line = "threshold fit Y_test.npz bounds=1.npz --measure f1.micro --output r.npz"
-    assert "bounds=1.npz" in refused(line)
 
 
-@pytest.mark.parametrize("memory", ["1GiB", "4KB", "8"])  # the others read a few rows, or one, at a time
-@pytest.mark.parametrize("file", ["x.npy", "x.npz"])
+@pytest.mark.parametrize(("file", "memory"), [("x.npy", "8"), ("x.npz", "4KB")])  # a row or a few at a time
 def test_thresholds_may_depend_on_features(
     folder: Path, run: Run, refused: Run, monkeypatch: pytest.MonkeyPatch, file: str, memory: str
 ) -> None:
@@ -166,13 +155,10 @@ def test_fields_of_documents_are_named_to_every_command(folder: Path, run: Run) 
     true = "--true-field topics --id-field key --separator ~"
     pred = "--pred-field guess --score-field sure --id-field key --separator ~"
     for line in (
-        f"stats t.csv --format json {true}",
         f"convert s.csv s.npz --kind scores --like t.csv {true} {pred}",
         f"threshold fit t.csv s.csv --measure f1.micro --output r.npz {true} {pred}",
         f"threshold apply s.csv --rule r.npz --output p.npz {pred}",
     ):
-        code, out, err = answer(line.split())
-        assert code == 0, err
-        assert "stats" not in line or json.loads(out)["n_labels"] == 3
+        assert answer(line.split())[0] == 0
     np.testing.assert_array_equal(sp.load_npz("s.npz").toarray(), [[0, 0.8, 0], [0.2, 0, 0.9]])
     assert sp.load_npz("p.npz").toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
