@@ -56,18 +56,12 @@ HEADERS = [
 RELATIONS = [  # which do not tell which attributes are labels
     ("'r -C 2'", "nothing tells which attributes are labels"),
     ("'r: -C 0'", "'-C 0' in the name of its relation, of 3 attributes"),
-    (
-        "'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'",
-        "a filter that may have moved attributes",
-    ),
+    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "a filter that may have moved attributes"),
 ]
 BOMB = """<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
 DOCUMENTS = [  # in XML, which name labels of ARFF
     ("", "the file is empty"),
-    (
-        BOMB + "<labels><label name='&b;'/></labels>",
-        "line 1: a document type declaration, which is never",
-    ),
+    (BOMB + "<labels><label name='&b;'/></labels>", "line 1: a document type declaration, which is never"),
     ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
     ("<labels></labels>", "no label in it"),
     ("<data><label name='three'/></data>", "line 1: an element <data>"),
@@ -91,11 +85,13 @@ NUMBERS = [  # which names in qrels are not
     ("0 0 1 1\n2 0 1 1\n", "instance 2, of 2"),
 ]
 NAMES = [  # of labels
-    ("l.txt", "a\n\nb\n", "name 1 is empty"),
-    ("l.txt", "a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
-    ("l.json", '["a", 1]', "name 1 is '1', not a string"),
-    ("l.json", '{"a": 1}', "a JSON dict, not a list"),
-    ("l.json", "[" * 200000, "nested without end"),
+    ("a\n\nb\n", "name 1 is empty"),
+    ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
+]
+NAMES_IN_JSON = [
+    ('["a", 1]', "name 1 is '1', not a string"),
+    ('{"a": 1}', "a JSON dict, not a list"),
+    ("[" * 200000, "nested without end"),
 ]
 CSVS = [
     ("", "the file is empty"),
@@ -127,24 +123,21 @@ JSONS = [
 ]
 
 LINES = [
-    ("Z.txt m.npz", "1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
-    ("Z.txt m.npz", "1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
-    ("Z.txt m.npz", "names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
-    ("t.txt Z.txt", "a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
-    ("t.txt Z.txt", "a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
-    (
-        "t.txt Z.txt",
-        "__label__a 0.5\n__label__b x\n",
-        "line 2: '__label__b x' is not __label__name and its",
-    ),
+    ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
+    ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
+    ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
+]
+NAMES_ON_LINES = [
+    ("a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
+    ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
+    ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b x' is not __label__name and its"),
 ]
 JUDGEMENTS = [  # in JSON
     ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
     ('{"q": 3}', "instance 'q': '3' is no object"),
     (
         '{"q": {"a": 0.5}}',
-        "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if TRUTH, which comes "
-        "first, and SCORES were swapped",
+        "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if TRUTH",
     ),
     ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
     ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
@@ -161,26 +154,26 @@ OPTIONS = [
 ]
 
 
-def faults() -> list[tuple[str, str, str, str]]:
-    """Return files, commands that read them, their texts, and what is said of each."""
-    names = "evaluate y.qrels y.run --labels {}"
-    return [
-        *(("y-train.arff", "stats {}", HEADER + text, message) for text, message in ROWS),
-        *(("y-train.arff", "stats {}", text, message) for text, message in HEADERS),
-        *(
-            ("z.arff", "stats {}", f"@relation {name}\n{ATTRIBUTES}@data\n0,1,0\n", message)
-            for name, message in RELATIONS
-        ),
-        *(("y.xml", "stats y-train.arff", text, message) for text, message in DOCUMENTS),
-        *(("t.qrels", "evaluate {} y.run", text, message) for text, message in QRELS),
-        *(("m.run", "evaluate y.qrels {}", text, message) for text, message in RUNS),
-        *((name, names, text, message) for name, text, message in NAMES),
-        *(("d.csv", "evaluate {} --metrics f1.micro", text, message) for text, message in CSVS),
-        *(("d.jsonl", "evaluate {} --metrics f1.micro", text, message) for text, message in JSONS),
-        *(("Z.txt", f"evaluate {line} --metrics p@1", text, message) for line, text, message in LINES),
-        *(("t.json", "evaluate {} s.json", text, message) for text, message in JUDGEMENTS),
-        ("s.json", "evaluate t.json {}", '{"q": {"a": NaN}}', "instance 'q': NaN is no score"),
-    ]
+TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a command that reads it
+    ("y-train.arff", "stats {}", [(HEADER + text, message) for text, message in ROWS]),
+    ("y-train.arff", "stats {}", HEADERS),
+    (
+        "z.arff",
+        "stats {}",
+        [(f"@relation {name}\n{ATTRIBUTES}@data\n0,1,0\n", message) for name, message in RELATIONS],
+    ),
+    ("y.xml", "stats y-train.arff", DOCUMENTS),
+    ("t.qrels", "evaluate {} y.run", QRELS),
+    ("m.run", "evaluate y.qrels {}", RUNS),
+    ("l.txt", "evaluate y.qrels y.run --labels {}", NAMES),
+    ("l.json", "evaluate y.qrels y.run --labels {}", NAMES_IN_JSON),
+    ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
+    ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),
+    ("Z.txt", "evaluate Z.txt m.npz --metrics p@1", LINES),
+    ("Z.txt", "evaluate t.txt Z.txt --metrics p@1", NAMES_ON_LINES),
+    ("t.json", "evaluate {} s.json", JUDGEMENTS),
+    ("s.json", "evaluate t.json {}", [('{"q": {"a": NaN}}', "instance 'q': NaN is no score")]),
+]
 
 
 @pytest.fixture
@@ -201,7 +194,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "command", "text", "message"), faults())
+@pytest.mark.parametrize(
+    ("name", "command", "text", "message"),
+    [(name, command, *row) for name, command, rows in TABLES for row in rows],
+)
 def test_faults_are_named(
     folder: Path, refused: Any, name: str, command: str, text: str, message: str
 ) -> None:
