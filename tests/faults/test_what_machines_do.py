@@ -39,18 +39,11 @@ def failing(number: int) -> Callable[..., NoReturn]:
     return fail
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"0,a\r1,b\r2,c\n", "line 1: a carriage return within it; save the file with lines that end in"),
-        (b"0," + b"a" * 140_000 + b"\n1,b\n", "line 1: field larger than field limit (131072)"),
-    ],
-)
-def test_lines_that_csv_cannot_read_are_refused(data: bytes, message: str) -> None:
-    Path("g.txt").write_bytes(data)
+def test_lines_that_csv_cannot_read_are_refused() -> None:
+    Path("g.txt").write_bytes(b"0,a\r1,b\r2,c\n")
     code, _, err = answer([*WORDS, "--row-groups", "g.txt"])
     assert (code, err.count("\n")) == (2, 1)
-    assert f"g.txt: {message}" in err
+    assert "g.txt: line 1: a carriage return within it; save the file with lines that end in" in err
 
 
 @pytest.mark.parametrize(
