@@ -73,16 +73,6 @@ def test_blocks_in_the_object_store_have_the_bytes_of_one_machine() -> None:
         evaluate_blocks([3], metrics="p@1")
 
 
-def test_the_lowest_bad_row_is_named(files: Any) -> None:
-    folder = files[1]
-    for number in (1, 3):
-        labels = np.load(folder / f"m_{number}_indices.npy")
-        labels[7, 0] = 99
-        np.save(folder / f"m_{number}_indices.npy", labels)
-    with pytest.raises(ValueError, match=r"m_1_indices\.npy: row 7: label id 99"):
-        evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1")
-
-
 def _once(path: str, what: str, function: Any, *arguments: Any) -> Any:
     """Do something to the process of a worker the first time, or always, that a task comes here."""
     if what == "fail":

@@ -63,15 +63,6 @@ def test_predictions_of_other_forms_have_the_same_value() -> None:
         value_of(SCORES[:, 1:])
 
 
-@pytest.mark.parametrize("names", ["p@3", NAMES])
-def test_scores_are_cut_where_they_are(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    metric = EvaluatorMetric(names, n_labels=L)
-    seen: list[Any] = []
-    monkeypatch.setattr(metric._evaluator, "update", lambda truth, scores, **more: seen.append(scores))
-    metric.update(SCORES, TRUTH)
-    assert seen[0] is SCORES if names is NAMES else [tuple(part.shape) for part in seen[0]] == [(M, 3)] * 2
-
-
 def test_copies_are_independent() -> None:
     metric = EvaluatorMetric("p@1", n_labels=L)
     metric.update(SCORES[:10], TRUTH[:10])
@@ -94,13 +85,8 @@ def test_a_collection_counts_each_of_its_metrics() -> None:
 
 @pytest.mark.filterwarnings("ignore:The ``compute`` method")
 def test_options_and_rows_are_refused() -> None:
-    for name, options, message in (
-        ("pp@1", {}, "did you mean"),
-        ("p@1", {"dist_sync_on_step": True}, r"^dist_sync_on_step: "),
-        ("p@1", {"treshold": 1}, "Unexpected keyword"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            EvaluatorMetric(name, n_labels=L, **options)
+    with pytest.raises(ValueError, match=r"^dist_sync_on_step: "):
+        EvaluatorMetric("p@1", n_labels=L, dist_sync_on_step=True)
     metric = EvaluatorMetric("p@1", n_labels=L)
     with pytest.raises(ValueError, match="row 1"):
         metric.update(SCORES, TRUTH + torch.eye(M, L, dtype=torch.int32).roll(1, 0) * 2)
@@ -120,12 +106,10 @@ metric.update(scores[rows], truth[rows])
 first = metric.compute()
 metric.update(scores[rows], truth[rows])  # the synchronised state is gone
 second = metric.compute()
-own = EvaluatorMetric(NAMES, n_labels=scores.shape[1], sync_on_compute=False)
-own.update(scores[rows], truth[rows])
 empty = EvaluatorMetric("p@1", n_labels=scores.shape[1])
 if rank == 0:
     empty.update(scores, truth)
-for values in (first, second, own.compute(), {"p_at_1": empty.compute()}):
+for values in (first, second, {"p_at_1": empty.compute()}):
     print(repr({name: float(value) for name, value in values.items()}))
 dist.destroy_process_group()
 """
@@ -141,11 +125,10 @@ def test_two_processes_give_the_values_of_one(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(rank), "2", str(tmp_path)], stdout=-1, text=True)
         for rank in range(2)
     ]
-    for rank, process in enumerate(started):
+    for process in started:
         out, _ = process.communicate(timeout=300)
         assert process.returncode == 0
-        first, second, own, empty = [eval(line) for line in out.splitlines()]
+        first, second, empty = [eval(line) for line in out.splitlines()]
         assert first == expected()
         assert second == pytest.approx(expected(), abs=1e-15)
-        assert own == expected(rows=slice(0, 7) if rank == 0 else slice(7, None))
         assert empty == expected("p@1")
