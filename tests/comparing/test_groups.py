@@ -20,12 +20,10 @@ from tests.comparing.models import (
     TESTS,
     TRUTH,
     TWO,
-    L,
     N,
     Q,
     compared,
     jackknife_error,
-    top,
 )
 from xmleval import Comparison, compare, evaluate
 
@@ -173,11 +171,3 @@ def test_equally_short_lists_are_tested_within_groups() -> None:
     arguments["models"] = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
     groups = compare(**arguments, metrics="p@1").groups
     assert [part.differences[0].better for part in groups.values()] == ["a", "a"]
-
-
-def test_sets_of_all_labels_are_tested_within_groups() -> None:
-    lists = {name: (top(scores, 2)[0], None) for name, scores in TWO.items()}
-    comparison = compare(lists, TRUTH, metrics=["p@2", "f1.macro@2"], label_groups=np.arange(L) % 2)
-    for part in comparison.groups.values():
-        assert [math.isnan(one.p_value) for one in part.differences] == [True, False]
-    assert "note: group 0: lists hold different numbers of labels a row" in str(comparison)

@@ -8,7 +8,6 @@ import json
 import math
 import pickle
 import re
-import sys
 from collections.abc import Callable, Mapping
 from html import unescape
 from typing import Any
@@ -215,12 +214,6 @@ def test_frames_have_values_and_intervals() -> None:
     assert [*columns[2:]] == ["a", "a lower", "a upper", "b", "b lower", "b upper"]
 
 
-def test_a_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"^to_frame\(\) needs pandas: pip install 'xmleval\[pandas\]'$"):
-        report_of().to_frame()
-
-
 # ------------------------------------------------------------------------ refused rows and merges
 
 TALL, DEEP = np.tile(T, (4, 1)), np.tile(S, (4, 1))
@@ -263,7 +256,6 @@ LATER: dict[str, tuple[dict[str, Any], str]] = {
     "no sets now": ({"y_pred": None}, "y_pred: given earlier, but not now"),
     "weights now": ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
     "rows counted": ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are kept already"),
-    "rows before 0": ({"first_row": -1}, "first_row: -1 is not a non-negative integer"),
     "other type": ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
     "other width": ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
 }  # fmt: skip

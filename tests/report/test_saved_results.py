@@ -104,12 +104,7 @@ def test_anything_else_is_refused_by_file(path: Path, name: str) -> None:
     assert message in refused(path, text)
 
 
-def test_devices_folders_and_huge_files_are_refused(tmp_path: Path) -> None:
+def test_devices_and_huge_files_are_refused(tmp_path: Path) -> None:
     assert "more than 64 MiB" in refused(tmp_path / "huge", b" " * ((1 << 26) + 1))
-    os.mkfifo(tmp_path / "fifo")
-    for name in (str(tmp_path / "fifo"), os.devnull):
-        with pytest.raises(ValueError, match=f"{name}: not a regular file"):
-            load_results(Path(name))
-    for path in (tmp_path, tmp_path / "gone"):
-        with pytest.raises(OSError, match=str(path)):
-            load_results(path)
+    with pytest.raises(ValueError, match=f"{os.devnull}: not a regular file"):
+        load_results(Path(os.devnull))
