@@ -16,19 +16,13 @@ HOME = str(Path(__file__).resolve().parents[1])
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def on_terminal(
-    folder: Path,
-    *words: str,
-    columns: int = 100,
-    piped: bool = True,
-    variables: dict[str, str] | None = None,
-) -> tuple[str, str]:
+def on_terminal(folder: Path, *words: str, columns: int = 100, piped: bool = True) -> tuple[str, str]:
     """What a Python process with these arguments prints: on stdout, if it is a pipe, and on its terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, *words],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": HOME, "TERM": "xterm", "COLUMNS": str(columns)} | (variables or {}),
+        env=os.environ | {"PYTHONPATH": HOME, "TERM": "xterm", "COLUMNS": str(columns)},
         stdout=subprocess.PIPE if piped else theirs,
         stderr=theirs,
         text=True,

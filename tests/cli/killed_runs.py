@@ -33,11 +33,9 @@ def kill_at(count: int) -> None:
 
     def counting(call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
-            number = next(numbers)
-            if number == count and count % 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-            result = call(*arguments, **options)
-            if number == count:
+            is_last = next(numbers) == count
+            result = None if is_last and count % 2 else call(*arguments, **options)
+            if is_last:
                 os.kill(os.getpid(), signal.SIGKILL)
             return result
 
