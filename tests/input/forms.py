@@ -7,10 +7,12 @@ dicts of rows, which have values by label.
 from __future__ import annotations
 
 import itertools
+import json
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,6 +279,20 @@ FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "protocol": lambda columns: ByProtocol(pytest.importorskip("pyarrow").table(columns)),
 }
 Make = Callable[[Rows, str], Any]
+Table = dict[str, list[Any]]
+
+
+def write_table(path: Path, columns: Table) -> None:
+    """Write a table in the format of a file's name, with lists as JSON in cells of text."""
+    rows = [*zip(*columns.values(), strict=True)]
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(FRAMES["arrow"](columns), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows))
+    else:
+        cells = [[json.dumps(cell) if isinstance(cell, list) else str(cell) for cell in row] for row in rows]
+        mark = "\t" if path.suffix == ".tsv" else ";"
+        path.write_text("".join(f"{mark.join(line)}\n" for line in [[*columns], *cells]))
 
 
 @dataclass(frozen=True)

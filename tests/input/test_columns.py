@@ -13,10 +13,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.damage import answer
-from tests.input.forms import FRAMES
+from tests.input.forms import FRAMES, Table, write_table
 from xmleval import Evaluator, evaluate, from_df
 
-Table = dict[str, list[Any]]
 LIBRARIES = [name for name in FRAMES if name != "protocol"]
 FILES = ["csv", "tsv", "jsonl", "parquet"]
 JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
@@ -38,19 +37,6 @@ TURNED: Table = {"labels": [["d"], ["a"], ["c"]], "scores": [[0.7], [0.9], [0.2]
 Answer = tuple[list[float], list[str]]
 
 
-def write(path: Path, columns: Table) -> None:
-    """Write a table in the format of a file's name."""
-    rows = [*zip(*columns.values(), strict=True)]
-    if path.suffix == ".parquet":
-        pytest.importorskip("pyarrow.parquet").write_table(FRAMES["arrow"](columns), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows))
-    else:
-        cells = [[json.dumps(cell) if isinstance(cell, list) else str(cell) for cell in row] for row in rows]
-        mark = "\t" if path.suffix == ".tsv" else ";"
-        path.write_text("".join(f"{mark.join(line)}\n" for line in [[*columns], *cells]))
-
-
 def evaluate_tables(
     form: str, truth: Table, scores: Table, metrics: str = "p@1,ndcg@2", **options: Any
 ) -> Answer:
@@ -59,8 +45,8 @@ def evaluate_tables(
         make = FRAMES[form]
         report = evaluate(make(truth), make(scores), metrics=metrics.split(","), **options)
         return [*report.values()], report.notes
-    write(Path(f"t.{form}"), truth)
-    write(Path(f"s.{form}"), scores)
+    write_table(Path(f"t.{form}"), truth)
+    write_table(Path(f"s.{form}"), scores)
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     command = ["evaluate", f"t.{form}", f"s.{form}", "--metrics", metrics, "--format", "json", *words]
     code, out, err = answer(command)
@@ -252,8 +238,8 @@ def test_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
             reports = evaluate(*rows, metrics="ndcg@3", gains="linear"), evaluator.compute()
             notes = [report.notes for report in reports]
         else:
-            tables = map(long_table, arrays, ("relevance", "score"))
-            notes = [evaluate_tables(form, *tables, "ndcg@3", gains="linear")[1]]
+            tables = long_table(arrays[0], "relevance"), long_table(arrays[1], "score")
+            notes = [evaluate_tables(form, *tables, metrics="ndcg@3", gains="linear")[1]]
         assert [any("swapped?" in note for note in each) for each in notes] == [swapped] * len(notes)
 
 

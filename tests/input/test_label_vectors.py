@@ -12,11 +12,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.damage import answer, values_of
-from tests.input.forms import FRAMES
+from tests.input.forms import FRAMES, write_table
 from xmleval import Evaluator, evaluate, inverse_propensity, label_groups, label_statistics
 from xmleval.input.glances import VECTORS
-from xmleval.io import read_truth
-from xmleval.io import write_parquet as write_parquet_file
+from xmleval.io import read_truth, write_parquet
 
 KEYS = "abcdefgh"
 PAIRS = [[0, 1], [1, 0]]
@@ -51,22 +50,20 @@ def write_lines(line: Callable[[Any], str]) -> Callable[[Path, list[Any]], Any]:
     return lambda path, rows: path.write_text("".join(f"{line(row)}\n" for row in rows))
 
 
-def write_parquet(path: Path, rows: list[Any], **columns: Any) -> None:
-    table = FRAMES["arrow"]({**columns, "labels": rows})
-    pytest.importorskip("pyarrow.parquet").write_table(table, path)
-
-
 def keys_of(rows: Any) -> list[str]:
     return [*KEYS[: len(rows)]]
 
 
 FILES: dict[str, tuple[str, Callable[[Path, list[Any]], Any]]] = {
-    "jsonl": ("Y.jsonl", write_lines(lambda row: json.dumps({"labels": row}))),
-    "csv of lists": ("Y.csv", write_cells(lambda row: str(row).replace("'", '""'))),
+    "jsonl": ("Y.jsonl", lambda path, rows: write_table(path, {"labels": rows})),
+    "csv of lists": ("Y.csv", write_cells(str)),
     "csv of arrays": ("Y.csv", write_cells(lambda row: f"array({row})")),
     "csv of text": ("Y.csv", write_cells(lambda row: ",".join(map(str, row)))),
-    "parquet": ("Y.parquet", write_parquet),
-    "parquet by key": ("Y.parquet", lambda path, rows: write_parquet(path, rows, instance=keys_of(rows))),
+    "parquet": ("Y.parquet", lambda path, rows: write_table(path, {"labels": rows})),
+    "parquet by key": (
+        "Y.parquet",
+        lambda path, rows: write_table(path, {"instance": keys_of(rows), "labels": rows}),
+    ),
     "lines": ("Y.txt", write_lines(lambda row: " ".join(map(str, row)))),
     "svmlight": ("Y.svm", write_lines(lambda row: ",".join(map(str, row)) + " 0:1.5 3:0.25")),
 }
@@ -136,13 +133,13 @@ def test_sets_and_judged_lists_of_zero_and_one_are_ids(tmp_path: Path) -> None:
     assert label_statistics(rows, n_labels=2)["n_stored"] == 6
     assert np.array_equal(inverse_propensity(rows, n_labels=2), inverse_propensity(dense))
     path, judgements = tmp_path / "Y.parquet", [[1, 0], [1, 1]]
-    write_parquet_file(path, csr_array(dense), "truth")  # which tells the number of labels
+    write_parquet(path, csr_array(dense), "truth")  # which tells the number of labels
     assert (read_truth(path) != csr_array(dense)).nnz == 0
     for columns in ({}, {"instance": ["a", "b"]}):
-        write_parquet(path, PAIRS, judgements=judgements, **columns)
+        write_table(path, {"labels": PAIRS, "judgements": judgements, **columns})
         assert values_of(["label_cardinality"], str(path))["label_cardinality"] == 1.5
-    scored = [{"labels": [i], "predicted": [i, 1 - i], "scores": [0.9, 0.1]} for i in (0, 1)]
-    write_lines(json.dumps)(tmp_path / "scored.jsonl", scored)
+    scored: dict[str, Any] = {"labels": [[0], [1]], "predicted": [[0, 1], [1, 0]], "scores": [[0.9, 0.1]] * 2}
+    write_table(tmp_path / "scored.jsonl", scored)
     assert values_of(["p@1"], str(tmp_path / "scored.jsonl")) == {"p@1": 1.0}
 
 

@@ -119,8 +119,9 @@ def test_grades_may_have_every_form_with_values(name: str) -> None:
         "red 1 green 2 blue 0 grey 1",
     )  # fmt: skip
     note = "y_true: grades above 1 count as 1, unless gains= is given"
+    truths: list[tuple[dict[str, Any], Any]] = [({"gains": "exp"}, matrix(graded)), ({}, Y)]
     for arguments in problems(NAMED[name], "y_true", {"y_true": graded, "y_score": RUN}):
-        for options, truth in (({"gains": "exp"}, matrix(graded)), ({}, Y)):
+        for options, truth in truths:
             if not options and NAMED[name].wide:
                 continue
             report = evaluate(**arguments, metrics=["ndcg@3", "p@1"], **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.damage import answer
 from tests.examples import Y_TEST
-from tests.input.forms import FRAMES, with_index_type
+from tests.input.forms import with_index_type, write_table
 from xmleval import evaluate
 
 IDS = np.argsort(-np.random.default_rng(0).random(Y_TEST.shape), axis=1)[:, :3]
@@ -37,22 +36,18 @@ def test_words_for_missing_values_are_noted(folder: Path, word: str) -> None:
     value, notes = f1_and_notes("d.csv")
     assert value == 2 / 5
     assert f"2 fields {word!r} in 'tags' read as no label" in notes
-    rows_of_json = [{"tags": [word], "predicted": [word]}, {"tags": ["a"], "predicted": ["b"]}]
-    Path("d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows_of_json))
+    write_table(Path("d.jsonl"), {"tags": [[word], ["a"]], "predicted": [[word], ["b"]]})
     value, notes = f1_and_notes("d.jsonl")
     assert (value, notes.count(note)) == (1 / 2, 1)
 
 
 def test_an_empty_name_is_no_label_in_files(folder: Path) -> None:
-    truth, predicted = [["a", "b"], [""], ["c"]], [["a"], [""], ["d", ""]]
-    rows = [{"tags": t, "predicted": p} for t, p in zip(truth, predicted, strict=True)]
-    Path("d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with Path("d.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["tags", "predicted"], *zip(truth, predicted, strict=True)])
-    write = pytest.importorskip("pyarrow.parquet").write_table
-    scores = [[1.0] * len(row) for row in predicted]
-    write(FRAMES["arrow"]({"labels": truth}), "d.parquet")
-    write(FRAMES["arrow"]({"labels": predicted, "scores": scores}), "p.parquet")
+    table = {"tags": [["a", "b"], [""], ["c"]], "predicted": [["a"], [""], ["d", ""]]}
+    for name in ("d.jsonl", "d.csv"):
+        write_table(Path(name), table)
+    write_table(Path("d.parquet"), {"labels": table["tags"]})
+    scores: Any = [[1.0] * len(row) for row in table["predicted"]]
+    write_table(Path("p.parquet"), {"labels": table["predicted"], "scores": scores})
     for line in ("d.jsonl", "d.csv", "d.parquet p.parquet --decision threshold0.5"):
         assert f1_and_notes(line)[0] == 2 / 5
 

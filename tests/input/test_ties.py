@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.damage import values_of
-from tests.input.forms import NAMED, Rows, long_columns
+from tests.input.forms import NAMED, Rows, list_columns, long_columns, write_table
 from xmleval.input.errors import InputError
 from xmleval.metrics import TABLE
 
@@ -115,24 +115,18 @@ def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
 def write(form: str, run: Rows, truth: Rows = TRUTH) -> str:
     """Write a truth and a run as files of a form, and return their names."""
     if form == "run":
-        for path, rows, line in (("t.qrels", truth, "{} 0 {} {}\n"), ("s.run", run, "{} Q0 {} 0 {!r} x\n")):
-            Path(path).write_text("".join(map(line.format, *long_columns(rows).values())))
+        for name, rows, line in (("t.qrels", truth, "{} 0 {} {}\n"), ("s.run", run, "{} Q0 {} 0 {!r} x\n")):
+            Path(name).write_text("".join(map(line.format, *long_columns(rows).values())))
         return "t.qrels s.run"
     paths = [f"{name}.{form.removeprefix('lists of ')}" for name in "ts"]
-    for path, rows, width in zip(paths, (truth, run), (2, 3), strict=True):
+    for path, rows, role in zip(map(Path, paths), (truth, run), ("y_true", "y_score"), strict=True):
         if form == "json":
-            Path(path).write_text(json.dumps(rows))
-            continue
-        lists = {"instance": [*rows], "labels": [*map(list, rows.values())]}
-        lists["scores"] = [[*row.values()] for row in rows.values()]
-        frame = pd.DataFrame(lists if form.startswith("lists") else long_columns(rows)).iloc[:, :width]
-        if form.endswith("csv"):
-            frame = frame.map(lambda cell: json.dumps(cell) if isinstance(cell, list) else cell)
-            frame.to_csv(path, index=False)
-        elif form.endswith("jsonl"):
-            frame.to_json(path, orient="records", lines=True)
+            path.write_text(json.dumps(rows))
+        elif form.startswith("lists"):
+            write_table(path, list_columns(rows, role, True))
         else:
-            frame.to_parquet(path)
+            columns = long_columns(rows)
+            write_table(path, {name: columns[name] for name in [*columns][: 2 + (role == "y_score")]})
     return " ".join(paths)
 
 
