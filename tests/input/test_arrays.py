@@ -24,7 +24,7 @@ from tests.made_files import (
     write_lines,
 )
 from xmleval import evaluate
-from xmleval.io import read_inverse_propensity, read_scores, read_truth
+from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap"]
 SCORED = DENSE + 0.5
@@ -154,17 +154,6 @@ def test_formats_by_option(folder: Path, line: str) -> None:
     NUMBERED["scores parquet"](folder / "m", scores)
     NUMBERED["scores dense"](folder / "S", scores).rename("S.dat")
     assert values_of(["p@1", "p@5"], line) == dict(evaluate(truth, scores, metrics=["p@1", "p@5"]))
-
-
-def test_propensities_as_text_and_array(folder: Path, refused: Any) -> None:
-    np.save("q.npy", np.array([3.5, 1.25]))
-    Path("q.txt").write_text("3.5\n 1.25e0 \n")
-    assert (
-        read_inverse_propensity("q.npy").tolist() == read_inverse_propensity("q.txt").tolist() == [3.5, 1.25]
-    )
-    Path("q.txt").write_text("3.5\nlarge\n")
-    with pytest.raises(ValueError, match=r"q\.txt: line 2: 'large' is not a number; expected"):
-        read_inverse_propensity("q.txt")
 
 
 # ------------------------------------------------------------------------------------ what is refused

@@ -67,18 +67,14 @@ def test_a_row_for_each_label(tmp_path: Path, ending: str, instance: str) -> Non
     assert {piece.shape[1] for piece in pieces_of(path, "truth").read(1)} == {4}  # as wide as those before
 
 
-def test_lists_of_one_length_numbers_of_rows_and_of_labels(tmp_path: Path) -> None:
+def test_lists_of_one_length_and_numbers_of_rows(tmp_path: Path) -> None:
     slots = pa.array([[1, 0], [2, -1]], pa.list_(pa.int32(), 2))
     labels, values = read_scores(save(tmp_path, {"labels": slots, "scores": [[0.5, 0.25], [1.0, np.nan]]}))
     assert (labels.tolist(), values[0].tolist()) == ([[1, 0], [2, -1]], [0.5, 0.25])
     with pytest.raises(ValueError, match=r"row 1: label id -1 is not in 0\.\.\d*; expected"):
         read_truth(save(tmp_path, {"labels": slots}))
-    path = save(tmp_path, {"row": [0, 1, 2, 3], "labels": lists()})
-    assert read_truth(path).toarray().tolist() == DENSE
-    assert pieces_of(path, "truth").n_labels is None
     with pytest.raises(ValueError, match="row 2: row 3, where lists stand in the order of their rows"):
         read_truth(save(tmp_path, {"row": [0, 1, 3, 2], "labels": lists()}))
-    assert pieces_of(save(tmp_path, {"labels": lists()}, n_labels=9), "truth").n_labels == 9
 
 
 # ----------------------------------------------------------------------------------------------- names

@@ -232,9 +232,3 @@ def test_a_header_that_may_be_a_row_of_ids_is_noted(folder: Path, refused: Any) 
     Path("Z.txt").write_text("17 28 78\n15\n" + "4,5\n" * 58)
     assert f"labels do not match the 78 of Z.txt; {hint}" in refused("evaluate Z.txt m.npz --metrics p@1")
     assert answer(["stats", "Z.txt", "--input-format", "lines"])[0] == 0
-    for command, text in (
-        ("evaluate Y.npz Z.txt --metrics p@1", "0 5\n"),
-        ("stats Z.txt", "4 8 9\n1\n2\n4\n"),
-    ):
-        Path("Z.txt").write_text(text)
-        assert refused(command).endswith(f"; {hint}")
