@@ -113,19 +113,6 @@ def test_numbered_lists_of_a_table_in_another_order_are_refused(
     assert message in refused("evaluate t.parquet other.parquet --metrics p@1")
 
 
-@pytest.mark.parametrize("name", ["table", "csv", "latex"])
-def test_notes_name_options_and_leave_csv_a_table_alone(folder: Path, name: str) -> None:
-    for line in ("evaluate Y_test.npz sets.npz --save s.npz", "merge s.npz"):
-        code, out, err = answer([*line.split(), "--format", name])
-        assert code == 0
-        out, err = out.replace("\\", ""), err.replace("\\", "")
-        notes, rest = (err, out) if name == "csv" else (out, err)
-        for text in ("--train or --inverse-propensity", "every score is 0 or 1"):
-            assert text in notes
-            assert text not in rest
-        assert not any(text in out + err for text in ("y_train", "y_pred", "inverse_propensity="))
-
-
 # ------------------------------------------------------------------------ truth and scores swapped
 
 
@@ -133,7 +120,7 @@ def test_notes_name_options_and_leave_csv_a_table_alone(folder: Path, name: str)
 def test_truth_and_scores_that_look_swapped_are_noted(folder: Path, form: str) -> None:
     values = make_scores()
     judged = sp.csr_array((values.indices % 3 + 1.0, values.indices, values.indptr), shape=values.shape)
-    truths = {
+    truths: dict[str, Callable[[Path, Any], Path]] = {
         "npz": npz,
         "npz-csc": partial(npz, scheme="csc"),
         "xmc": partial(xmc, kind="scores"),
