@@ -208,10 +208,14 @@ def test_report_without_a_name_is_compared_with_a_model(check: Check) -> None:
     assert check(BY_ROW) == (2, [f"last.json: {message}"])
 
 
-def test_rows_of_another_order_of_names_are_refused(check: Check) -> None:
+def test_rows_that_cannot_be_paired_are_refused(check: Check) -> None:
     for file, names in ("new", "abcd"), ("last", "abdc"):
         write(f"{file}.json", {"p@1": 0.5}, n_rows=4)
         lines = [f"{row},{name},{row % 2}\n" for row, name in enumerate(names)]
         Path(f"{file}.csv").write_text("".join(["row,name,p@1\n", *lines[::-1]]))
     message = "last.csv: row 2 is 'd', in new.csv 'c'; expected the same rows"
+    assert check(BY_ROW) == (2, [message])
+    for file in ("new", "last"):
+        write(f"{file}.json", {"p@1": 0.5}, n_rows=4, sample_weight="given")
+    message = "new.csv: the results have sample weights, which row values do not hold"
     assert check(BY_ROW) == (2, [message])
