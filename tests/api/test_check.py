@@ -115,7 +115,9 @@ def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
 
 def test_results_without_different_labels_are_not_compared() -> None:
     pairs: dict[str, Any] = {"exclude": [(0, 0), (1, 2)]}
-    kinds = {}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}
+    kinds: list[dict[str, Any]] = [
+        {}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}
+    ]  # fmt: skip
     results = [report(metrics=["p@1"], **options) for options in kinds]
     for new in results:
         assert check(new, no_worse_than=new)

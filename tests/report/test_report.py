@@ -58,19 +58,6 @@ def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str)
     assert report.get(name, -1.0) == -1.0
 
 
-def test_table_of_a_terminal() -> None:
-    report = report_of(["p@1", "p@3", "ndcg@1", "ndcg@3", "coverage", "error_set_size"])
-    lines = str(report).splitlines()
-    assert [lines[0], lines[1].split()] == ["3 rows x 4 labels", ["measure", "value", "@1", "@3"]]
-    cells = {line.split("  ")[0]: line.split()[-2:] for line in lines[3:7]}
-    assert list(cells) == ["P ↑", "nDCG ↑", "Coverage ↓", "Error-set size ↓"]
-    assert cells["P ↑"] == [f"{report['p@1']:.4f}", f"{report['p@3']:.4f}"]
-    assert cells["Coverage ↓"][-1] == f"{report['coverage']:.4f}"
-    assert lines[7:] == [report.signature(), "rows left out as undefined: coverage 1"]
-    assert all(line == line.rstrip() and len(line) < 100 for line in lines)
-    assert lines[5].index(".") < lines[3].index(".") == lines[4].index(".")
-
-
 def test_markdown() -> None:
     report = report_of(["p@1", "p@3", "coverage"])
     assert report.to_markdown() == (
