@@ -193,7 +193,6 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "half written": lambda path: path.write_bytes(b"PK"),
     "a changed byte": flip_last_byte,
     "another range": lambda path: path.write_bytes(path.with_name(f"{KEYS[0]}-range1.npz").read_bytes()),
-    "rows that are no number": altered(lambda meta, arrays: meta.update(n_rows=float("nan"))),
     "more rows of scores": altered(
         lambda meta, arrays: arrays.update({"score_runs/sizes": np.array([10**9, 8])})
     ),

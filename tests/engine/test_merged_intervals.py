@@ -60,6 +60,7 @@ def assert_same(actual: Report, expected: Report) -> None:
     assert actual.standard_errors == pytest.approx(expected.standard_errors, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["numbers", "keys", "clusters"])
 def test_merged_shards_have_the_intervals_of_one_pass(form: str, tmp_path: Path) -> None:
     expected = once(form)

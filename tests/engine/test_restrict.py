@@ -122,7 +122,6 @@ def test_all_batches_and_shards_restrict_alike() -> None:
         ("exclude: pair 1: row 40 is not in 0..39", {"exclude": [(0, 1), (40, 1)]}),
         ("exclude: pair 0: label id 9 is not in 0..8", {"exclude": np.array([[0, 9]])}),
         ("exclude_from: 'truth' is neither 'both' nor", {"exclude": PAIRS, "exclude_from": "truth"}),
-        ("exclude: 39 rows do not match the 40 of y_true", {"exclude": GONE[:39]}),
         ("candidates: row 1: label id 9 is not in 0..8", {"candidates": np.arange(8, 48)[:, None]}),
     ],
 )
@@ -132,10 +131,10 @@ def test_wrong_restrictions_are_refused(message: str, options: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("exclude_from", ["both", "predictions"])
-@pytest.mark.parametrize("form", ["csr", "list", "dense", "sets"])
+@pytest.mark.parametrize("form", ["list", "dense", "sets"])
 def test_pairs_that_match_are_counted(form: str, exclude_from: str) -> None:
     lists = np.where(AMONG[np.arange(40)[:, None], ORDER] > 0, ORDER, -1)
-    scores: dict[str, Any] = {"csr": kept(AMONG), "list": (lists, LISTED[1]), "dense": D}
+    scores: dict[str, Any] = {"list": (lists, LISTED[1]), "dense": D}
     predicted = np.ones_like(AMONG) if form == "dense" else AMONG
     match = predicted | T if exclude_from == "both" else predicted
     source = " from the predictions" if exclude_from == "predictions" else ""
