@@ -85,8 +85,9 @@ def writer(ending: str, write: Callable[..., object]) -> Callable[..., Path]:
     return written
 
 
-def save_npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> None:
-    sp.save_npz(path, matrix.asformat(scheme), compressed=compressed)
+def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> Path:
+    sp.save_npz(path.with_suffix(".npz"), matrix.asformat(scheme), compressed=compressed)
+    return path.with_suffix(".npz")
 
 
 def save_list(path: Path, matrix: Any, compressed: bool = False) -> None:
@@ -98,7 +99,6 @@ def save_dense(path: Path, matrix: Any, order: Any = "C") -> None:
     np.save(path, np.asarray(matrix.toarray(), order=order))
 
 
-npz = writer(".npz", save_npz)
 npz_list = writer(".npz", save_list)
 npz_dense = writer(".npz", lambda path, matrix: np.savez(path, scores=matrix.toarray()))
 dense = writer(".npy", save_dense)
