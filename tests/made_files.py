@@ -90,6 +90,11 @@ def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") 
     return path.with_suffix(".npz")
 
 
+def xmc(path: Path, matrix: Any, kind: str) -> Path:
+    write_xmc(path.with_suffix(".txt"), matrix, kind)
+    return path.with_suffix(".txt")
+
+
 def save_list(path: Path, matrix: Any, compressed: bool = False) -> None:
     labels, values = as_list(matrix)
     (np.savez_compressed if compressed else np.savez)(path, indices=labels, scores=values)
@@ -102,7 +107,6 @@ def save_dense(path: Path, matrix: Any, order: Any = "C") -> None:
 npz_list = writer(".npz", save_list)
 npz_dense = writer(".npz", lambda path, matrix: np.savez(path, scores=matrix.toarray()))
 dense = writer(".npy", save_dense)
-xmc = writer(".txt", write_xmc)
 qrels = writer(".qrels", write_qrels)
 trec_run = writer(".run", write_run)
 parquet = writer(".parquet", write_parquet)
