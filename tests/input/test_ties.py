@@ -236,10 +236,10 @@ def trec_eval(qrels: Any, run: Any) -> dict[str, float]:
     return {ours: sum(row[theirs] for row in rows.values()) / len(qrels) for ours, theirs in TREC.items()}
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(0, 200, 50))
 def test_values_are_those_of_trec_eval(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 50):
         qrels, run = random_problem(seed)
         expected = trec_eval(qrels, run)
         report = xmleval.evaluate(qrels, run, metrics=[*TREC], gains="linear")
@@ -252,7 +252,7 @@ def test_values_are_those_of_trec_eval(first: int, tmp_path: Path, monkeypatch: 
 def test_the_preset_beir_has_the_values_of_trec_eval() -> None:
     names = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P"}
     asked = {f"{name}.1,3,10" for name in names.values()}
-    for seed in range(20):
+    for seed in range(40):
         qrels, run = random_problem(seed)
         qrels = {key: row for key, row in qrels.items() if any(row.values())}  # as BEIR's data sets have them
         run = {key: run.get(key, {}) for key in qrels}
