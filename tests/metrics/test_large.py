@@ -32,7 +32,6 @@ SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], 
 NOTHING = sp.csr_array((3, 6), dtype=np.float32)
 COUNTS = np.array([3, 0, 12, 1, 2, 900], np.int32)  # training rows of each label
 PROPENSITY = described(np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5]), {}, None, True, COUNTS)
-N_TRUE = (3, 1, 0)
 
 
 def doubled(names: list[str], times: int, truth: Any, scores: Any, **more: Any) -> Evaluator:

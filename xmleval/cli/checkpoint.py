@@ -112,8 +112,8 @@ class Checkpoint:
                 if evaluators[-1].n_rows != rows:
                     raise ValueError(f"{name} is of other rows")
                 arrays = evaluators[-1].as_saved().arrays
-                unchanging = {key: arrays[key].of for key in runs if arrays[key].of is not None}
-                self._written |= {run: runs[key] for key, run in unchanging.items()}
+                spilled = {arrays[key].of: file for key, file in runs.items()}
+                self._written |= {run: file for run, file in spilled.items() if run is not None}
             own = json.loads(json.dumps([evaluator.settings for evaluator in evaluators]))
             if own != self.settings["evaluators"]:
                 raise ValueError("its states are of other evaluators")
@@ -141,7 +141,7 @@ class Checkpoint:
             for key, array in arrays.items():
                 if isinstance(array, Chunks):
                     files[key] = self._written.get(array.of) or self._write(sums, ".npy", array)
-                    if array.of is not None:  # others may change until the next time
+                    if array.of is not None:  # scores in memory may change until the next time
                         written[array.of] = files[key]
             small = Saved(meta, {key: array for key, array in arrays.items() if key not in files})
             states.append((self._write(sums, ".npz", small), files))
