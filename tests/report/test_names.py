@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -11,19 +12,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import click
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.damage import answer
 from tests.examples import S, T
+from tests.report.notebooks import page_of
 from xmleval import Comparison, Report, evaluate
-from xmleval.cli import main
-from xmleval.cli.messages import one_line, tell
-from xmleval.message import printable
-from xmleval.numerals import decimal_number
-from xmleval.report.tables import CONTROL, FORMULA, LATEX, csv_text, latex_text, markdown_text
 
 HOSTILE = [
     "R&D_100%", r"\input{x}", "a|b", "two\nlines", "\x1b[31mred", "[red]x[/red]", ":smile:", "bad\udcff",
@@ -59,41 +56,46 @@ def hostile(test: Any) -> Any:
 LATEX_TOKEN = re.compile(
     r"\\textbackslash\{\}|\\text[a-z]+\{\}|\{[\[\]]\}|\\[&%$#_{}]|[^\\&%$#_{}~^<>|\[\]\x00-\x1f]"
 )
+LATEX = {
+    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textbar{}": "|",
+    r"\textless{}": "<", r"\textgreater{}": ">", r"\textpm{}": "±", "{[}": "[", "{]}": "]",
+}  # fmt: skip
 MARKDOWN_TOKEN = re.compile(r"\\[!-/:-@\[-`{-~]|[^\\`*_{}\[\]<>|~$&\x00-\x1f]")
+FORMULA = tuple("=+-@＝＋－＠")  # how a formula begins
+NUMBER = re.compile(r"[-+]?(inf|nan|[0-9]+\.?[0-9]*(e[-+]?[0-9]+)?|\.[0-9]+)", re.IGNORECASE)
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def from_latex(text: str) -> str:
-    tokens, back = LATEX_TOKEN.findall(text), {escaped: c for c, escaped in LATEX.items()}
+def escape(text: str) -> str:
+    return text.encode("unicode_escape").decode()
+
+
+def printable(name: str) -> str:
+    return "".join(c if c.isprintable() else escape(c) for c in name)
+
+
+def decoded(token: re.Pattern[str], text: str, characters: dict[str, str]) -> str:
+    """Return what a text stands for; it must be all tokens, of which others stand for their last letter."""
+    tokens = token.findall(text)
     assert "".join(tokens) == text
-    return "".join(back.get(token, token) for token in tokens)
-
-
-def from_markdown(text: str) -> str:
-    tokens = MARKDOWN_TOKEN.findall(text)
-    assert "".join(tokens) == text
-    return "".join(token[-1] for token in tokens)
-
-
-def from_csv(text: str) -> str:
-    return text[1:] if text[:1] == "'" and text.lstrip("'").startswith(FORMULA) else text
+    return "".join(characters.get(each, each[-1]) for each in tokens)
 
 
 @hostile
 def test_latex(names: list[str]) -> None:
-    assert [from_latex(latex_text(name)) for name in names] == [*map(printable, names)]
     lines = comparison_of(names).to_latex().splitlines()
     header = lines[lines.index(r"\toprule") + 1]
-    cells = header.removesuffix(r" \\").split(" & ")
-    assert [*map(from_latex, cells[1:])] == [*map(printable, names)]
+    cells = header.removesuffix(r" \\").split(" & ")[1:]
+    assert [decoded(LATEX_TOKEN, cell, LATEX) for cell in cells] == [*map(printable, names)]
     assert all(line.startswith("% ") for line in lines[: lines.index(r"\toprule") - 1])
     assert r"MAP\_R@2 $\uparrow$ & " in lines[-4]
 
 
 @hostile
 def test_markdown(names: list[str]) -> None:
-    assert [from_markdown(markdown_text(name)) for name in names] == [*map(printable, names)]
     header, rule, *body = comparison_of(names).to_markdown().splitlines()
-    assert header == f"| measure | {' | '.join(map(markdown_text, names))} |"
+    cells = re.split(r" (?<!\\)\| ", header.removeprefix("| measure | ").removesuffix(" |"))
+    assert [decoded(MARKDOWN_TOKEN, cell, {}) for cell in cells] == [*map(printable, names)]
     assert rule == f"|---|{'---:|' * len(names)}"
     assert [line[:4] for line in body[:4]] == ["| P@", "| MA", "| nD", ""]
 
@@ -101,21 +103,17 @@ def test_markdown(names: list[str]) -> None:
 @hostile
 def test_csv(names: list[str]) -> None:
     header, *rows = csv.reader(io.StringIO(comparison_of(names).to_csv()))
-    cells = header[3::3]
-    assert [CONTROL.sub(escape, name) for name in names] == [*map(from_csv, cells)]
-    assert not any(cell.startswith(FORMULA) and decimal_number(cell) is None for cell in header)
-    assert [[float(cell) for cell in row[3::3]] for row in rows] == [
-        [report()[name]] * len(names) for name in report()
-    ]
-
-
-def escape(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode()
+    quoted = [cell[:1] == "'" and cell.lstrip("'").startswith(FORMULA) for cell in header[3::3]]
+    cells = [cell[is_quoted:] for cell, is_quoted in zip(header[3::3], quoted, strict=True)]
+    assert cells == [CONTROL.sub(lambda found: escape(found[0]), name) for name in names]
+    assert not any(cell.startswith(FORMULA) and not NUMBER.fullmatch(cell) for cell in header)
+    values = [[float(cell) for cell in row[3::3]] for row in rows]
+    assert values == [[report()[name]] * len(names) for name in report()]
 
 
 @hostile
 def test_html(names: list[str]) -> None:
-    root = ElementTree.fromstring(comparison_of(names)._repr_html_())
+    root = ElementTree.fromstring(page_of(comparison_of(names)))
     assert [*map(len, root.iter("tr"))] == [1 + len(names)] * 4
     heads = [cell.text or "" for cell in next(root.iter("tr"))]
     assert heads[1:] == [*map(printable, names)]
@@ -125,8 +123,11 @@ def test_html(names: list[str]) -> None:
 
 @given(value=st.floats(allow_nan=False))
 def test_numbers_of_csv_stay_numbers(value: float) -> None:
-    assert float(csv_text(value)) == value
-    assert csv_text(repr(value)) == repr(value)
+    changed = copy.deepcopy(report())
+    changed.results.values = dict.fromkeys(report(), value)
+    header, *rows = csv.reader(io.StringIO(Comparison({repr(value): changed}).to_csv()))
+    assert header[3] == repr(value)
+    assert [float(row[3]) for row in rows] == [value] * 3
 
 
 @hostile
@@ -146,30 +147,26 @@ def test_text(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_lines_on_a_terminal_are_printable(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for error in (ValueError(f"{name}: x"), FileNotFoundError(2, "x", name), click.BadParameter(name)):
-        assert one_line(error).isprintable()
-    tell(name, "a message")
-    err = capsys.readouterr().err
-    assert err.endswith("a message\n")
-    assert err.removesuffix("\n").isprintable()
-    if name in ("[red]x[/red]", ":smile:"):
-        assert err == f"xmleval: {name}: a message\n"
+def test_refused_names_are_one_line_and_printable(name: str) -> None:
+    for words in (["--", name, name], ["--metrics", name, "--", "a", "b"], [f"--{name}", "a", "b"]):
+        code, out, err = answer(["evaluate", *words])
+        assert (code, out, err[-1]) == (2, "", "\n")
+        assert err[:-1].isprintable()
+        if name in ("[red]x[/red]", ":smile:"):
+            assert name in err
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown", "latex"])
-def test_names_of_files_are_printable(folder: Path, capfd: Any, form: str) -> None:
+def test_names_of_files_are_printable(folder: Path, form: str) -> None:
     names = [name for name in HOSTILE if name.strip() and not {"\x00", "/"} & {*name} and len(name) < 200]
     for name in names:
         np.save(f"{name}_indices.npy", np.load("m_indices.npy"))
-    files = [f"./{name}_indices.npy" for name in names]
-    words = ["evaluate", "Y_test.npz", "--metrics", "p@1", "--format", form]
+    line = ["evaluate", "Y_test.npz", "--metrics", "p@1", "--format", form, "--output", "out.txt"]
     texts = []
-    for output in ([], ["--output", "out.txt"]):
-        assert main([*words, *output, "--", *files]) == 0
-        out, err = capfd.readouterr()
-        assert err == ""
-        texts.append(Path("out.txt").read_text(encoding="utf-8") if output else out)
-    for text in texts:
-        assert all(line.isprintable() for line in text.replace("\u200c", "").split("\n"))
-        assert "R" in text
+    for words in (line[:-2], line):
+        code, out, err = answer([*words, "--", *(f"./{name}_indices.npy" for name in names)])
+        assert (code, err) == (0, "")
+        texts.append(out or Path("out.txt").read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert all(line.isprintable() for line in texts[0].replace("\u200c", "").split("\n"))
+    assert "R" in texts[0]

@@ -9,7 +9,6 @@ import math
 import pickle
 import re
 from collections.abc import Callable, Mapping
-from html import unescape
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
+from tests.report.notebooks import page_of, rows_of
 from xmleval import Comparison, Report, __version__, evaluate, inverse_propensity
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
@@ -58,37 +58,35 @@ def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str)
     assert report.get(name, -1.0) == -1.0
 
 
-def test_markdown() -> None:
-    report = report_of(["p@1", "p@3", "coverage"])
-    assert report.to_markdown() == (
-        "| measure | value | @1 | @3 |\n|---|---:|---:|---:|\n"
-        f"| P ↑ |  | {report['p@1']:.4f} | {report['p@3']:.4f} |\n"
-        f"| Coverage ↓ | {report['coverage']:.4f} |  |  |\n\n"
-        "empty=zero no\\_pairs=skip unlisted=below  \nrows left out as undefined: coverage 1\n"
-    )
-
-
-def test_latex() -> None:
+def test_markdown_and_latex() -> None:
     report = report_of(["map_r@1", "p@3", "coverage", "label_cardinality"])
+    values = [f"{value:.4f}" for value in report.values()]
+    assert report.to_markdown() == (
+        "| measure | value | @1 | @3 |\n|---|---:|---:|---:|\n| MAP\\_R ↑ |  | {} |  |\n| P ↑ |  |  | {} |\n"
+        "| Coverage ↓ | {} |  |  |\n| Label cardinality | {} |  |  |\n\n"
+        "empty=zero no\\_pairs=skip unlisted=below  \nrows left out as undefined: coverage 1\n"
+    ).format(*values)
     assert report.to_latex() == (
         f"% {report.signature()}\n% rows left out as undefined: coverage 1\n"
         "\\begin{tabular}{lrrr}\n\\toprule\nmeasure & value & @1 & @3 \\\\\n\\midrule\n"
-        f"MAP\\_R $\\uparrow$ &  & {report['map_r@1']:.4f} &  \\\\\n"
-        f"P $\\uparrow$ &  &  & {report['p@3']:.4f} \\\\\n"
-        f"Coverage $\\downarrow$ & {report['coverage']:.4f} &  &  \\\\\n"
-        f"Label cardinality & {report['label_cardinality']:.4f} &  &  \\\\\n"
+        f"MAP\\_R $\\uparrow$ &  & {values[0]} &  \\\\\nP $\\uparrow$ &  &  & {values[1]} \\\\\n"
+        f"Coverage $\\downarrow$ & {values[2]} &  &  \\\\\nLabel cardinality & {values[3]} &  &  \\\\\n"
         "\\bottomrule\n\\end{tabular}\n"
     )
+
+
+MODEL = inverse_propensity(a=0.6, b=2.6, label_counts=[1, 2, 3, 4], n_instances=30)
 
 
 def test_json_and_csv_keep_every_bit() -> None:
     names = [name for name in report_of("all", y_pred=H, inverse_propensity=Q) if not name.startswith("mcc")]
     how = {"zero_division": math.nan}  # which leaves no average of mcc
-    report = report_of(names, y_pred=H, inverse_propensity=Q, conventions=how)
+    report = report_of(names, y_pred=H, inverse_propensity=MODEL, conventions=how)
     contents = json.loads(report.to_json())
     assert (contents["values"], contents["version"]) == (dict(report), __version__)
     assert (contents["n_rows"], contents["n_labels"], contents["decision"]) == (M, N, "pred")
     assert contents["conventions"]["zero_division"] == "nan"
+    assert contents["propensity"] == {"a": 0.6, "b": 2.6, "n": 30.0}
     assert contents == report.to_dict()
     rows = list(csv.DictReader(io.StringIO(report.to_csv())))
     assert {row["name"]: float(row["value"]) for row in rows} == dict(report)
@@ -109,34 +107,24 @@ def test_undefined_is_null_empty_and_said() -> None:
     assert skipped.undefined_rows == {"p@1": 1, "r@1": 1, "hit@1": 1}
 
 
-def test_propensity_constants_are_reported() -> None:
-    q = inverse_propensity(a=0.6, b=2.6, label_counts=[1, 2, 3, 4], n_instances=30)
-    report = report_of(["psp@1"], inverse_propensity=q)
-    assert json.loads(report.to_json())["propensity"] == {"a": 0.6, "b": 2.6, "n": 30.0}
-    assert report.signature() == "unlisted=below propensity=(a=0.6 b=2.6 n=30)"
-    assert report_of(["psp@1"], inverse_propensity=Q).signature() == "unlisted=below propensity=(given)"
-
-
 @pytest.mark.parametrize(
     ("name", "options", "signature"),
     [
         ("psr_raw@1", {}, "empty=zero unlisted=below propensity=(given)"),
+        ("psp@1", {"inverse_propensity": MODEL}, "unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
         ("ndcg@1", {}, "ndcg_ties=order empty=zero unlisted=below"), ("label_cardinality", {}, ""),
         ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),
         ("auc.samples", {}, "auc_ties=half no_pairs=skip unlisted=below"),
         ("f1.micro", {"decision": "top2"}, "zero_division=0 unlisted=below decision=top2"),
         ("f1.of_macros", {"y_pred": H}, "zero_division=0 labels=all decision=pred"),
         ("f1.macro@1", {}, "zero_division=0 labels=all unlisted=below"),
-        (
-            "f1.macro", {"decision": "threshold0.75", "conventions": {
-                "unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}},
-            "zero_division=nan labels=seen unlisted=0.5 decision=threshold0.75",
-        ),
+        ("f1.macro@1", {"conventions": {"unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}},
+         "zero_division=nan labels=seen unlisted=0.5"),
     ],
 )  # fmt: skip
 def test_signature_shows_the_fields_that_matter(name: str, options: dict[str, Any], signature: str) -> None:
-    scores = None if "y_pred" in options else S
-    assert evaluate(T, scores, metrics=name, inverse_propensity=Q, **options).signature() == signature
+    arguments = {"inverse_propensity": Q, "y_score": None if "y_pred" in options else S, **options}
+    assert evaluate(T, metrics=name, **arguments).signature() == signature
 
 
 def test_members_of_groups_that_were_not_computed_are_listed() -> None:
@@ -162,22 +150,14 @@ def test_rows_are_kept_on_demand() -> None:
 def test_a_notebook_shows_the_table() -> None:
     report = report_of(["p@1", "p@3", "coverage", "f1.macro@2"])
     for shown in (report, Comparison({"a": report, "b": report})):
-        page = unescape(shown._repr_html_())
-        rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*)</tr>", page)]
-        lines = [line[2:-2] for line in shown.to_markdown().splitlines() if line.startswith("| ")]
-        assert rows == [[cell.strip() for cell in line.split(" | ")] for line in lines]
-        assert "<p>3 rows x 4 labels" in page
+        assert len(rows_of(shown)) == 4 + (shown is not report)
+        assert "<p>3 rows x 4 labels" in page_of(shown)
         for line in (report.signature(), "rows left out as undefined: coverage 1"):
-            assert f"<p><small>{line}</small></p>" in page
+            assert f"<p><small>{line}</small></p>" in page_of(shown)
 
 
 def test_flat_names_are_valid_and_differ() -> None:
-    names = [
-        "fbeta.macro(beta=0.5)",
-        "fbeta.macro(beta=5)",
-        "fbeta.macro(beta=1e-07)",
-        "fbeta.macro(beta=1e+20)@5",
-    ]
+    names = [f"fbeta.macro(beta={beta})" for beta in ("0.5", "5", "1e-07")] + ["fbeta.macro(beta=1e+20)@5"]
     report = report_of(["all", *names], k=[1, 5, 15], y_pred=H, inverse_propensity=Q)
     report.results.values = {name: float(place) for place, name in enumerate(report)}  # none undefined
     flat = report.flat()
@@ -231,10 +211,11 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
 @pytest.mark.parametrize("case", IN_BLOCKS)
 def test_the_first_bad_row_is_named_in_any_blocks(case: str) -> None:
     argument, bad, message = IN_BLOCKS[case]
-    for rows, block_rows in (([11], 2), ([5, 6, 11], 1), ([0, 7], 5), ([8, 9], None)):
-        arguments = {**GOOD, "y_pred": None, argument: bad(rows)}
-        with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
-            evaluate(**arguments, metrics="all", threads=4, block_rows=block_rows)
+    for rows, block_rows in (([10], 2), ([5, 6, 11], 1), ([0, 7], 5), ([8, 9], None)):
+        for later, bad_later, _ in IN_BLOCKS.values():  # of which the last row has a fault, too
+            arguments = {**GOOD, later: bad_later([11]), argument: bad(rows)}
+            with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
+                evaluate(**arguments, metrics="all", threads=4, block_rows=block_rows)
 
 
 LATER: dict[str, tuple[dict[str, Any], str]] = {

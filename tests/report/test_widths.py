@@ -9,70 +9,69 @@ import pytest
 
 from tests.examples import S, T
 from xmleval import Comparison, Report, evaluate
-from xmleval.report.tables import BEST, PLAIN, short, short_names
 
 NAMES = [f"out/{name}_test.npz" for name in ("bert", "xlnet", "roberta", "attentionxml", "renee", "pp", "q")]
 
 
-def several(n: int = 7, **more: Any) -> Comparison:
-    made = [evaluate(T, S * (1 if i % 2 else -1), metrics=["xmc", "lrap"], **more) for i in range(n)]
-    return Comparison(dict(zip(NAMES, made, strict=False)))
+def seven_models() -> Comparison:
+    made = [evaluate(T, S * (1 if i % 2 else -1), metrics=["xmc", "lrap"]) for i in range(7)]
+    return Comparison(dict(zip(NAMES, made, strict=True)))
 
 
-def one() -> Report:
-    return evaluate(T, S, metrics=["p", "ndcg", "r", "lrap"], k=range(1, 4), bounds=False)
+def report() -> Report:
+    return evaluate(T, S, metrics=["p", "ndcg", "r", "lrap"], k=range(1, 4))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
-@pytest.mark.parametrize("made", [one, several])
-def test_no_line_is_wider_and_every_word_is_whole(made: Any, width: int) -> None:
-    report = made()
-    text = report.to_text(width)
+@pytest.mark.parametrize("make", [report, seven_models])
+def test_no_line_is_wider_and_every_word_is_whole(make: Any, width: int) -> None:
+    made = make()
+    text = made.to_text(width)
     assert max(map(len, text.splitlines())) <= width
-    assert set(str(report).replace("-", "").split()) - set(text.replace("-", "").split()) <= {"measure"}
-    assert report.to_text(400) == str(report)
+    assert set(str(made).replace("-", "").split()) - set(text.replace("-", "").split()) <= {"measure"}
+    assert made.to_text(400) == str(made)
 
 
 def test_a_table_is_turned_where_that_makes_fewer_blocks() -> None:
-    made = [evaluate(T, S, metrics=["p@1", "lrap"])] * 7
-    lines = Comparison(dict(zip(NAMES, made, strict=True))).to_text(40).splitlines()
+    alike = dict.fromkeys(NAMES, evaluate(T, S, metrics=["p@1", "lrap"]))
+    lines = Comparison(alike).to_text(40).splitlines()
     assert re.fullmatch(r" +P@1 ↑ +LRAP ↑", lines[1])
     assert [line.split()[0] for line in lines[3:10]] == [name[4:-9] for name in NAMES]
-    blocks = [line for line in several().to_text(60).splitlines() if line.startswith("measure")]
+    blocks = [line for line in seven_models().to_text(60).splitlines() if line.startswith("measure")]
     assert [len(line.split()) for line in blocks] == [5, 4]  # even ones
-    wide = Comparison(dict.fromkeys(["a" * 50, "b" * 50], made[0])).to_text(40)
+    wide = Comparison(dict.fromkeys(["a" * 50, "b" * 50], alike[NAMES[0]])).to_text(40)
     assert "a" * 50 in wide.split()
 
 
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["a_test.npz", "b_test.npz"], ["a", "b"]),
-        (["out/model_head", "out/model_tail"], ["head", "tail"]),
-        (["model_1.npz", "model_2.npz"], ["model_1", "model_2"]),
-        (["1.npz", "2.npz"], ["1.npz", "2.npz"]),
-        (["bert.npz", "bert_large.npz"], ["bert", "bert_large"]),
-        (["one.npz"], ["one.npz"]),
+        ("a_test.npz b_test.npz", "a b"),
+        ("out/model_head out/model_tail", "head tail"),
+        ("model_1.npz model_2.npz", "model_1 model_2"),
+        ("1.npz 2.npz", "1.npz 2.npz"),
+        ("bert.npz bert_large.npz", "bert bert_large"),
+        ("one.npz", "one.npz"),
     ],
 )
-def test_what_all_names_share_is_cut(names: list[str], expected: list[str]) -> None:
-    assert short_names(names) == expected
-    assert len(set(expected)) == len(names)
+def test_what_all_names_share_is_cut(names: str, expected: str) -> None:
+    header = str(Comparison(dict.fromkeys(names.split(), report()))).splitlines()[1]
+    assert header.split() == ["measure", *expected.split()]
 
 
-@pytest.mark.parametrize(
-    "value", [0.0, 1e-9, 0.00123, 0.5, 9.99999, 99.99999, 123.456789, 98765.4, 1e7, -0.25]
-)
+@pytest.mark.parametrize("value", [0.0, 1e-9, 0.00123, 0.5, 9.99999, 99.99999, 123.456789, 98765.4, 1e7, -2])
 def test_numbers_have_at_most_six_digits(value: float) -> None:
-    digits = short(value).partition("e")[0]
-    assert len(re.sub(r"\D", "", digits)) <= 6
-    assert float(short(value)) == pytest.approx(value, rel=0.03)
+    changed = evaluate(T, S, metrics=["lrap"])
+    changed.results.values = {"lrap": value}
+    cell = str(changed).splitlines()[3].split()[-1]
+    assert len(re.sub(r"\D", "", cell.partition("e")[0])) <= 6
+    assert float(cell) == pytest.approx(value, rel=0.03)
 
 
 def test_only_the_best_values_are_coloured() -> None:
-    text = several(2).to_text(None, True)
-    marked = re.findall(re.escape(BEST) + r"(.*?)" + re.escape(PLAIN), text)
+    text = seven_models().to_text(None, True)
+    marked = re.findall(r"\x1b\[1;32m(.*?)\x1b\[0m", text)  # green
     assert marked
     assert all(cell.endswith(" *") for cell in marked)
     assert text.count(" *") == len(marked) + 1  # and that of the title
-    assert text.replace(BEST, "").replace(PLAIN, "") == str(several(2))
+    assert re.sub(r"\x1b\[[\d;]+m", "", text) == str(seven_models())
