@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +17,23 @@ Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
 S = np.array([[0.9, 0.2, 0.4, 0.8], [0.3, 0.7, 0.6, 0.1], [0.5, 0.2, 0.1, 0.4]])
 METRICS = ["p@1", "f1.macro@2", "lrap"]
 NAMES = list("wxyz")
-
-
-@cache
-def expected() -> dict[str, float]:
-    return {**evaluate(Y, S, metrics=METRICS)}
+EXPECTED = dict(evaluate(Y, S, metrics=METRICS))
 
 
 @pytest.mark.parametrize("kind", ["array", "csr", "coo", "frame", "tensor"])
 def test_columns_give_the_number_of_labels(kind: str) -> None:
-    frames: Any = pytest.importorskip("pandas") if kind == "frame" else None
-    tensors: Any = pytest.importorskip("torch") if kind == "tensor" else None
-    form = {
-        "array": np.array, "csr": sp.csr_array, "coo": sp.coo_matrix,
-        "frame": frames and frames.DataFrame, "tensor": tensors and tensors.tensor,
-    }[kind]  # fmt: skip
-    evaluator = Evaluator(METRICS)
+    makers: dict[str, Callable[[], Any]] = {
+        "array": lambda: np.array, "csr": lambda: sp.csr_array, "coo": lambda: sp.coo_matrix,
+        "frame": lambda: pytest.importorskip("pandas").DataFrame,
+        "tensor": lambda: pytest.importorskip("torch").tensor,
+    }  # fmt: skip
+    form, evaluator = makers[kind](), Evaluator(METRICS)
     assert evaluator.n_labels == 0
     assert "0 rows, labels not known yet" in repr(evaluator)
     evaluator.update(form(Y[:2]), S[:2])
     assert evaluator.n_labels == 4
     evaluator.update([[2]], [[(0, 0.5), (1, 0.2), (2, 0.1), (3, 0.4)]])  # from now on, lists are of ids
-    assert {**evaluator.compute()} == expected()
+    assert dict(evaluator.compute()) == EXPECTED
     assert evaluator.compute().label_names is None
     with pytest.raises(ValueError, match=r"^y_true: shape"):
         evaluator.update(np.eye(3), np.eye(3))
@@ -50,7 +45,7 @@ def test_columns_of_a_frame_give_names() -> None:
     evaluator = Evaluator(METRICS)
     evaluator.update(truth[:1], scores[:1])
     evaluator.update(truth[1:][NAMES[::-1]], scores[1:])
-    assert {**evaluator.compute()} == expected()
+    assert dict(evaluator.compute()) == EXPECTED
     assert evaluator.compute().label_names == NAMES
 
 
@@ -73,7 +68,7 @@ def test_refused_rows_leave_it_open_and_options_are_checked_at_once(tmp_path: Pa
     for copied in copies:
         assert copied.n_labels == 0
         copied.update(Y, S)
-        assert {**copied.compute()} == expected()
+        assert dict(copied.compute()) == EXPECTED
         copied.reset()
         assert copied.n_labels == 4
     with pytest.raises(ValueError, match="inverse_propensity: shape"):
@@ -84,11 +79,11 @@ def test_refused_rows_leave_it_open_and_options_are_checked_at_once(tmp_path: Pa
 
 @pytest.mark.parametrize("n_labels", [(None, None), (4, None), (None, 4)])
 def test_merge_gives_the_number_of_labels(n_labels: tuple[int | None, int | None]) -> None:
-    evaluator, other = (Evaluator(METRICS, n_labels=n) for n in n_labels)
-    other.update(Y, S)
-    assert {**evaluator.merge(other).compute()} == expected()
+    evaluator, shard = (Evaluator(METRICS, n_labels=n) for n in n_labels)
+    shard.update(Y, S)
+    assert dict(evaluator.merge(shard).compute()) == EXPECTED
     assert evaluator.n_labels == 4
-    assert {**evaluator.merge(Evaluator(METRICS)).compute()} == expected()
+    assert dict(evaluator.merge(Evaluator(METRICS)).compute()) == EXPECTED
     with pytest.raises(ValueError, match=r"^merge: metrics differs"):
         Evaluator("p@1").merge(Evaluator("p@3"))
     assert Evaluator("p@1").merge(Evaluator("p@1")).n_labels == 0

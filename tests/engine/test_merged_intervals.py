@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from xmleval import Evaluator, Report, evaluate
-from xmleval.cli import main
 
 M, L = 240, 9
 rng = np.random.default_rng(1)
@@ -20,7 +19,6 @@ TRUTH = (rng.random((M, L)) < 0.3).astype(np.uint8)
 SCORES = 0.6 * TRUTH + rng.random((M, L))
 METRICS = ["p@3", "auc.micro", "ap.macro", "f1.macro@2", "lrap"]
 NAMES = [f"label {j}" for j in range(L)]
-CLUSTERS = rng.integers(0, 60, M)
 OPTIONS: dict[str, Any] = {"metrics": METRICS, "confidence": 0.9}
 REFUSED = r"^merge: intervals need the number of each row in all shards; give each shard its first_row= "
 KEYS: dict[str, Any] = {
@@ -42,17 +40,9 @@ def shard(form: str, start: int, stop: int) -> Evaluator:
     evaluator = Evaluator(**OPTIONS, **columns)
     for first in range(start, stop, 40):  # in batches
         rows = slice(first, min(first + 40, stop))
-        by_form: Any = {"clusters": {"clusters": CLUSTERS[rows]}, "numbers": {"first_row": first}}
         arrays = named(rows) if form == "keys" else (TRUTH[rows], SCORES[rows])
-        evaluator.update(*arrays, **by_form.get(form, {}))
+        evaluator.update(*arrays, first_row=first if form == "numbers" else None)
     return evaluator
-
-
-def once(form: str) -> Report:
-    if form == "keys":
-        return evaluate(*named(slice(M)), labels=NAMES, **OPTIONS)
-    clusters: Any = {"clusters": CLUSTERS} if form == "clusters" else {}
-    return evaluate(TRUTH, SCORES, **OPTIONS, **clusters)
 
 
 def assert_same(actual: Report, expected: Report) -> None:
@@ -61,12 +51,11 @@ def assert_same(actual: Report, expected: Report) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["numbers", "keys", "clusters"])
-def test_merged_shards_have_the_intervals_of_one_pass(form: str, tmp_path: Path) -> None:
-    expected = once(form)
-    assert_same(shard(form, 0, M).compute(), expected)
+def test_merged_shards_have_the_intervals_of_one_pass(tmp_path: Path) -> None:
+    expected = evaluate(*named(slice(M)), labels=NAMES, **OPTIONS)
+    assert_same(shard("keys", 0, M).compute(), expected)
     for order in itertools.permutations([(0, 50), (50, 110), (110, M)]):
-        shards = [shard(form, *rows) for rows in order]
+        shards = [shard("keys", *rows) for rows in order]
         shards[2].save(tmp_path / "state.npz")
         shards[2] = Evaluator.load(tmp_path / "state.npz")
         assert_same(shards[0].merge(shards[1].merge(shards[2])).compute(), expected)
@@ -75,7 +64,10 @@ def test_merged_shards_have_the_intervals_of_one_pass(form: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", [*KEYS][1:])
 def test_rows_with_keys_of_other_types_go_by_number(kind: str) -> None:
     rows = named(slice(M), KEYS[kind])
-    assert evaluate(*rows, labels=NAMES, **OPTIONS).standard_errors == once("").standard_errors
+    assert (
+        evaluate(*rows, labels=NAMES, **OPTIONS).standard_errors
+        == evaluate(TRUTH, SCORES, **OPTIONS).standard_errors
+    )
     shards = [Evaluator(METRICS, labels=NAMES, confidence=0.9) for _ in range(4)]
     for number, each in enumerate(shards):
         first = 100 * (number % 2)
@@ -118,39 +110,26 @@ def test_update_without_rows_takes_clusters_without_names() -> None:
     assert evaluator.compute()["p@1"] == 0.5
 
 
-COMMON = ["--metrics", ",".join(METRICS), "--confidence", "0.9"]
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_commands_merge_shards_whose_rows_have_keys(run: Callable[..., str]) -> None:
     Path("labels.txt").write_text("\n".join(NAMES))
-    for name, rows in {"all": slice(0, M), "a": slice(0, 50), "b": slice(50, M)}.items():
-        sp.save_npz(f"y_{name}.npz", sp.csr_array(TRUTH[rows]))
-        np.save(f"s_{name}.npy", SCORES[rows])
-        for kind, contents in zip(("t", "r"), named(rows), strict=True):
+    options = f"--metrics {','.join(METRICS)} --confidence 0.9 --labels labels.txt --format json"
+    printed = {}
+    for name, rows in {"whole": slice(M), "a": slice(0, 50), "b": slice(50, M)}.items():
+        for kind, contents in zip(("t", "s"), named(rows), strict=True):
             Path(f"{kind}_{name}.json").write_text(json.dumps(contents))
-
-
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert main([*words, "--format", "json"]) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
-@pytest.mark.parametrize("keyed", [False, True])
-def test_commands_number_the_rows_of_shards(
-    files: None, capsys: pytest.CaptureFixture[str], keyed: bool
-) -> None:
-    truth, scores = ("t_{}.json", "r_{}.json") if keyed else ("y_{}.npz", "s_{}.npy")
-    options = [*COMMON, *(["--labels", "labels.txt"] if keyed else [])]
-    expected = printed(capsys, "evaluate", truth.format("all"), scores.format("all"), *options)
-    for name, first in (("a", "0"), ("b", "50")):
-        number = [] if keyed else ["--first-row", first]
-        words = [truth.format(name), scores.format(name), *options, *number]
-        printed(capsys, "evaluate", *words, "--save", f"{name}.state")
-    actual = printed(capsys, "merge", "b.state", "a.state")
-    assert actual["values"] == expected["values"]
-    for name, interval in expected["confidence"].items():
+        files = f"t_{name}.json s_{name}.json"
+        printed[name] = json.loads(run(f"evaluate {files} {options} --save {name}.state"))
+    actual = json.loads(run("merge b.state a.state --format json"))
+    assert actual["values"] == printed["whole"]["values"]
+    for name, interval in printed["whole"]["confidence"].items():
         assert actual["confidence"][name] == pytest.approx(interval, rel=1e-9)
-    assert main(["merge", "a.state", "a.state"]) == 2
-    assert ("a.state: --first-row: rows 0..49 are" in capsys.readouterr().err) == (not keyed)
+
+
+@pytest.mark.usefixtures("folder")
+def test_commands_count_rows_with_numbers_once(run: Callable[..., str], refused: Callable[..., str]) -> None:
+    line = "evaluate Y_test.npz scores.npz --metrics p@1 --confidence 0.9 --first-row"
+    for number in (10, 12):
+        run(f"{line} {number} --save {number}.state")
+    assert refused("merge 10.state 12.state").startswith("12.state: --first-row: rows 12..13 are")

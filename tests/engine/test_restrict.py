@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -101,19 +102,18 @@ def test_all_batches_and_shards_restrict_alike() -> None:
     restrictions: list[dict[str, Any]] = [
         {}, {"candidates": AMONG}, {"exclude": GONE}, {"exclude": GONE, "exclude_from": "predictions"},
     ]  # fmt: skip
-    for first in restrictions:
-        for second in restrictions:
-            evaluator, other = (Evaluator("p@1", n_labels=9) for _ in range(2))
-            evaluator.update(T, D, **first)
-            other.update(T, D, **second)
-            if first is second:
-                evaluator.update(T, D, **second)
-                assert evaluator.merge(other).n_rows == 120
-                continue
-            with pytest.raises(ValueError, match=r"^[a-z_]+(='predictions')?: given (earlier|now), but not"):
-                evaluator.update(T, D, **second)
-            with pytest.raises(ValueError, match=r"^merge: input differs: "):
-                evaluator.merge(other)
+    for first, second in itertools.product(restrictions, repeat=2):
+        evaluator, shard = (Evaluator("p@1", n_labels=9) for _ in range(2))
+        evaluator.update(T, D, **first)
+        shard.update(T, D, **second)
+        if first is second:
+            evaluator.update(T, D, **second)
+            assert evaluator.merge(shard).n_rows == 120
+            continue
+        with pytest.raises(ValueError, match=r"^[a-z_]+(='predictions')?: given (earlier|now), but not"):
+            evaluator.update(T, D, **second)
+        with pytest.raises(ValueError, match=r"^merge: input differs: "):
+            evaluator.merge(shard)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_wrong_restrictions_are_refused(message: str, options: dict[str, Any]) -
 @pytest.mark.parametrize("form", ["list", "dense", "sets"])
 def test_pairs_that_match_are_counted(form: str, exclude_from: str) -> None:
     lists = np.where(AMONG[np.arange(40)[:, None], ORDER] > 0, ORDER, -1)
-    scores: dict[str, Any] = {"list": (lists, LISTED[1]), "dense": D}
+    scores: Any = {"list": (lists, LISTED[1]), "dense": D}.get(form)
     predicted = np.ones_like(AMONG) if form == "dense" else AMONG
     match = predicted | T if exclude_from == "both" else predicted
     source = " from the predictions" if exclude_from == "predictions" else ""
@@ -143,7 +143,6 @@ def test_pairs_that_match_are_counted(form: str, exclude_from: str) -> None:
     message = f"exclude: {n_matches} of {len(PAIRS)} pairs are excluded{source}"
     if n_matches < len(PAIRS):
         message += f"; the others match {relevant}no predicted label"
-    predictions: Any = {"y_score": scores[form]} if form in scores else {"y_pred": AMONG}
-    metrics = "f1.micro@9" if form in scores else "f1.micro"
-    report = evaluate(T, **predictions, exclude=TUPLES, exclude_from=exclude_from, metrics=metrics)
+    options: Any = {"y_pred": AMONG, "metrics": "f1.micro"} if form == "sets" else {"metrics": "f1.micro@9"}
+    report = evaluate(T, scores, exclude=TUPLES, exclude_from=exclude_from, **options)
     assert report.notes[0] == message

@@ -43,15 +43,12 @@ def test_rows_are_not_merged_twice(reloaded: Change) -> None:
     before = evaluator.compute().to_json()
     message = "^merge: 6 rows that both hold are counted already; count each row once$"
     changes: list[Change] = [
-        lambda evaluator: evaluator,
-        *COPIES.values(),
-        reloaded,
-        with_more_rows,
-        lambda evaluator: counting(slice(0, 3)).merge(evaluator),
-    ]
+        lambda same: same, *COPIES.values(), reloaded, with_more_rows,
+        lambda part: counting(slice(0, 3)).merge(part),
+    ]  # fmt: skip
     for change in changes:
-        other = change(evaluator)
-        for pair in ((evaluator, other), (other, evaluator)):
+        changed = change(evaluator)
+        for pair in ((evaluator, changed), (changed, evaluator)):
             with pytest.raises(ValueError, match=message):
                 pair[0].merge(pair[1])
     assert evaluator.compute().to_json() == before

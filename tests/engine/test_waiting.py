@@ -40,10 +40,10 @@ def make_updates(n_labels: int, weighted: bool, n_updates: int = 40) -> list[dic
 
 def joined(updates: list[dict[str, Any]]) -> dict[str, Any]:
     """Return all rows of some updates."""
-    weights = [update["sample_weight"] for update in updates]
-    weight = None if weights[0] is None else np.concatenate(weights)
-    matrices = {name: sp.vstack([update[name] for update in updates]) for name in MATRICES}
-    return {**matrices, "sample_weight": weight}
+    rows = {name: [update[name] for update in updates] for name in updates[0]}
+    weights = rows.pop("sample_weight")
+    matrices = {name: sp.vstack(matrices) for name, matrices in rows.items()}
+    return {**matrices, "sample_weight": None if weights[0] is None else np.concatenate(weights)}
 
 
 def wide(**options: Any) -> Evaluator:
@@ -66,12 +66,12 @@ def test_waiting_rows_are_counted_when_they_are_asked_for(weighted: bool, tmp_pa
             saved = Evaluator.load(tmp_path / "state.npz")
         if number % 3 == 1:
             copied = [*COPIES.values()][number % len(COPIES)](copied)
-        other = wide()
-        other.update(**rows)
-        other.update(**rows)  # waits
-        n_rows = other.n_rows
-        merged = merged.merge(other) if number % 2 else other.merge(merged)
-        assert other.n_rows == n_rows or other is merged
+        shard = wide()
+        for _ in range(2):  # the second time they wait
+            shard.update(**rows)
+        n_rows = shard.n_rows
+        merged = merged.merge(shard) if number % 2 else shard.merge(merged)
+        assert shard.n_rows == n_rows or shard is merged
     assert weighted or sorted(n_waiting) != n_waiting  # they were counted when there were many
     expected = evaluate(**joined(updates), metrics=METRICS).to_json()
     assert [each.compute().to_json() for each in (plain, asked, saved, copied)] == [expected] * 4
