@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problems import SPECS
-from xmleval import evaluate
-from xmleval.metrics import ALIASES, GROUPS, TABLE
-from xmleval.spec import expand_metrics, parse_spec
-from xmleval.view.decision import Decision, parse_decision
+from xmleval import Evaluator, evaluate
 
 
-def names(metrics: Any, *ks: Any) -> list[str]:
-    return [str(spec) for spec, _ in expand_metrics(metrics, *ks)]
+def names(metrics: Any, **cutoffs: Any) -> list[str]:
+    return [spec.name for spec in Evaluator(metrics, **cutoffs).asked]
+
+
+def parsed(text: str) -> Any:
+    (spec,) = Evaluator([text]).asked
+    return spec
 
 
 @pytest.mark.parametrize(
@@ -28,8 +30,11 @@ def names(metrics: Any, *ks: Any) -> list[str]:
         ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
         ("hits@3 success@3 hit3", "hit@3"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
         ("PSP@3 psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
-        ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"), ("ap.samples", "lrap"),
-        ("r_precision R-Prec", "rprec"), ("subset-accuracy", "subset_accuracy"),
+        ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"),
+        ("ap.samples label_ranking_average_precision", "lrap"), ("label_ranking_loss", "ranking_loss"),
+        ("map_cut@3", "map_r@3"), ("ndcg_cut@3", "ndcg@3"), ("recip_rank", "mrr@all"),
+        ("r_precision R-Prec r-precision", "rprec"), ("micro_recall_at_r", "rprec.micro"),
+        ("subset-accuracy", "subset_accuracy"),
         ("macro_f1 f1_macro macro-F1", "f1.macro"), ("F1.Macro@5 f1-macro@5", "f1.macro@5"),
         ("roc_auc.micro roc_auc_micro micro_roc_auc", "auc.micro"), ("average_precision.micro", "ap.micro"),
         ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
@@ -39,7 +44,7 @@ def names(metrics: Any, *ks: Any) -> list[str]:
 )  # fmt: skip
 def test_spellings_of_a_measure(texts: str, name: str) -> None:
     for text in texts.split():
-        assert names(text) == names(f" {text.replace('@', ' @ ')}") == [str(parse_spec(text))] == [name]
+        assert names(text) == names(f" {text.replace('@', ' @ ')}") == [name]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,6 @@ def test_spellings_of_a_measure(texts: str, name: str) -> None:
     [
         ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
         ("p@5@3", "'p@5@3' is not a measure name"),
-        ("p@k", "'p@k': p needs a cutoff, as in @5"),
         ("nothing", "'nothing': unknown measure 'nothing'; `xmleval metrics` lists all"),
         ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
         ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
@@ -64,53 +68,40 @@ def test_spellings_of_a_measure(texts: str, name: str) -> None:
     ],
 )  # fmt: skip
 def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
-    parse = parse_spec if "needs a cutoff" in message else expand_metrics  # which takes it from k
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        parse(text)
+        names(text)
 
 
-def test_names_print_and_parse_back_and_symbols_differ() -> None:
-    betas = [parse_spec(f"fbeta.micro(beta={beta})") for beta in (0.5, 3)]
-    specs = {*SPECS.values(), *betas}
+def test_names_parse_back_and_symbols_differ() -> None:
+    specs = {*SPECS.values(), *map(parsed, ("fbeta.micro(beta=0.5)", "fbeta.micro(beta=3)"))}
     assert len({spec.symbol for spec in specs}) == len(specs)
     for spec in specs:
-        assert parse_spec(str(spec)) == parse_spec(str(spec).upper()) == spec
+        assert parsed(spec.name) == parsed(spec.name.upper()) == spec
         assert "{" not in spec.symbol
         assert spec.symbol.endswith(f"@{spec.k}") == (spec.k is not None)
-    assert parse_spec("fbeta.micro(beta=0.5)@3").symbol == "F0.5 micro@3"
-    assert [parse_spec(name).symbol for name in ("p@5", "ndcg@5", "ndcg@all", "psndcg@3")] == [
-        "P@5", "nDCG@5", "nDCG@all", "PSnDCG@3",
+        if spec.average and not spec.params:
+            name, at, k = spec.metric.name, *spec.name.partition("@")[1:]
+            for text in (f"{name}_{spec.average}", f"{spec.average}_{name}", f"{spec.average}-{name}"):
+                assert parsed(f"{text}{at}{k}") == spec
+    assert [parsed(name).symbol for name in ("fbeta.micro(beta=0.5)@3", "ndcg@all", "psndcg@3")] == [
+        "F0.5 micro@3", "nDCG@all", "PSnDCG@3",
     ]  # fmt: skip
 
 
 @given(st.floats(0, 1e149, allow_nan=False), st.sampled_from(["micro", "macro", "samples", "of_means"]))
 def test_parameters_keep_every_bit(beta: float, average: str) -> None:
-    spec = parse_spec(f"fbeta.{average}(beta={beta!r})")
+    spec = parsed(f"fbeta.{average}(beta={beta!r})")
     assert dict(spec.params) == {"beta": beta}
-    assert parse_spec(str(spec)) == spec
+    assert parsed(spec.name) == spec
 
 
 @given(st.text(alphabet="pf1.@()=,-_ 0aβbeta²٣\n\x00", max_size=12))
 def test_any_text_parses_or_is_a_value_error(text: str) -> None:
     try:
-        spec = parse_spec(text)
+        asked = names(text)
     except ValueError:
         return
-    assert parse_spec(str(spec)) == spec
-
-
-def test_averages_and_aliases_lead_to_the_table() -> None:
-    table = {metric.name for metric in TABLE}
-    for alias, name in ALIASES.items():
-        assert re.split("[.@]", name)[0] in table
-        assert alias == alias.lower()
-        assert alias.removesuffix("@") not in {m.name for m in TABLE if m.cutoff == "required"}
-    for metric in TABLE:
-        at = "@5" if metric.cutoff == "required" else ""
-        for average in metric.averages if not metric.params else ():
-            spec = parse_spec(f"{metric.name}.{average}{at}")
-            for typed in (f"{metric.name}_{average}", f"{average}_{metric.name}", f"{average}-{metric.name}"):
-                assert parse_spec(f"{typed}{at}") == spec
+    assert names(asked) == asked
 
 
 XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1, 3, 5)]
@@ -138,25 +129,18 @@ def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected
 def test_cutoffs_of_names_without_one() -> None:
     forms: list[Any] = [7, [7], (7,), np.array([7]), np.int64(7), [np.int32(7)], [7, 7], {7}, iter([7])]
     for ks in forms:
-        assert names(["p", "p@2", "f1.macro"], ks) == ["p@7", "p@2", "f1.macro"]
+        assert names(["p", "p@2", "f1.macro"], k=ks) == ["p@7", "p@2", "f1.macro"]
     for name in ("p", "P@k", "p@K", "precision@k"):
-        assert names(name, (2, 7)) == ["p@2", "p@7"]
-    assert names("macro_f1@k", (2, 7)) == ["f1.macro@2", "f1.macro@7"]
+        assert names(name, k=(2, 7)) == ["p@2", "p@7"]
+    assert names("macro_f1@k", k=(2, 7)) == ["f1.macro@2", "f1.macro@7"]
 
 
 def test_groups_hold_what_their_names_say() -> None:
-    assert {*GROUPS} == {
-        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "predicted", "calibration", "hierarchy",
-        "statistics",
-    }  # fmt: skip
-    general = {metric.name for metric in TABLE if not metric.params and "probabilities" not in metric.needs}
-    assert {parse_spec(name).metric.name for name in names("all")} == general
-    for group in GROUPS:
-        members = names(group)
-        assert len(members) == len({*members}) > 0
-        assert {name for name in members if parse_spec(name).metric.name in general} <= {*names("all")}
-    for group, family in (("sets", "sets"), ("ps", "propensity")):
-        assert {parse_spec(name).metric.family for name in names(group)} == {family}
+    everything = {spec.metric for spec in Evaluator("all").asked}
+    general = {spec.metric for spec in SPECS.values() if not spec.metric.params}
+    assert everything == {metric for metric in general if "probabilities" not in metric.needs}
+    for group, family in (("sets", "sets"), ("ps", "propensity"), ("hierarchy", "hierarchy")):
+        assert {spec.metric.family for spec in Evaluator(group).asked} == {family}
 
 
 @pytest.mark.parametrize(
@@ -171,30 +155,23 @@ def test_groups_hold_what_their_names_say() -> None:
 )  # fmt: skip
 def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        expand_metrics(metrics, ks)
+        names(metrics, k=ks)
 
 
 @pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        (None, None), ("TOP12", Decision("top", 12.0)), (" threshold0.5 ", Decision("threshold", 0.5)),
-        ("threshold1e-3", Decision("threshold", 0.001)), ("threshold-inf", Decision("threshold", -np.inf)),
-    ],
+    ("rule", "name"),
+    [("TOP12", "top12"), (" threshold0.50 ", "threshold0.5"), ("threshold1e-3", "threshold0.001"),
+     ("threshold-inf", "threshold-inf")],
 )  # fmt: skip
-def test_decision_parses_and_prints_back(rule: Any, expected: Decision | None) -> None:
-    assert parse_decision(rule) == expected
-    if expected is not None:
-        assert parse_decision(str(expected)) == expected
+def test_decision_prints_back(rule: str, name: str) -> None:
+    assert Evaluator("f1.micro", decision=rule).settings["decision"] == name
 
 
-@pytest.mark.parametrize(
-    "rule",
-    ["", "top", "top0", "top1.5", "threshold", "thresholdnan", "3", 3],
-)
+@pytest.mark.parametrize("rule", ["", "top", "top0", "top1.5", "threshold", "thresholdnan", "3", 3])
 def test_refused_decision_says_what_would_do(rule: Any) -> None:
     message = f"decision={rule!r} is neither topK (top3) nor thresholdT"
     with pytest.raises(ValueError, match=re.escape(message)):
-        parse_decision(rule)
+        Evaluator("f1.micro", decision=rule)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
