@@ -122,6 +122,25 @@ def test_pairs_of_one_row() -> None:
     assert (found["ranking_loss"], found["auc.samples"]) == (1.0, 0.5)
 
 
+@pytest.mark.parametrize("n_extra", [0, 256])
+def test_label_ids_may_need_64_bits(n_extra: int) -> None:
+    big = 2**31 + 7
+    relevant = np.array([3, big, *range(big + 2, big + 2 + n_extra), MOST_LABELS - 2])
+    n, listed = relevant.size, np.array([[big + 1, big, 0, MOST_LABELS - 1]])
+    truth = sp.csr_array((np.ones(n), relevant, np.array([0, n])), shape=(1, MOST_LABELS))
+    report = evaluate(
+        truth, (listed, np.array([[3.0, 2.0, 0.0, -1.0]])), metrics=["p@2", "mrr@5", "coverage", "r@5"],
+        unlisted=1.0,
+    )  # fmt: skip
+    # behind two listed labels come all others by id, but the two that are listed below them
+    others = [label for label in relevant.tolist() if label != big]
+    ranks = np.sort([2, *(3 + label - sum(each < label for each in listed[0]) for label in others)])
+    assert report["p@2"] == 0.5
+    assert report["mrr@5"] == 0.5
+    assert report["coverage"] == ranks[-1] - 1
+    assert report["r@5"] == (ranks <= 5).sum() / n
+
+
 def test_counts_that_would_wrap_are_refused() -> None:
     huge = np.array([2**63], np.uint64)
     for bound in (lambda: hamming_bound(huge, 2**70), lambda: threshold_error(huge, [1])):
