@@ -86,9 +86,9 @@ def test_names_parse_back_and_symbols_differ() -> None:
         assert "{" not in spec.symbol
         assert spec.symbol.endswith(f"@{spec.k}") == (spec.k is not None)
         if spec.average and not spec.params:
-            name, at, k = spec.metric.name, *spec.name.partition("@")[1:]
-            for text in (f"{name}_{spec.average}", f"{spec.average}_{name}", f"{spec.average}-{name}"):
-                assert parsed(f"{text}{at}{k}") == spec
+            name, average, at_k = spec.metric.name, spec.average, f"@{spec.k}" if spec.k else ""
+            for text in (f"{name}_{average}", f"{average}_{name}", f"{average}-{name}"):
+                assert parsed(f"{text}{at_k}") == spec
     assert [parsed(name).symbol for name in ("fbeta.micro(beta=0.5)@3", "ndcg@all", "psndcg@3")] == [
         "F0.5 micro@3", "nDCG@all", "PSnDCG@3",
     ]  # fmt: skip
