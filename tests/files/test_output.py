@@ -10,9 +10,11 @@ import resource
 import signal
 import stat
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ import pytest
 from tests.commands import process
 from tests.damage import contents
 from tests.made_files import make_scores, make_truth, npy, npz
+from xmleval import Evaluator
 from xmleval.files.output import replacing
 from xmleval.io import find_format
 
@@ -106,6 +109,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from xmleval import __main__, cli
+from xmleval import Evaluator
 from xmleval.files.output import replacing
 def run():
     with replacing(Path(sys.argv[1], "x")) as file:
@@ -119,19 +123,27 @@ sys.exit(__main__.main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "kind"),
-    [
-        (signal.SIGTERM, "hidden"),
-        (signal.SIGKILL, "unnamed"),  # of a hidden file, nobody is there to delete it
-    ],
-)
+# of a hidden file, nobody is there to delete it when it is killed
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGTERM, "hidden"), (signal.SIGKILL, "unnamed")])
 def test_nothing_is_left_of_a_process_that_is_ended(tmp_path: Path, number: int, kind: str) -> None:
     (tmp_path / "x").write_bytes(b"old")
     done = process(KILLED, str(tmp_path), str(int(number)), kind, python="-c")
     assert done.returncode == (-number if number == signal.SIGKILL else 128 + number)
     assert (done.stdout, done.stderr) == ("", "")
     assert contents(tmp_path) == {tmp_path / "x": b"old"}
+
+
+def test_what_is_raised_while_a_member_is_open_is_not_hidden(tmp_path: Path) -> None:
+    opened, members = zipfile.ZipFile.open, list[object]()
+
+    def interrupted(archive: zipfile.ZipFile, *arguments: Any, **options: Any) -> None:
+        members.append(opened(archive, *arguments, **options))
+        raise SystemExit(3)
+
+    with mock.patch.object(zipfile.ZipFile, "open", interrupted), pytest.raises(SystemExit):
+        Evaluator("p@1", n_labels=3).save(tmp_path / "state.npz")
+    assert members
+    assert contents(tmp_path) == {}
 
 
 # commands that write, and the file that is the first to be too large
@@ -196,8 +208,6 @@ def test_scores_that_find_no_room_name_the_folder_and_the_option(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "pwrite", refuse)
     message = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
-    cause = (
-        r"No space left on device, while \d+ bytes of scores were spilled; what was counted before is kept"
-    )
-    remedy = "set TMPDIR to a folder with free space, or raise --memory"
-    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: {cause}; {remedy}", message), message
+    kept = "what was counted before is kept; set TMPDIR to a folder with free space, or raise --memory"
+    cause = rf"No space left on device, while \d+ bytes of scores were spilled; {kept}"
+    assert re.fullmatch(f"{re.escape(str(tmp_path))}: {cause}", message), message

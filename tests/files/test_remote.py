@@ -17,26 +17,29 @@ from hypothesis import strategies as st
 
 import xmleval.io
 from tests.damage import values_of
+from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, SCORES, files_of, make_scores, make_truth, npy, npz
 from tests.storage import storing
 from tests.web import Web, serving
-from xmleval.evaluator import Evaluator
-from xmleval.files import ranges
+from xmleval import Evaluator
 from xmleval.files.input import InputFile
-from xmleval.files.ranges import RangeReader
-from xmleval.files.remote import RemotePath, as_path
+from xmleval.files.remote import as_path
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-CHANGED = "changed while it was read, from "
+ATTEMPTS = {"files.ranges": {"PAUSE_SECONDS": 0, "ATTEMPTS": 3}}
+FEW_PAGES = {"files.ranges": {"KEPT_PAGES": 1}}
+SMALL_PAGES = {
+    "files.ranges": {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
+}
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ranges, "PAUSE_SECONDS", 0)
-    yield tmp_path
+    with small_limits(ATTEMPTS):
+        yield tmp_path
     fsspec.filesystem("memory").store.clear()
 
 
@@ -54,9 +57,6 @@ def put_all() -> None:
     """Copy the files of the current folder to ``memory://bucket``."""
     for path in Path().rglob("*.*"):
         put(str(path), path.read_bytes())
-
-
-# ---------------------------------------------------------------------------------------- every format
 
 
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
@@ -82,9 +82,6 @@ def test_python_reads_them_wherever_it_reads_files() -> None:
     assert xmleval.io.read_names(f"{bucket}/names.txt") == ["a", "b"]
     assert xmleval.io.read_inverse_propensity(f"{bucket}/q.npy").tolist() == [1, 2, 3]
     assert Evaluator.load(f"{bucket}/state.npz").n_labels == 3
-
-
-# ----------------------------------------------------------------------------------------- every place
 
 
 class Place(NamedTuple):
@@ -195,13 +192,10 @@ def test_a_file_that_changes_is_refused(
         place.put(str(path), path.read_bytes()[: 1 << 16])
 
     monkeypatch.setattr(Evaluator, "update", update_and_write)
-    monkeypatch.setattr(ranges, "KEPT_PAGES", 1)
-    message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
+    with small_limits(FEW_PAGES):
+        message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{place.url}/{path}: ")
-    assert f"{CHANGED}{path.stat().st_size} bytes, {place.tag} " in message
-
-
-# ------------------------------------------------------------------------------------- what goes wrong
+    assert f"changed while it was read, from {path.stat().st_size} bytes, {place.tag} " in message
 
 
 def served(web: Web) -> tuple[Path, Path]:
@@ -215,7 +209,7 @@ def served(web: Web) -> tuple[Path, Path]:
 def test_a_connection_that_breaks_is_tried_again(web: Web, run: Callable[..., str], refused: Any) -> None:
     truth, scores = served(web)
     line = f"evaluate {web.url}/{truth} {web.url}/{scores} --metrics p@1"
-    web.fails = ranges.ATTEMPTS - 1
+    web.fails = 2
     assert "P ↑" in run(line)
     assert web.fails == 0
     web.fails = 10**6
@@ -239,7 +233,9 @@ def test_what_is_wrong_is_told_in_one_line(web: Web, refused: Any) -> None:
         assert refused(line).startswith(f"{web.url}/{name}: {message}")
     web.statuses.clear()
     web.ranges = False
-    assert refused(f"evaluate {web.url}/{scores} {web.url}/{scores}").endswith(ranges.NO_RANGES)
+    assert refused(f"evaluate {web.url}/{scores} {web.url}/{scores}").endswith(
+        "not send it by ranges; download it first"
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,23 +245,21 @@ def test_what_is_wrong_is_told_in_one_line(web: Web, refused: Any) -> None:
 def test_a_missing_library_is_named_with_its_extra(
     protocol: str, extra: str, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RemotePath, "system", mock.Mock(side_effect=ImportError("not there", name="fsspec")))
+    missing = mock.Mock(side_effect=ImportError("not there", name="fsspec"))
+    monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
     message = refused(f"evaluate {protocol}://b/Y.npz {protocol}://b/m.npz")
     assert message.endswith(f"{protocol}:// needs `pip install 'xmleval[{extra}]'`")
 
 
-# ----------------------------------------------------------------------------------- addresses and ranges
-
-
 def test_addresses_are_paths() -> None:
-    path = RemotePath("https://host/a//b/m_indices.npy?sig=x/y")
+    path = as_path("https://host/a//b/m_indices.npy?sig=x/y")
     assert (path.name, path.stem, path.suffix) == ("m_indices.npy", "m_indices", ".npy")
     assert str(path.with_name("m_scores.npy")) == "https://host/a//b/m_scores.npy?sig=x/y"
-    assert str(RemotePath("s3://bucket/a/b.npz").parent) == "s3://bucket/a"
-    assert RemotePath("s3://b/a?.npz").name == "a?.npz"
+    assert str(as_path("s3://bucket/a/b.npz").parent) == "s3://bucket/a"
+    assert as_path("s3://b/a?.npz").name == "a?.npz"
     copy = pickle.loads(pickle.dumps(path))
     assert (copy, hash(copy), str(copy)) == (path, hash(path), str(path))
-    assert path != RemotePath("https://host/other.npy")
+    assert path != as_path("https://host/other.npy")
     assert as_path(path) is path
     assert type(as_path("a:/b")) is type(Path())
 
@@ -282,12 +276,11 @@ def test_any_reads_give_the_bytes_of_the_file(
 ) -> None:
     data = np.random.default_rng(size).bytes(size)
     put("object", data)
-    small: dict[str, Any] = {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
-    file = InputFile(RemotePath("memory://bucket/object"))
-    with mock.patch.multiple(ranges, **small), file.open(in_order) as opened:
+    file = InputFile(as_path("memory://bucket/object"))
+    with small_limits(SMALL_PAGES), file.open(in_order) as opened:
         file.has_ends(ends)
-        raw, place = opened.raw, 0
-        assert isinstance(raw, RangeReader)
+        raw: Any = opened.raw
+        place = 0
         for start, n_bytes in reads:
             place = place if start is None else raw.seek(start)
             part = bytearray(n_bytes)

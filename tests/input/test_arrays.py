@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +32,9 @@ METRICS = ["p@1", "ndcg@5", "lrap"]
 SCORED = DENSE + 0.5
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-# ------------------------------------------------------------------------------------- forms of arrays
-
-
 @pytest.mark.parametrize("scheme", ["csr", "csc", "bsr", "coo", "dia"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_sparse_matrices_keep_their_form(folder: Path, scheme: str, kind: str) -> None:
+def test_sparse_matrices_keep_their_form(scheme: str, kind: str) -> None:
     saved = getattr(sp, f"{scheme}_{kind}")(DENSE)
     sp.save_npz("Y.npz", saved, compressed=kind == "array")
     for read in (read_truth, read_scores):
@@ -51,11 +44,8 @@ def test_sparse_matrices_keep_their_form(folder: Path, scheme: str, kind: str) -
         assert matrix.data.flags.writeable  # as that of memory is, for which kernels are compiled
 
 
-def save(stem: str, arrays: Any) -> None:
-    if isinstance(arrays, dict):
-        np.savez(f"{stem}.npz", **arrays)
-    else:
-        np.save(f"{stem}.npy", arrays)
+def save(name: str, arrays: Any) -> None:
+    np.savez(name, **arrays) if isinstance(arrays, dict) else np.save(name, arrays)  # which add the ending
 
 
 LISTS = [  # names of the list, files by their stems, labels and scores
@@ -75,7 +65,7 @@ LISTS = [  # names of the list, files by their stems, labels and scores
 
 
 @pytest.mark.parametrize(("names", "files", "expected"), LISTS)
-def test_lists_by_each_of_their_names(folder: Path, names: str, files: Any, expected: Any) -> None:
+def test_lists_by_each_of_their_names(names: str, files: Any, expected: Any) -> None:
     for stem, arrays in files.items():
         save(stem, arrays)
     for name in names.split():
@@ -83,29 +73,25 @@ def test_lists_by_each_of_their_names(folder: Path, names: str, files: Any, expe
             np.testing.assert_array_equal(actual, array)
 
 
-BESIDE: list[dict[str, Any]] = [{"labels": DENSE}, {"ids": np.arange(4)}, {"ids": np.array([["a"]], object)}]
+MORE: list[dict[str, Any]] = [{"labels": DENSE}, {"ids": np.arange(4)}, {"ids": np.array([["a"]], object)}]
+ARRAYS: list[tuple[str, Any]] = [
+    ("truth.npy", DENSE), ("dense-scores.npy", SCORED), ("S", np.asfortranarray(SCORED)),
+    *(("m.npz", {"scores": np.asfortranarray(SCORED), **arrays}) for arrays in MORE)
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "stem", "arrays"),
-    [
-        ("truth.npy", "truth", DENSE),
-        ("dense-scores.npy", "dense-scores", SCORED),
-        ("S", "S", np.asfortranarray(SCORED)),
-        *(("m.npz", "m", {"scores": np.asfortranarray(SCORED), **beside}) for beside in BESIDE),
-    ],
-)
-def test_dense_arrays_by_their_names(folder: Path, name: str, stem: str, arrays: Any) -> None:
-    save(stem, arrays)
+@pytest.mark.parametrize(("name", "arrays"), ARRAYS)
+def test_dense_arrays_by_their_names(name: str, arrays: Any) -> None:
+    save(name, arrays)
     read, expected = (read_truth, DENSE) if name.startswith("t") else (read_scores, SCORED)
     np.testing.assert_array_equal(read(name), expected)
 
 
 @pytest.mark.parametrize("scored", [True, False])
-def test_strings_in_lists_are_names(folder: Path, scored: bool) -> None:
+def test_strings_in_lists_are_names(scored: bool) -> None:
     names = np.array([f"label {label}" for label in range(30)])
     rows = ("[" + ", ".join(f'"{name}"' for name in names[row]) + "]" for row in rows_of(make_truth()))
-    write_lines(folder / "Y", ".jsonl", (f'{{"labels": {row}}}' for row in rows))
+    write_lines(Path("Y"), ".jsonl", (f'{{"labels": {row}}}' for row in rows))
     labels, scores = as_list(make_scores())
     np.save("n-labels.npy", names[labels])
     if scored:
@@ -114,10 +100,7 @@ def test_strings_in_lists_are_names(folder: Path, scored: bool) -> None:
     assert values_of(METRICS, "Y.jsonl n-labels.npy") == pytest.approx(expected, rel=1e-12)
 
 
-# -------------------------------------------------------------------------------- names, and formats by name
-
-
-def test_names_that_do_not_tell_a_format(folder: Path, refused: Any) -> None:
+def test_names_that_do_not_tell_a_format(refused: Any) -> None:
     sp.save_npz("Y.npz", sp.csr_array(DENSE))
     assert read_truth("Y").shape == DENSE.shape
     Path("Y.npz").rename("Y.dat")
@@ -133,64 +116,68 @@ def test_names_that_do_not_tell_a_format(folder: Path, refused: Any) -> None:
     assert refused("evaluate ranked.npy m").startswith("m: several files are called so")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "q.txt r.txt --input-format run",
-        "s.txt m-labels.npy --input-format svmlight",  # which holds no scores
-        "Y.npz ranked.npy --input-format npy",
-        "Y.npz m.parquet --input-format xmc",  # which is no text
-        "Y.npz S.dat --input-format dense",
-    ],
-)
-def test_formats_by_option(folder: Path, line: str) -> None:
+LINES = [
+    "q.txt r.txt --input-format run",
+    "s.txt m-labels.npy --input-format svmlight",  # which holds no scores
+    "Y.npz ranked.npy --input-format npy",
+    "Y.npz m.parquet --input-format xmc",  # which is no text
+    "Y.npz S.dat --input-format dense",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_formats_by_option(line: str) -> None:
     truth, scores = make_truth(), make_scores()
-    npz(folder / "Y", truth)
-    NUMBERED["truth qrels"](folder / "q", truth).rename("q.txt")
-    trec_run(folder / "r", scores).rename("r.txt")
-    NUMBERED["truth svmlight"](folder / "s", truth).rename("s.txt")
-    npy_labels(folder / "m", scores)
+    npz(Path("Y"), truth)
+    NUMBERED["truth qrels"](Path("q"), truth).rename("q.txt")
+    trec_run(Path("r"), scores).rename("r.txt")
+    NUMBERED["truth svmlight"](Path("s"), truth).rename("s.txt")
+    npy_labels(Path("m"), scores)
     np.save("ranked.npy", as_list(scores)[0])
-    NUMBERED["scores parquet"](folder / "m", scores)
-    NUMBERED["scores dense"](folder / "S", scores).rename("S.dat")
+    NUMBERED["scores parquet"](Path("m"), scores)
+    NUMBERED["scores dense"](Path("S"), scores).rename("S.dat")
     assert values_of(["p@1", "p@5"], line) == dict(evaluate(truth, scores, metrics=["p@1", "p@5"]))
 
 
-# ------------------------------------------------------------------------------------ what is refused
+REFUSED: list[tuple[str, Any, str]] = [
+    (
+        "m.npz",
+        {"labels": LABELS, "ids": LABELS, "scores": VALUES},
+        "its arrays 'labels' and 'ids' can both be",
+    ),
+    ("m.npz", {"labels": np.eye(2, dtype=int), "scores": np.eye(2) / 4}, "'labels' may be ids of labels, or"),
+    ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
+    ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),
+    ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
+    ("m.npy", np.ones((4, 0)), "shape (4, 0), without a label; expected scores"),
+    ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
+    ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
+    ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),
+    ("m-labels.npy", LABELS.astype(object), "Python objects are not supported; expected"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "array", "message"),
-    [
-        (
-            "m.npz",
-            {"labels": LABELS, "ids": LABELS, "scores": VALUES},
-            "its arrays 'labels' and 'ids' can both be",
-        ),
-        (
-            "m.npz",
-            {"labels": np.eye(2, dtype=int), "scores": np.eye(2) / 4},
-            "'labels' may be ids of labels, or",
-        ),
-        ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
-        ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),
-        ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
-        ("m.npy", np.ones((4, 0)), "shape (4, 0), without a label; expected scores"),
-        ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
-        ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
-        ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),
-        (
-            "m-labels.npy",
-            LABELS.astype(object),
-            "Python objects are not supported; expected",
-        ),
-    ],
-)
-def test_arrays_that_are_refused(folder: Path, refused: Any, name: str, array: Any, message: str) -> None:
+@pytest.mark.parametrize(("name", "array", "message"), REFUSED)
+def test_arrays_that_are_refused(refused: Any, name: str, array: Any, message: str) -> None:
     np.save("T.npy", DENSE)
-    if isinstance(array, dict):
-        np.savez(name, **array)
-    else:
-        np.save(name, array)
+    save(name, array)
     for memory in ("1GB", "1KB"):
         assert refused(f"evaluate T.npy {name} --memory {memory}").startswith(f"{name}: {message}")
+
+
+def test_headers_are_parsed_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the filters of warnings are those of the process."""
+    np.save("S.npy", SCORED)
+    read_magic, parsing, sizes = np.lib.format.read_magic, [], []
+
+    def slowly(file: Any) -> Any:
+        parsing.append(file)
+        sizes.append(len(parsing))
+        time.sleep(0.01)
+        parsing.remove(file)
+        return read_magic(file)
+
+    monkeypatch.setattr(np.lib.format, "read_magic", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        shapes = set(pool.map(lambda _: read_scores("S.npy").shape, range(8)))
+    assert (shapes, set(sizes)) == ({SCORED.shape}, {1})

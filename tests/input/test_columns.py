@@ -56,11 +56,6 @@ def evaluate_tables(
     return [*report["values"].values()], report["notes"]
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 forms = pytest.mark.parametrize("form", [*LIBRARIES, *FILES])
 libraries = pytest.mark.parametrize("form", LIBRARIES)
 with_gains = pytest.mark.parametrize("options", [{}, {"gains": "linear"}], ids=str)
@@ -228,7 +223,7 @@ def test_grades_and_scores_that_look_swapped_are_noted(form: str) -> None:
         ([[15.0, 14, 2], [30, 8, 9]], [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
         ([[0.5, 0.0, 1.0]], [[0.0, 0.0, 0.0]], False), ([[0.5, 0.0, 1.0]], [[0.5, 0.0, 1.0]], False),
         ([[0.5, 0.0, 1.0]], [[1.0, -1.0, 2.0]], False), ([[0.5, 0.0, 1.0]], [[11.0, 1.0, 2.0]], False),
-        ([[10.0, -2.0, 1.0]], [[2.0, 1.0, 0.0]], False),
+        ([[10.0, -2.0, 1.0]], [[2.0, 1.0, 0.0]], False)
     ):  # fmt: skip
         arrays = np.array(truth), np.array(scores)
         if form in SWAPPED:

@@ -38,12 +38,6 @@ SCORED = [(["a", "b"], {"b": 0.5, "a": 0.25}), ([], {}), (["c"], {"c": 3, "b": -
 TAGS = "doc,tags\nx,a;b\ny,\nz,c\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def cut_at(separator: str, delimiter: str) -> str:
     """Sets in fields that are cut so, beside a text that is hard to split."""
     out = io.StringIO()
@@ -87,7 +81,7 @@ CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command,
 
 
 @pytest.mark.parametrize(("files", "line", "arrays"), CASES)
-def test_documents_hold_what_arrays_hold(folder: Path, files: Any, line: str, arrays: Any) -> None:
+def test_documents_hold_what_arrays_hold(files: Any, line: str, arrays: Any) -> None:
     for name, text in files.items():
         Path(name).write_text(text, newline="")
     metrics = (RANKED if "y_score" in arrays else []) + (SETS if "y_pred" in arrays else [])
@@ -115,9 +109,7 @@ CELLS: list[tuple[str, list[str], list[Any]]] = [  # options, cells, and labels 
 
 
 @pytest.mark.parametrize(("options", "cells", "expected"), CELLS)
-def test_cells_as_python_and_people_write_them(
-    folder: Path, options: str, cells: list[str], expected: list[Any]
-) -> None:
+def test_cells_as_python_and_people_write_them(options: str, cells: list[str], expected: list[Any]) -> None:
     with Path("d.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["pred"], *([cell] for cell in cells)])
     rows = ({"labels": [*labels, "first"]} for labels in expected)  # that no cell is empty
@@ -150,7 +142,7 @@ def test_lists_as_python_prints_them(names: list[str]) -> None:
     assert parsed(repr([(name, 0.5) for name in names]), UNLIMITED) == [[name, 0.5] for name in names]
 
 
-def test_training_labels_in_documents(folder: Path) -> None:
+def test_training_labels_in_documents() -> None:
     Path("train.csv").write_text("tags,n\na;b,1\na,1\nzzz,1\n")
     Path("docs.jsonl").write_text('{"tags": ["a"], "predicted": {"a": 1, "b": 2}}\n')
     assert values_of(["psp@1"], "docs.jsonl --train train.csv") == {"psp@1": 0.0}
@@ -185,7 +177,7 @@ SEPARATORS: list[tuple[list[str], str, list[str]]] = [  # relevant | predicted l
 
 @pytest.mark.parametrize(("cells", "options", "expected"), SEPARATORS)
 def test_labels_cut_at_another_separator_are_noted(
-    folder: Path, cells: list[str], options: str, expected: list[str]
+    cells: list[str], options: str, expected: list[str]
 ) -> None:
     rows = [cell.split("|") for cell in cells]
     lines = [["tags", "predicted"], *rows]

@@ -36,12 +36,6 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @st.composite
 def matrices(draw: st.DrawFn, name: str) -> Any:
     """Rows of any length, some empty; the last one has the last label, as nothing else tells of it."""
@@ -103,14 +97,14 @@ def test_rows_are_those_of_a_matrix(name: str, tmp_path_factory: pytest.TempPath
             assert name.endswith((*IN_ONE_PIECE, *BY_TEXT)) or all(is_small(piece, n_bytes) for piece in rows)
 
 
-def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row(folder: Path) -> None:
+def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row() -> None:
     Path("Y.txt").write_text("2 4\n0:1\n1:1\n2:1\n")
     with pytest.raises(ValueError, match="more than the 2 rows"):
         list(rows_from(pieces_of(Path("Y.txt"), "truth"), 1 << 20, 0, 2))
 
 
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
-def test_values_are_those_of_arrays(folder: Path, name: str) -> None:
+def test_values_are_those_of_arrays(name: str) -> None:
     truth, scores, path = files_of(name)
     arrays = make_scores().toarray() if "dense" in name and "scores" in name else make_scores()
     expected = dict(evaluate(make_truth(), arrays, metrics=METRICS))
@@ -146,9 +140,7 @@ def replaced(path: Path, other: Path) -> None:
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("change", [cut_short, rewritten, replaced])
 @pytest.mark.parametrize("name", IN_PIECES)
-def test_files_that_change_are_refused(
-    folder: Path, name: str, change: Callable[[Path, Path], None], begun: bool
-) -> None:
+def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path], None], begun: bool) -> None:
     """Between the header and the rows, or between rows, where another file of the name is not read."""
 
     def values(rows: Any) -> Any:
@@ -174,7 +166,7 @@ def test_files_that_change_are_refused(
 
 @pytest.mark.parametrize("name", ["npy", "npz", "dense", "npz-dense", "feather"])
 def test_files_that_are_cut_short_while_rows_are_counted(
-    name: str, folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, refused: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth = npz(Path("Y"), make_truth(20_000))
     path = NUMBERED[f"scores {name}"](Path("z"), make_scores(20_000))
@@ -208,7 +200,7 @@ MEMBERS = {"dense": ["scores"], "truth": ["data", "indices", "indptr"], "matrix"
     ("name", "member"),
     [(name, member) for name in ARCHIVES for member in MEMBERS.get(name, ["indices", "scores"])],
 )
-def test_flipped_bits_are_refused(folder: Path, name: str, member: str) -> None:
+def test_flipped_bits_are_refused(name: str, member: str) -> None:
     (kind, arrays), path = ARCHIVES[name], Path("z.npz")
     if isinstance(arrays, dict):
         np.savez(path, **arrays)

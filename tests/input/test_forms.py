@@ -121,7 +121,7 @@ def test_stored_zero_is_a_score_but_no_label(form: str) -> None:
     [
         (np.float64(1), np.float64(1 + 1e-12)), (2**53 - 1, 2**53), (np.int32(2**24), np.int32(2**24 + 1)),
         (np.float16(1), np.float16(1.001)), (False, True), (np.uint64(2**63), np.uint64(2**63 + 2048)),
-        (-np.inf, -1e308), (1e308, np.inf),
+        (-np.inf, -1e308), (1e308, np.inf)
     ],
 )  # fmt: skip
 def test_scores_keep_their_precision(low: Any, high: Any) -> None:

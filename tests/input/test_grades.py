@@ -109,7 +109,7 @@ def test_numbered_files_have_the_values_of_trec_eval(name: str) -> None:
         ("Y.npz S.npz", "Y.npz: row 0: value -1.0 is neither 0 nor 1 in a label set; grades need --gains"),
         ("long.csv m.run", "long.csv: a field 'score' in what should be relevant labels; grades need gains;"),
         ("docs.jsonl m.run", "docs.jsonl: line 1: 'labels' has scores, in what should be relevant labels;"),
-        ("large.npz S.npz --gains exp", "large.npz: row 1: grade 60.0 is above 32, the most that --gains"),
+        ("large.npz S.npz --gains exp", "large.npz: row 1: grade 60.0 is above 32, the most that --gains")
     ],
 )  # fmt: skip
 def test_grades_that_are_not_asked_for_are_refused(refused: Any, line: str, message: str) -> None:

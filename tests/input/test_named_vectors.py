@@ -138,7 +138,7 @@ def test_numbered_columns_are_brought_in_order(form: str) -> None:
         (Y, make(scores), None), (DENSE, make(scores[TURNED]), "y_score"),
         (make(truth[TURNED]), S, "y_true"), (make(truth[TURNED]), S.tolist(), "y_true"),
         (make(truth[TURNED]), (np.argsort(-S), -np.sort(-S)), "y_true"),
-        (make(truth[TURNED]), make(scores), None),  # both are frames
+        (make(truth[TURNED]), make(scores), None)  # both are frames
     ):  # fmt: skip
         report = evaluate(y_true, y_score, metrics=MEASURES[1:])
         assert_same(report, BY_NUMBER)
@@ -182,7 +182,7 @@ def test_numbered_weights_follow_the_rule_of_rows() -> None:
     truth, scores, named = pd.DataFrame(DENSE).iloc[TURNED], pd.DataFrame(S), pd.DataFrame(DENSE, None, NAMES)
     for y_true, y_score, weights in (
         (Y, S, series), (Y, S, series.set_axis([9, 4, 1, 7])), (Y, S, by_key), (truth, scores, series),
-        (named, S, series[TURNED]),
+        (named, S, series[TURNED])
     ):  # fmt: skip
         assert_same(evaluate(y_true, y_score, sample_weight=weights, **options), expected)
     with pytest.raises(ValueError, match=f"^y_true: {INDEX} sample_weight has no index"):

@@ -101,7 +101,7 @@ NUMBERED: list[Case] = [
     *((f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
       for name, dtype, hint in [
           ("y_true", "complex", ""), ("y_score", "O", "; .astype(float) makes"),
-          ("y_pred", "U1", "; .astype(float) makes"), ("y_score", "M8[D]", ""),
+          ("y_pred", "U1", "; .astype(float) makes"), ("y_score", "M8[D]", "")
       ]),
     ("masked arrays are not supported", {"y_score": np.ma.masked_equal(S, 0)}),
     ("shape (6,) is not two-dimensional", {"y_score": S[0]}),

@@ -14,34 +14,12 @@ from hypothesis import strategies as st
 from tests.conftest import seeds
 from tests.damage import values_of
 from tests.input.test_refused_texts import ATTRIBUTES, HEADER, XML
-from tests.made_files import (
-    as_list,
-    fasttext,
-    make_scores,
-    make_truth,
-    npz,
-    pieces_of,
-    rows_of,
-    svmlight,
-    write_lines,
-)
+from tests.made_files import as_list, fasttext, make_scores, make_truth, npz, pieces_of, rows_of, write_lines
 from tests.oracles.text import plain_svmlight, plain_xmc
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth, write_xmc
 
 SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3, -2.5e-7]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all examples of a module."""
-    return tmp_path_factory.mktemp("texts")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def same(a: Any, b: Any) -> bool:
@@ -69,9 +47,9 @@ def random_matrix(seed: int, dtype: Any, n_labels: int = 50) -> Any:
 @given(
     seed=seeds, dtype=st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]), kind=st.booleans()
 )
-def test_matrices_that_are_written_are_read(folder: Path, seed: int, dtype: str, kind: bool) -> None:
+def test_matrices_that_are_written_are_read(seed: int, dtype: str, kind: bool) -> None:
     matrix = random_matrix(seed, "float64" if dtype == "float64" else "float32")
-    path = folder / "m.txt"
+    path = Path("m.txt")
     if kind or not dtype.startswith("float"):
         matrix.data = np.arange(matrix.nnz) % 2 - (dtype == "int64" and not kind)
     matrix = matrix.astype(dtype)
@@ -85,24 +63,8 @@ def test_matrices_that_are_written_are_read(folder: Path, seed: int, dtype: str,
         assert same(actual.astype(dtype), matrix)
 
 
-@pytest.mark.slow
-@given(seed=seeds)
-def test_scikit_learn_reads_the_same(folder: Path, seed: int) -> None:
-    load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
-    matrix = random_matrix(seed, np.float64)
-    path, svm = folder / "k.txt", folder / "k.svm"
-    if np.diff(matrix.indptr).all():  # it skips rows without labels
-        write_xmc(path, matrix, "scores")
-        svm.write_bytes(path.read_bytes().split(b"\n", 1)[1])
-        theirs, _ = load_svmlight_file(str(svm), n_features=50, multilabel=True, zero_based=True)
-        assert same(read_scores(path), sp.csr_array(theirs))
-    svmlight(svm, matrix)
-    _, labels = load_svmlight_file(str(svm), multilabel=True, zero_based=True)
-    assert [tuple(map(float, row)) for row in rows_of(read_truth(svm))] == labels
-
-
-def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
-    path = folder / "w.txt"
+def test_bytes_that_are_written_and_matrices_that_are_not() -> None:
+    path = Path("w.txt")
     scores = sp.csr_array((np.array([0.1, 0, 3e-9], np.float32), [2, 0, 1], [0, 2, 2, 3]), shape=(3, 4))
     for matrix, kind, text in [
         (scores, "scores", b"3 4\n0:0.0 2:0.1\n\n1:3e-09\n"),
@@ -117,13 +79,9 @@ def test_bytes_that_are_written_and_matrices_that_are_not(folder: Path) -> None:
 
 
 Rows = list[list[int]]
+LIBSVM = "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n"
 SPELLINGS: list[tuple[str, str, Rows, int]] = [  # name of a file, text, labels of rows, number of labels
-    (
-        "x.libsvm",
-        "# 1,2 3:4\n\n 3,1 qid:7 1:0.5 # qid:8\r\n \t \n2.0,0. 4:1e-3\nqid:3 1:2\n5:1\n7#8\n4\tqid:1\n",
-        [[1, 3], [0, 2], [], [], [7], [4]],
-        8,
-    ),
+    ("x.libsvm", LIBSVM, [[1, 3], [0, 2], [], [], [7], [4]], 8),
     ("w.txt", "1 5000000001\n5000000000:1 3:1\n", [[3, 5000000000]], 5000000001),
     ("n.txt", "0 5", [], 5),
     ("v.txt", "2\t4\n0:1 1:0\t2:1.0\n3:-0.0 1:1e0\n", [[0, 2], [1]], 4),
@@ -136,7 +94,7 @@ SPELLINGS: list[tuple[str, str, Rows, int]] = [  # name of a file, text, labels 
 
 
 @pytest.mark.parametrize(("name", "text", "rows", "n_labels"), SPELLINGS)
-def test_spellings_of_texts(here: Path, name: str, text: str, rows: Rows, n_labels: int) -> None:
+def test_spellings_of_texts(name: str, text: str, rows: Rows, n_labels: int) -> None:
     Path(name).write_text(text)
     matrix = read_truth(name)
     assert (matrix.shape, matrix.dtype) == ((len(rows), n_labels), np.uint8)
@@ -145,9 +103,9 @@ def test_spellings_of_texts(here: Path, name: str, text: str, rows: Rows, n_labe
         assert same(matrix.sorted_indices(), plain_svmlight(text.encode()))
 
 
-def test_a_long_line_does_not_widen_short_ones(here: Path) -> None:
+def test_a_long_line_does_not_widen_short_ones() -> None:
     rows = [[*range(20_000)], *([0] for _ in range(20_000))]
-    path = write_lines(here / "long", ".txt", (" ".join(map(str, row)) for row in rows))
+    path = write_lines(Path("long"), ".txt", (" ".join(map(str, row)) for row in rows))
     assert sum(labels.size for labels, _ in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
     assert rows_of(read_truth(path))[0] == rows[0]
 
@@ -155,35 +113,29 @@ def test_a_long_line_does_not_widen_short_ones(here: Path) -> None:
 # ------------------------------------------------------------------------------------- lines of labels
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "85 37 23 76 43\n4 2\n",
-        "1 2 3\n4\n0 5\n",
-        "7\n\n2 1\n",
-        "0 5 1",
-        "3, 5\n",
-        "2 5\n4 2\n0\n--input-format lines",  # which the option tells from a header
-    ],
-)
-def test_ids_without_scores_are_lists_best_first(here: Path, text: str) -> None:
+HEADER_OR_IDS = "2 5\n4 2\n0\n--input-format lines"  # which the option tells from a header
+TEXTS = ["85 37 23 76 43\n4 2\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n", "0 5 1", "3, 5\n", HEADER_OR_IDS]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_ids_without_scores_are_lists_best_first(text: str) -> None:
     text, option, _ = text.partition("--input-format lines")
     Path("p.txt").write_text(text)
     rows = [[int(word) for word in line.replace(",", " ").split()] for line in text.splitlines()]
     labels, scores = read_scores("p.txt", format="lines" if option else None)
     assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
-    npz(here / "T", sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
+    npz(Path("T"), sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
     expected = dict(evaluate(np.eye(len(rows), 90), rows, n_labels=90, metrics=["p@1", "lrap"]))
     assert values_of(["p@1", "lrap"], f"T.npz p.txt {option}") == expected
 
 
 @pytest.mark.parametrize("form", ["l{}:{!r}", "__label__l{} {!r}", "l{}"])
-def test_names_on_lines_as_libmultilabel_and_fasttext_write_them(here: Path, form: str) -> None:
-    fasttext(here / "t", make_truth(), "truth")
+def test_names_on_lines_as_libmultilabel_and_fasttext_write_them(form: str) -> None:
+    fasttext(Path("t"), make_truth(), "truth")
     Path("t.txt").write_text(Path("t.txt").read_text().replace("__label__", "__label__l"))
     labels, scores = as_list(make_scores())
     rows = zip(labels.tolist(), scores.tolist(), strict=True)
-    write_lines(here / "p", ".txt", (" ".join(map(form.format, *row)) for row in rows))
+    write_lines(Path("p"), ".txt", (" ".join(map(form.format, *row)) for row in rows))
     metrics, bare = ["p@1", "ndcg@5", "lrap"], form == "l{}"
     expected = dict(evaluate(make_truth(), (labels, None if bare else scores), metrics=metrics))
     line = "t.txt p.txt" + " --input-format lines" * bare
@@ -206,7 +158,7 @@ EXPECTED = [[1], [0, 2], [0, 1], [2], [0], [0], []]  # by row, in the order of t
 
 
 @pytest.mark.parametrize("name", ["y-train.ARFF", "y.arff"])
-def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, name: str) -> None:
+def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(name: str) -> None:
     Path("y.xml").write_text(XML if name == "y.arff" else "<labels><label name='word'/></labels>")
     Path("y-train.xml").write_text(XML)  # that of the same stem comes first
     Path("z.xml").write_text("no document of it")
@@ -218,7 +170,7 @@ def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(here: Path, 
 
 
 @pytest.mark.parametrize(("count", "rows"), [("2", [[1], []]), ("-2", [[0, 1], [1]])])
-def test_labels_of_arff_are_counted_in_the_relation(here: Path, count: str, rows: Rows) -> None:
+def test_labels_of_arff_are_counted_in_the_relation(count: str, rows: Rows) -> None:
     relation = f"@relation 'X: -split 3 -C {count}'\n"
     Path("m.arff").write_text(f"{relation}{ATTRIBUTES}@data\n0,1,1\n{{2 1}}\n")
     assert rows_of(read_truth("m.arff")) == rows

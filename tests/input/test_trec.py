@@ -21,12 +21,6 @@ QRELS = "q2 0 cat 1\nq1 0 dog 2\nq1\t0\tcow\t0\n\n  q2 0 dog 3  \nq3 0 cat -1\n"
 RUN = "q9 Q0 cat 1 1.0 m\nq1 Q0 dog 1 0.5 m\nq2 Q0 bee 7 -inf m\nq1 Q0 cat 2 1e-3 m\nq2 Q0 ant 1 -2 m\n"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all examples of a module."""
-    return tmp_path_factory.mktemp("trec")
-
-
 def entries_of(named: Any) -> dict[tuple[str, str], float]:
     """Stored values by the names of their rows and labels."""
     cells = sp.coo_array(named.matrix)
@@ -34,15 +28,14 @@ def entries_of(named: Any) -> dict[tuple[str, str], float]:
     return {(named.row_names[i], named.label_names[j]): value for i, j, value in items}
 
 
-def test_judgements_and_a_run_in_line_with_them(tmp_path: Path) -> None:
-    qrels, run = tmp_path / "y.qrels", tmp_path / "m.run"
-    qrels.write_text(QRELS)
-    run.write_text(RUN)
-    truth = read_qrels(qrels)
+def test_judgements_and_a_run_in_line_with_them() -> None:
+    Path("y.qrels").write_text(QRELS)
+    Path("m.run").write_text(RUN)
+    truth = read_qrels("y.qrels")
     assert (truth.row_names, truth.label_names) == (["q2", "q1", "q3"], ["cat", "dog", "cow"])
     assert truth.matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
     assert (truth.matrix.format, truth.matrix.dtype) == ("csr", np.uint8)
-    scores = read_run(run, truth)
+    scores = read_run("m.run", truth)
     assert scores.label_names == ["cat", "dog", "cow", "bee", "ant"]
     assert (scores.n_empty, scores.n_ignored, scores.n_new_labels) == (1, 1, 2)
     expected = {("q2", "bee"): -np.inf, ("q2", "ant"): -2, ("q1", "cat"): 0.001, ("q1", "dog"): 0.5}
@@ -50,32 +43,36 @@ def test_judgements_and_a_run_in_line_with_them(tmp_path: Path) -> None:
     wide = truth.widened(scores.label_names)
     assert evaluate(wide.matrix, scores.matrix, metrics="p@1")["p@1"] == pytest.approx(1 / 3)
     labels = ["cow", "ant", "dog", "cat"]
-    assert read_qrels(qrels, labels).matrix.toarray().tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
+    assert read_qrels("y.qrels", labels).matrix.toarray().tolist() == [
+        [0, 0, 1, 1],
+        [0, 0, 1, 0],
+        [0, 0, 0, 0],
+    ]
     with pytest.raises(ValueError, match="line 2: label 'dog' is not one of the 2 given ones"):
-        read_qrels(qrels, labels=["cow", "cat"])
+        read_qrels("y.qrels", labels=["cow", "cat"])
 
 
 @given(seed=st.integers(0, 99), density=st.sampled_from([0, 0.3, 1]), in_pieces=st.booleans())
-def test_what_is_written_is_read(folder: Path, seed: int, density: float, in_pieces: bool) -> None:
+def test_what_is_written_is_read(seed: int, density: float, in_pieces: bool) -> None:
     rng = np.random.default_rng(seed)
     n_rows, n_labels = rng.integers(1, 7, 2).tolist()
     truth = sp.csr_array((rng.random((n_rows, n_labels)) < density).astype(np.uint8))
     pieces = Pieces(n_rows, n_labels, lambda _: (truth[i : i + 2] for i in range(0, n_rows, 2)))
-    write_qrels(folder / "y.qrels", pieces if in_pieces else truth)
-    np.testing.assert_array_equal(read_truth(folder / "y.qrels").toarray(), truth.toarray())
+    write_qrels("y.qrels", pieces if in_pieces else truth)
+    np.testing.assert_array_equal(read_truth("y.qrels").toarray(), truth.toarray())
     scores = sp.csr_array(truth.astype(np.float32))
     scores.data = rng.choice(np.array([0, 0.1, -1e30, np.inf], np.float32), scores.nnz)
-    write_run(folder / "m.run", scores)
+    write_run("m.run", scores)
     if scores.nnz:
-        actual = read_run(folder / "m.run", read_qrels(folder / "y.qrels"))
+        actual = read_run("m.run", read_qrels("y.qrels"))
         assert actual.n_ignored == 0
         cells = sp.coo_array(scores)
         items = zip(cells.row, cells.col, cells.data.tolist(), strict=True)
         assert entries_of(actual) == {(f"{i}", f"{j}"): value for i, j, value in items}
 
 
-def test_runs_are_written_best_first_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "m.run"
+def test_runs_are_written_best_first_whole_or_not_at_all() -> None:
+    path = Path("m.run")
     scores = sp.csr_array(np.array([[0.5, 0.0, 0.9], [0.0, 0.0, 0.0]]))
     write_run(path, scores, row_names=["a", "b"], label_names=["x", "y", "z"])
     assert path.read_text() == "a Q0 z 1 0.9 xmleval\na Q0 x 2 0.5 xmleval\n"
@@ -86,7 +83,7 @@ def test_runs_are_written_best_first_whole_or_not_at_all(tmp_path: Path) -> None
         write_qrels(path, np.eye(2), row_names=["a", "b c"])
     with pytest.raises(ValueError, match="score nan"):
         write_run(path, np.array([[np.nan]]))
-    assert {each: each.read_text() for each in tmp_path.iterdir()} == {path: text}
+    assert {each: each.read_text() for each in Path().iterdir()} == {path: text}
 
 
 # a valid line, by its number, and a line that is none
@@ -101,26 +98,22 @@ NUMBERED = st.lists(st.sampled_from(["", "\t \r", "line", "line" + " " * 40]), m
 
 @pytest.mark.parametrize("name", LINES)
 @given(lines=NUMBERED)
-def test_lines_are_numbered_however_they_are_read(folder: Path, name: str, lines: list[str]) -> None:
+def test_lines_are_numbered_however_they_are_read(name: str, lines: list[str]) -> None:
     valid, fault = LINES[name]
     text = [line.replace("line", valid.format(number)) for number, line in enumerate(["line", *lines], 2)]
     if name == "y.csv":
         text = [line.strip() for line in text]
     text = ["tags,n" if name == "y.csv" else valid.format(1), *text, fault]
-    (folder / name).write_text("\n".join(text))
-    (folder / "t.qrels").write_text("q 0 1 1\n")
-    command = ["evaluate", f"{folder / 't.qrels'}"] if name == "y.run" else ["stats"]
+    Path(name).write_text("\n".join(text))
+    Path("t.qrels").write_text("q 0 1 1\n")
     with small_limits():
-        code, _, err = answer([*command, f"{folder / name}"])
+        code, _, err = answer(["evaluate", "t.qrels", name] if name == "y.run" else ["stats", name])
     assert code == 2
     assert f"{name}: line {len(text)}: " in err
 
 
-# ------------------------------------------------------------------------------------------------ names
-
-
-def test_names_of_labels(tmp_path: Path) -> None:
-    (tmp_path / "labels.txt").write_bytes(b"\xef\xbb\xbfcat\r\nblack dog\r\n\r\n")
-    (tmp_path / "labels.txt.gz").write_bytes(gzip.compress(b"cat\nblack dog"))
-    (tmp_path / "labels.json").write_text('["cat", "black dog"]')
-    assert all(read_names(path) == ["cat", "black dog"] for path in tmp_path.iterdir())
+def test_names_of_labels() -> None:
+    Path("labels.txt").write_bytes(b"\xef\xbb\xbfcat\r\nblack dog\r\n\r\n")
+    Path("labels.txt.gz").write_bytes(gzip.compress(b"cat\nblack dog"))
+    Path("labels.json").write_text('["cat", "black dog"]')
+    assert all(read_names(path) == ["cat", "black dog"] for path in Path().iterdir())
