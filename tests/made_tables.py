@@ -1,20 +1,16 @@
-"""Tables that tests save, and the lists and entries in them."""
+"""Tables that tests save, and the lists in them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 ENDINGS = ["parquet", "arrow", "stream.arrow"]
 LISTS = [[3, 1], [], [0], [2, 0, 3]]
-SCORES = [[1.5, 0.5], [], [-1.0], [0.75, 0.25, -np.inf]]
-DENSE = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 1]]
-ENTRIES = [(0, 3, 1.5), (0, 1, 0.5), (2, 0, -1.0), (3, 2, 0.75), (3, 0, 0.25), (3, 3, -np.inf)]
 
 
 def save(
@@ -36,14 +32,3 @@ def save(
 
 def lists(of: Any = None) -> Any:
     return pa.array(LISTS, of or pa.list_(pa.int64()))
-
-
-def scores(of: Any = None) -> Any:
-    return pa.array(SCORES, of or pa.list_(pa.float64()))
-
-
-def entries(
-    names: tuple[str, str, str] = ("instance", "label", "score"), scored: bool = True
-) -> dict[str, Any]:
-    columns = dict(zip(names, (list(column) for column in zip(*ENTRIES, strict=True)), strict=True))
-    return columns if scored else {name: columns[name] for name in names[:2]}

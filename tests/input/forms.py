@@ -220,6 +220,7 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "bsr": lambda s: sp.csr_array(s).tobsr(blocksize=(1, 1)),
     "pair": listed(lambda labels, scores: (labels, scores)),
     "scores first": listed(lambda labels, scores: (scores, labels)),
+    "list of a pair": listed(lambda labels, scores: [scores, labels]),
     "named pair": listed(lambda labels, scores: Result(scores, labels)),
     "dict": listed(lambda labels, scores: {"scores": scores, "indices": labels}),
     "big-endian": listed(lambda labels, scores: (labels.astype(">i8"), scores.astype(">f8"))),
@@ -373,6 +374,23 @@ def list_columns(rows: Rows, role: str, by_key: bool = False) -> dict[str, Any]:
         "labels": [[*row] for row in rows.values()],
         "scores": [[*r.values()] for r in rows.values()],
     }
+
+
+def write_rows(stem: str, form: str, rows: Rows, scored: bool = True) -> str:
+    """Write rows with their values or, unless scored, as sets; return the name of the file."""
+    ending = {"run": "run" if scored else "qrels"}.get(form, form.removeprefix("lists of "))
+    path = Path(f"{stem}.{ending}")
+    columns = long_columns(rows)
+    if form in ("run", "qrels"):
+        line = "{} 0 {} 0 {!r} x\n" if ending == "run" else "{} 0 {} {}\n"
+        path.write_text("".join(map(line.format, *columns.values())))
+    elif form == "json":
+        path.write_text(json.dumps(rows))
+    elif form.startswith("lists"):
+        write_table(path, list_columns(rows, "y_score" if scored else "y_true", True))
+    else:
+        write_table(path, columns if scored else {name: columns[name] for name in ("instance", "label")})
+    return path.name
 
 
 def renamed(make: Callable[[dict[str, Any]], Any], columns: dict[str, Any]) -> Any:

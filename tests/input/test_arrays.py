@@ -14,17 +14,7 @@ import scipy.sparse as sp
 from tests.damage import values_of
 from tests.faults.arrays import DENSE, LABELS
 from tests.faults.arrays import SCORES as VALUES
-from tests.made_files import (
-    NUMBERED,
-    as_list,
-    make_scores,
-    make_truth,
-    npy_labels,
-    npz,
-    rows_of,
-    trec_run,
-    write_lines,
-)
+from tests.made_files import NAMED, NUMBERED, as_list, make_scores, make_truth, rows_of, write_lines
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth
 
@@ -128,14 +118,13 @@ LINES = [
 @pytest.mark.parametrize("line", LINES)
 def test_formats_by_option(line: str) -> None:
     truth, scores = make_truth(), make_scores()
-    npz(Path("Y"), truth)
-    NUMBERED["truth qrels"](Path("q"), truth).rename("q.txt")
-    trec_run(Path("r"), scores).rename("r.txt")
-    NUMBERED["truth svmlight"](Path("s"), truth).rename("s.txt")
-    npy_labels(Path("m"), scores)
+    for name, path in (("npz", "Y.npz"), ("qrels", "q.txt"), ("svmlight", "s.txt")):
+        NUMBERED[f"truth {name}"](Path(path), truth).rename(path)
+    for name, path in (("npy-labels", "m"), ("parquet", "m"), ("dense", "S")):
+        NUMBERED[f"scores {name}"](Path(path), scores)
+    Path("S.npy").rename("S.dat")
+    NAMED["run"][1](Path("r"), scores).rename("r.txt")
     np.save("ranked.npy", as_list(scores)[0])
-    NUMBERED["scores parquet"](Path("m"), scores)
-    NUMBERED["scores dense"](Path("S"), scores).rename("S.dat")
     assert values_of(["p@1", "p@5"], line) == dict(evaluate(truth, scores, metrics=["p@1", "p@5"]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,145 +12,132 @@ import scipy.sparse as sp
 
 from tests.damage import values_of
 from tests.made_files import pieces_of
-from tests.made_tables import DENSE, ENDINGS, ENTRIES, SCORES, entries, lists, save, scores
-from xmleval import evaluate
-from xmleval.io import (
-    Pieces,
-    read_arrow_scores,
-    read_arrow_truth,
-    read_qrels,
-    read_scores,
-    read_truth,
-    write_parquet,
-)
+from tests.made_tables import ENDINGS, lists
+from tests.made_tables import save as save_in
+from xmleval import evaluate, io
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")
 
-
-# --------------------------------------------------------------------------------------------- columns
+save = partial(save_in, Path())
+SCORES = [[1.5, 0.5], [], [-1.0], [0.75, 0.25, -np.inf]]
+DENSE = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 1]]
+ENTRIES = [(0, 3, 1.5), (0, 1, 0.5), (2, 0, -1.0), (3, 2, 0.75), (3, 0, 0.25), (3, 3, -np.inf)]
+KINDS = {"list": None, "large_list": pa.large_list(pa.int32()), "uint16": pa.list_(pa.uint16())}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("of", ["list", "large_list", "uint16"])
-def test_a_row_for_each_instance(tmp_path: Path, ending: str, of: str) -> None:
-    kind = {"list": None, "large_list": pa.large_list(pa.int32()), "uint16": pa.list_(pa.uint16())}[of]
-    path = save(tmp_path, {"id": ["x"] * 4, "labels": lists(kind)}, ending, n_labels=5)
-    truth = read_truth(path)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_for_each_instance(ending: str, kind: str) -> None:
+    labels_of_rows = lists(KINDS[kind])
+    path = save({"id": ["x"] * 4, "labels": labels_of_rows}, ending, n_labels=5)
+    truth = io.read_truth(path)
     assert (truth.shape, truth.dtype, truth.format) == ((4, 5), np.uint8, "csr")
     assert truth.toarray()[:, :4].tolist() == DENSE
-    labels, none = read_scores(path)  # a ranking without scores
+    labels, none = io.read_scores(path)  # a ranking without scores
     assert none is None
     assert labels.tolist() == [[3, 1, -1], [-1, -1, -1], [0, -1, -1], [2, 0, 3]]
-    path = save(tmp_path, {"labels": lists(kind), "scores": scores(pa.list_(pa.float32()))}, ending)
-    labels, values = read_scores(path)
+    path = save({"labels": labels_of_rows, "scores": pa.array(SCORES, pa.list_(pa.float32()))}, ending)
+    labels, values = io.read_scores(path)
     assert values.dtype == np.float32
     assert values[labels >= 0].tolist() == [s for row in SCORES for s in row]
     assert np.isnan(values[labels < 0]).all()
-    path = save(tmp_path, {"labels": pa.array([], pa.list_(pa.int64()))}, ending, n_labels=3)
-    assert (read_truth(path).shape, read_scores(path)[0].shape) == ((0, 3), (0, 0))
+    path = save({"labels": pa.array([], pa.list_(pa.int64()))}, ending, n_labels=3)
+    assert (io.read_truth(path).shape, io.read_scores(path)[0].shape) == ((0, 3), (0, 0))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("instance", ["instance", "row"])
-def test_a_row_for_each_label(tmp_path: Path, ending: str, instance: str) -> None:
-    columns = entries((instance, "label", "score"))
-    rows = {name: [column[i] for i in (5, 0, 3, 1, 4, 2)] for name, column in columns.items()}
-    matrix = read_scores(save(tmp_path, rows, ending, n_labels=7))
+def test_a_row_for_each_label(ending: str, instance: str) -> None:
+    entries = [ENTRIES[i] for i in (5, 0, 3, 1, 4, 2)]
+    columns = dict(zip((instance, "label", "score"), map(list, zip(*entries, strict=True)), strict=True))
+    matrix = io.read_scores(save(columns, ending, n_labels=7))
     assert matrix.shape == (4, 7)
     cells = sp.coo_array(matrix)
     items = zip(cells.row.tolist(), cells.col.tolist(), cells.data.tolist(), strict=True)
     assert sorted(items) == sorted(ENTRIES)
     with pytest.raises(ValueError, match=rf"row 1: {instance} 0 after 3; in pieces they are read in order"):
-        list(pieces_of(tmp_path / f"f.{ending}", "scores").read(100))
-    del columns["score"]
-    path = save(tmp_path, columns, ending)
-    assert read_truth(path).toarray().tolist() == DENSE
+        list(pieces_of(Path(f"f.{ending}"), "scores").read(100))
+    path = save({instance: [0, 0, 2, 3, 3, 3], "label": [3, 1, 0, 2, 0, 3]}, ending)
+    assert io.read_truth(path).toarray().tolist() == DENSE
     assert {piece.shape[1] for piece in pieces_of(path, "truth").read(1)} == {4}  # as wide as those before
 
 
-def test_lists_of_one_length_and_numbers_of_rows(tmp_path: Path) -> None:
+def test_lists_of_one_length_and_numbers_of_rows() -> None:
     slots = pa.array([[1, 0], [2, -1]], pa.list_(pa.int32(), 2))
-    labels, values = read_scores(save(tmp_path, {"labels": slots, "scores": [[0.5, 0.25], [1.0, np.nan]]}))
+    labels, values = io.read_scores(save({"labels": slots, "scores": [[0.5, 0.25], [1.0, np.nan]]}))
     assert (labels.tolist(), values[0].tolist()) == ([[1, 0], [2, -1]], [0.5, 0.25])
     with pytest.raises(ValueError, match=r"row 1: label id -1 is not in 0\.\.\d*; expected"):
-        read_truth(save(tmp_path, {"labels": slots}))
+        io.read_truth(save({"labels": slots}))
     with pytest.raises(ValueError, match="row 2: row 3, where lists stand in the order of their rows"):
-        read_truth(save(tmp_path, {"row": [0, 1, 3, 2], "labels": lists()}))
+        io.read_truth(save({"row": [0, 1, 3, 2], "labels": lists()}))
 
 
-# ----------------------------------------------------------------------------------------------- names
-
-
-def test_names_of_instances_and_labels(tmp_path: Path) -> None:
-    path = save(tmp_path, {"instance": ["b", "a", "b"], "label": ["x", "y", "z"]})
-    truth = read_arrow_truth(path)
+def test_names_of_instances_and_labels() -> None:
+    path = save({"instance": ["b", "a", "b"], "label": ["x", "y", "z"]})
+    truth = io.read_arrow_truth(path)
     assert (truth.row_names, truth.label_names) == (["b", "a"], ["x", "y", "z"])
     assert truth.matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
     coded = pa.array(["w", "x", "x"]).dictionary_encode()
     columns: dict[str, Any] = {"instance": ["b", "c", "b"], "label": coded, "score": [0.5, 1.0, 0.25]}
-    actual = read_arrow_scores(save(tmp_path, columns, "arrow"), truth)
+    actual = io.read_arrow_scores(save(columns, "arrow"), truth)
     assert actual.label_names == ["x", "y", "z", "w"]
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
     assert (actual.n_empty, actual.n_ignored, actual.n_new_labels) == (1, 1, 1)
     with pytest.raises(ValueError, match="row 0: label 'x' is not one of the 1 given ones; expected"):
-        read_arrow_truth(path, ["y"])
-    (tmp_path / "y.qrels").write_text("1 0 x 1\n2 0 y 1\n")  # by which numbers are names
+        io.read_arrow_truth(path, ["y"])
+    Path("y.qrels").write_text("1 0 x 1\n2 0 y 1\n")  # by which numbers are names
     columns = {"instance": [2, 1], "label": ["x", "x"], "score": [0.5, 1.0]}
-    actual = read_arrow_scores(save(tmp_path, columns), read_qrels(tmp_path / "y.qrels"))
+    actual = io.read_arrow_scores(save(columns), io.read_qrels("y.qrels"))
     assert actual.matrix.toarray().tolist() == [[1.0, 0], [0.5, 0]]
 
 
-def test_names_in_lists(tmp_path: Path) -> None:
-    truth = read_arrow_truth(save(tmp_path, {"labels": [["x", "y"], [], ["y"]]}))
+def test_names_in_lists() -> None:
+    truth = io.read_arrow_truth(save({"labels": [["x", "y"], [], ["y"]]}))
     assert (truth.row_names, truth.label_names) == (["0", "1", "2"], ["x", "y"])
     assert truth.matrix.toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
     columns = {"row": ["2", "0"], "labels": [["y"], ["q", "x"]], "scores": [[1.0], [0.5, 0.25]]}
-    actual = read_arrow_scores(save(tmp_path, columns), truth)
+    actual = io.read_arrow_scores(save(columns), truth)
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
     assert actual.n_empty == 1
     columns = {"labels": [["y"], ["q", "q"]], "scores": [[1.0], [0.5, 0.25]]}
     with pytest.raises(ValueError, match="row 1: label 'q' of instance '1' a second time"):
-        read_arrow_scores(save(tmp_path, columns), truth)
-
-
-# --------------------------------------------------------------------------------------------- writing
+        io.read_arrow_scores(save(columns), truth)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_written_is_read(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     truth = sp.csr_array((rng.random((50, 30)) < 0.1).astype(np.int64))
     cells = np.where(rng.random((50, 30)) < 0.5, rng.integers(1, 5, (50, 30)), 0).astype(dtype)
-    write_parquet("t.parquet", truth, "truth")
-    write_parquet("s.parquet", sp.csr_array(cells), "scores")
-    assert (read_truth("t.parquet") != truth).nnz == 0
-    listed = read_scores("s.parquet")
+    io.write_parquet("t.parquet", truth, "truth")
+    io.write_parquet("s.parquet", sp.csr_array(cells), "scores")
+    assert (io.read_truth("t.parquet") != truth).nnz == 0
+    listed = io.read_scores("s.parquet")
     assert listed[1].dtype == dtype
     metrics = ["p@3", "auc.micro", "ndcg@9"]
     expected = dict(evaluate(truth, sp.csr_array(cells), metrics=metrics))
     assert values_of(metrics, "t.parquet s.parquet") == expected
-    write_parquet("s.parquet", listed, "scores", n_labels=30)  # lists with ties keep their order
-    np.testing.assert_array_equal(read_scores("s.parquet")[0], listed[0])
-    write_parquet("s.parquet", (listed[0], None), "scores")
-    assert read_scores("s.parquet")[1] is None
+    io.write_parquet("s.parquet", listed, "scores", n_labels=30)  # lists with ties keep their order
+    np.testing.assert_array_equal(io.read_scores("s.parquet")[0], listed[0])
+    io.write_parquet("s.parquet", (listed[0], None), "scores")
+    assert io.read_scores("s.parquet")[1] is None
     assert pieces_of(Path("s.parquet"), "scores").n_labels is None
-    first = save(tmp_path, entries(scored=False), n_labels=6)
-    for pieces, shape in ((pieces_of(first, "truth"), (4, 6)), (Pieces(0, 4, lambda _: iter(())), (0, 4))):
-        write_parquet("t.parquet", pieces, "truth")
-        assert read_truth("t.parquet").shape == shape
+    first = save({"row": [0, 2, 3], "label": [3, 0, 2]}, n_labels=6)
+    for pieces, shape in ((pieces_of(first, "truth"), (4, 6)), (io.Pieces(0, 4, lambda _: iter(())), (0, 4))):
+        io.write_parquet("t.parquet", pieces, "truth")
+        assert io.read_truth("t.parquet").shape == shape
 
 
-def test_nothing_is_half_written(tmp_path: Path) -> None:
-    path = tmp_path / "f.parquet"
+def test_nothing_is_half_written() -> None:
+    path = Path("f.parquet")
     path.write_bytes(b"as it was")
     parts = sp.csr_array([[1, 0]]), sp.csr_array([[1, 0], [0, 2]])
     floats = (np.array([[0]]), np.array([[0.5]], np.float32)), (np.array([[0]]), np.array([[0.1]]))
     for data, kind, message in [
-        (Pieces(None, None, lambda _: iter(parts)), "truth", "truth: row 2: value 2"),
-        (Pieces(None, 3, lambda _: iter(parts)), "truth", "has 2 labels; 3 were expected"),
-        (Pieces(None, 3, lambda _: iter(floats)), "scores", "after rows of another type"),
+        (io.Pieces(None, None, lambda _: iter(parts)), "truth", "truth: row 2: value 2"),
+        (io.Pieces(None, 3, lambda _: iter(parts)), "truth", "has 2 labels; 3 were expected"),
+        (io.Pieces(None, 3, lambda _: iter(floats)), "scores", "after rows of another type"),
     ]:
         with pytest.raises(ValueError, match=message):
-            write_parquet(path, data, kind)
-    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"as it was"}
+            io.write_parquet(path, data, kind)
+    assert {each: each.read_bytes() for each in Path().iterdir()} == {path: b"as it was"}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,7 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.damage import values_of
-from tests.input.forms import NAMED, Rows, list_columns, long_columns, write_table
-from xmleval.input.errors import InputError
+from tests.input.forms import NAMED, Rows, write_rows
 from xmleval.metrics import TABLE
 
 N = 7
@@ -108,41 +105,20 @@ def test_rows_that_list_nothing_take_the_type_of_other_scores() -> None:
         assert dict(evaluator.compute()) == dict(expected)
     evaluator = xmleval.Evaluator(**options)
     evaluator.update([truth[0]], [run[0]])
-    with pytest.raises(InputError, match="scores are float32 where earlier ones were not"):
+    with pytest.raises(ValueError, match="scores are float32 where earlier ones were not"):
         evaluator.update(np.eye(3)[:1], np.eye(3, dtype=np.float32)[:1])
 
 
-def write(form: str, run: Rows, truth: Rows = TRUTH) -> str:
-    """Write a truth and a run as files of a form, and return their names."""
-    if form == "run":
-        for name, rows, line in (("t.qrels", truth, "{} 0 {} {}\n"), ("s.run", run, "{} Q0 {} 0 {!r} x\n")):
-            Path(name).write_text("".join(map(line.format, *long_columns(rows).values())))
-        return "t.qrels s.run"
-    paths = [f"{name}.{form.removeprefix('lists of ')}" for name in "ts"]
-    for path, rows, role in zip(map(Path, paths), (truth, run), ("y_true", "y_score"), strict=True):
-        if form == "json":
-            path.write_text(json.dumps(rows))
-        elif form.startswith("lists"):
-            write_table(path, list_columns(rows, role, True))
-        else:
-            columns = long_columns(rows)
-            write_table(path, {name: columns[name] for name in [*columns][: 2 + (role == "y_score")]})
-    return " ".join(paths)
+TABLES = ["csv", "jsonl", "parquet"]
 
 
-@pytest.mark.parametrize(
-    "form",
-    ["run", "json", "csv", "jsonl", "parquet", *(f"lists of {of}" for of in ("csv", "jsonl", "parquet"))],
-)
-def test_files_rank_equal_scores_by_the_later_name_or_as_they_are_listed(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("form", ["run", "json", *TABLES, *(f"lists of {ending}" for ending in TABLES)])
+def test_files_rank_equal_scores_by_the_later_name_or_as_they_are_listed(form: str) -> None:
     order = random.Random(7).sample(NAMES, N)
     expected = report_of(order if "lists" in form else LATER_FIRST)
+    files = f"{write_rows('t', form, TRUTH, False)} {write_rows('s', form, constant(order))}"
     for unlisted in ("below",) if "lists" in form else ("below", "0.5"):
-        values = values_of(MEASURES, f"{write(form, constant(order))} --unlisted {unlisted}")
-        agree(values, expected, MEASURES)
+        agree(values_of(MEASURES, f"{files} --unlisted {unlisted}"), expected, MEASURES)
 
 
 def n_tied(report: xmleval.Report) -> int:
@@ -237,14 +213,14 @@ def trec_eval(qrels: Any, run: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_values_are_those_of_trec_eval(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_values_are_those_of_trec_eval(first: int) -> None:
     for seed in range(first, first + 50):
         qrels, run = random_problem(seed)
         expected = trec_eval(qrels, run)
         report = xmleval.evaluate(qrels, run, metrics=[*TREC], gains="linear")
         assert {name: report[name] for name in TREC} == pytest.approx(expected, rel=1e-9, abs=1e-12)
-        values = values_of([*TREC], write("run" if seed % 2 else "json", run, qrels))
+        form = "run" if seed % 2 else "json"
+        values = values_of([*TREC], f"{write_rows('t', form, qrels, False)} {write_rows('s', form, run)}")
         actual = {name: values[xmleval.spec.parse_spec(name).name] for name in TREC}
         assert actual == pytest.approx(expected, rel=1e-9, abs=1e-12)
 

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.damage import answer
+from tests.input.forms import write_rows
 from tests.made_files import npz, write_lines
 from xmleval import evaluate
 
@@ -29,58 +30,42 @@ def run_of(scores: Any) -> dict[str, dict[str, float]]:
     return {f"q{i}": {f"d{label}": score for label, score in row} for i, row in enumerate(rows)}
 
 
-def entries(form: str) -> Callable[[Any], list[str]]:
-    """Write a line for each label."""
-    return lambda run: [form.format(q, *item) for q, row in run.items() for item in row.items()]
+def words(form: str, run: dict[str, dict[str, float]]) -> list[str]:
+    return [" ".join(form.format(name[1:], x) for name, x in row.items()) for row in run.values()]
 
 
-def words(form: str) -> Callable[[Any], list[str]]:
-    """Write a line for each row."""
-    return lambda run: [" ".join(form.format(name[1:], x) for name, x in row.items()) for row in run.values()]
-
-
-def documents(fields_of: Callable[[dict[str, float]], Any]) -> Callable[[Any], list[str]]:
-    return lambda run: [json.dumps({"id": q, **fields_of(row)}) for q, row in run.items()]
-
-
-FILES: dict[str, tuple[str, str, Callable[[Any], list[str]]]] = {  # truth, predictions, and lines of these
-    "xmc": ("Y.npz", ".txt", lambda run: [f"{M} {N}", *words("{}:{}")(run)]),
-    "label:score": ("names.txt --input-format lines", ".txt", words("d{}:{}")),
-    "run": ("Y.json", ".run", entries("{} Q0 {} 1 {} t")),
-    "json": ("Y.json", ".json", lambda run: [json.dumps(run)]),
-    "labels": (
-        "Y.jsonl",
-        ".jsonl",
-        documents(lambda row: {"predicted": [{"label": name, "score": x} for name, x in row.items()]}),
-    ),
-    "csv": ("Y.json", ".csv", lambda run: ["instance,label,score", *entries("{},{},{}")(run)]),
+TEXTS: dict[str, Callable[[Any], list[str]]] = {
+    "xmc": lambda run: [f"{M} {N}", *words("{}:{}", run)],
+    "label:score": lambda run: words("d{}:{}", run),
+    "labels": lambda run: [
+        json.dumps({"id": key, "predicted": [{"label": name, "score": x} for name, x in row.items()]})
+        for key, row in run.items()
+    ],
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    cells = (np.ones(3 * M), np.array(TRUE).ravel(), np.arange(0, 3 * M + 1, 3))
-    npz(tmp_path / "Y", sp.csr_array(cells, shape=(M, N)))
-    write_lines(Path("names"), ".txt", (" ".join(row) for row in KEYED.values()))
-    write_lines(Path("Y"), ".json", [json.dumps(KEYED)])
-    write_lines(Path("Y"), ".jsonl", documents(lambda row: {"labels": [*row]})(KEYED))
-    return tmp_path
+def write(form: str, run: Any) -> str:
+    """Write a truth and predictions, and return their names."""
+    if form not in TEXTS:
+        return f"{write_rows('Y', 'json', KEYED)} {write_rows('m', form, run)}"
+    path = write_lines(Path("m"), ".jsonl" if form == "labels" else ".txt", TEXTS[form](run))
+    if form == "xmc":
+        cells = (np.ones(3 * M), np.array(TRUE).ravel(), np.arange(0, 3 * M + 1, 3))
+        return f"{npz(Path('Y'), sp.csr_array(cells, shape=(M, N)))} {path}"
+    if form == "label:score":
+        return f"{write_lines(Path('Y'), '.txt', map(' '.join, KEYED.values()))} {path} --input-format lines"
+    return f"{write_rows('Y', 'lists of jsonl', KEYED, False)} {path}"
 
 
-@pytest.mark.parametrize("form", FILES)
-def test_distances_in_files_are_noted(folder: Path, form: str) -> None:
-    truth, ending, lines_of = FILES[form]
+@pytest.mark.parametrize("form", [*TEXTS, "run", "json", "csv"])
+def test_distances_in_files_are_noted(form: str) -> None:
     one_falls = DISTANCES.copy()
     one_falls[-1] = one_falls[-1, ::-1]
-    truth, _, options = truth.partition(" ")
-    for scores, option, noted in [
-        (DISTANCES, "", True),
-        (DISTANCES, "--lower-is-better", False),
-        (one_falls, "", False),
-    ]:
-        write_lines(Path("m"), ending, lines_of(run_of(scores)))
-        code, out, err = answer(f"evaluate {truth} m{ending} --metrics p@1 {options} {option}".split())
+    for scores, option, noted in (
+        (DISTANCES, "", True), (DISTANCES, "--lower-is-better", False), (one_falls, "", False),
+    ):  # fmt: skip
+        line = f"evaluate {write(form, run_of(scores))} --metrics p@1 {option}"
+        code, out, err = answer(line.split())
         assert (code, NOTE in out + err) == (0, noted), out + err
 
 
