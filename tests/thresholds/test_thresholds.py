@@ -22,20 +22,18 @@ from tests.oracles.metrics import Case, tie_groups
 from tests.problems import Problem, free_problems
 from tests.relations import binary, map_scores
 from xmleval import Evaluator, evaluate
-from xmleval.threads import Work
 from xmleval.thresholds import Rule, fit
 from xmleval.thresholds.entries import Entries
-from xmleval.thresholds.fitting import Fitting, row_thresholds
-from xmleval.thresholds.rule import MEASURES, TUNABLE
-from xmleval.view.decision import Decision
+from xmleval.thresholds.fitting import row_thresholds
 
+TUNABLE = ["hamming_loss", "f1.micro", "f1.macro", "f1.samples"]
+MEASURES: dict[str, list[Any]] = {
+    "constant": TUNABLE, "cardinality": [None], "label": ["f1.macro", "hamming_loss"], "rank": TUNABLE,
+    "row": ["f1.samples", "hamming_loss"], "top": [None],
+    "weighted": ["f1.macro@2", "precision.macro@2", "recall.macro@2"],
+}  # fmt: skip
 SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
-EVERY = [
-    (rule, measure and measure.replace("@k", "@2"))
-    for rule, measures in MEASURES.items()
-    for measure in measures or (None,)
-]
-WORK = Work(1 << 20, 2)
+EVERY = [(rule, measure) for rule, measures in MEASURES.items() for measure in measures]
 # scores by chance are not calibrated
 unwarned = pytest.mark.filterwarnings("ignore:.* by weighted scores")
 every_form = pytest.mark.parametrize("form", ["csr", "dense", "list", "ragged"])
@@ -75,14 +73,15 @@ def ranked_labels(case: Case) -> list[list[int]]:
 def weighted_rule(data: st.DataObject, n_labels: int, k: int) -> Rule:
     """Return a rule with few distinct weights and offsets, so that there are ties."""
     numbers = data.draw(st.lists(st.sampled_from([-0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
-    decision = Decision("weighted", float(k), np.resize(np.array(numbers), 2 * n_labels), "own")
-    return Rule("weighted", f"f1.macro@{k}", n_labels, decision)
+    fitted_rule = fit(np.eye(2, dtype=int), np.eye(2), f"f1.macro@{k}")
+    numbers = np.resize(np.array(numbers), 2 * n_labels)
+    decision = dataclasses.replace(fitted_rule.decision, numbers=numbers)
+    return dataclasses.replace(fitted_rule, n_labels=n_labels, decision=decision)
 
 
 def best_of_rows(problem: Problem, measure: str) -> list[set[int]]:
     """Return the sets by the best threshold of each row, to which rules are fitted."""
-    entries = Fitting("row", measure, unlisted=problem.unlisted).entries(problem.n_labels, WORK)
-    assert isinstance(entries, Entries)
+    entries = Entries(problem.n_labels, problem.unlisted, ordered=True, scored=True)
     listed = problem if problem.form != "ragged" else dataclasses.replace(problem, form="list")
     entries.update(problem.y_true(), listed.y_score())
     thresholds = row_thresholds(entries.pool(), measure == "f1.samples")
@@ -103,10 +102,9 @@ def test_fitted_rules_are_the_best_of_all(form: str, data: st.DataObject) -> Non
         assert sets(rule, measure) == exhaustive.constant(case, measure), measure
     for measure in MEASURES["label"]:
         assert sets("label", measure) == exhaustive.label(case, measure), measure
+    by_fbr = exhaustive.label(case, "f1.macro", 0.6)
     for fallback in ("never", "highest"):
-        assert sets("label", "f1.macro", fbr=0.6, fallback=fallback) == exhaustive.label(
-            case, "f1.macro", 0.6
-        )
+        assert sets("label", "f1.macro", fbr=0.6, fallback=fallback) == by_fbr
     for measure in MEASURES["row"]:
         assert best_of_rows(problem, measure) == exhaustive.rows(case, measure), measure
     ranked = ranked_labels(case_of(problem.with_conventions(unlisted="below")))
@@ -151,19 +149,16 @@ def test_rules_decide_as_their_sets_however_rows_are_cut(
 
 @unwarned
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
-def test_rules_are_fitted_in_batches_saved_and_merged(rule: str, measure: str | None, tmp_path: Path) -> None:
+def test_rules_are_fitted_in_pieces_saved_and_merged(rule: str, measure: str | None, tmp_path: Path) -> None:
     rng, k = np.random.default_rng(3), 2 if rule in ("top", "row") else None
     truth = (rng.random((30, 5)) < 0.4).astype(int)
     scores = sp.random_array((30, 5), density=0.7, rng=rng).tocsr()
     for array in (truth, scores.data, scores.indices, scores.indptr):
         array.flags.writeable = False  # as arrays of files may be
-    decision, fitting = fit(truth, scores, measure, rule=rule, k=k), Fitting(rule, measure, k)
-    entries = fitting.entries(5, WORK)
-    for rows in (slice(0, 0), slice(0, 13), slice(13, 30)):
-        entries.update(truth[rows], scores[rows])
+    decision = fit(truth, scores, measure, rule=rule, k=k)
     with small_limits():
         small = fit(truth, scores, measure, rule=rule, k=k, memory="1kB", threads=2)
-    assert fitting.rule_of(entries).decision == small.decision == decision.decision
+    assert small.decision == decision.decision
     decision.save(tmp_path / "rule.npz")
     loaded = Rule.load(tmp_path / "rule.npz")
     assert (str(loaded), loaded.n_labels, loaded.measure) == (str(decision), 5, measure)
@@ -183,13 +178,13 @@ def test_thresholds_of_rows_lie_in_the_middle_and_are_fitted_by_least_squares() 
     rng = np.random.default_rng(5)
     truth, scores = (rng.random((40, 6)) < 0.4).astype(int), rng.random((40, 6))
     ordered = -np.sort(-scores, axis=1)
-    entries = Entries(6, None, ordered=True, scored=True)
-    entries.update(truth, scores)
-    thresholds = row_thresholds(entries.pool(), True)
-    for threshold, row, order in zip(thresholds, scores, ordered, strict=True):
-        n = int((row > threshold).sum())
-        middle = order[0] if n == 0 else (order[n - 1] + order[n]) / 2 if n < 6 else np.nextafter(order[5], 0)
-        assert threshold == pytest.approx(middle, rel=1e-15)
+    hits = np.take_along_axis(truth, np.argsort(-scores, axis=1), axis=1).cumsum(axis=1)
+    f1 = 2 * hits / (np.arange(1, 7) + truth.sum(axis=1, keepdims=True))
+    sizes = np.where(f1.max(axis=1) > 0, f1.argmax(axis=1) + 1, 0)  # of the best sets
+    thresholds = [
+        order[0] if n == 0 else (order[n - 1] + order[n]) / 2 if n < 6 else np.nextafter(order[5], 0)
+        for n, order in zip(sizes, ordered, strict=True)
+    ]
     features = rng.random((40, 4))
     for columns, k in [(ordered[:, :3], 3), (features, None), (sp.csr_array(features), None)]:
         given_as: dict[str, Any] = {} if k else {"features": columns}
@@ -278,24 +273,3 @@ def test_rare_labels_fall_back() -> None:
     for fbr, fallback, second in [(0.4, None, 0.2), (0.5, None, math.inf), (0.5, "highest", 0.9)]:
         rule = fit(truth, scores, "f1.macro", rule="label", fbr=fbr, fallback=fallback)
         assert rule.decision.numbers.tolist() == [0.2, second]
-
-
-@unwarned
-def test_labels_without_a_score_are_never_among_the_best() -> None:
-    truth = np.array([[1, 0, 0, 0], [0, 1, 1, 0]])
-    stored = np.array([[1, 1, 0, 0], [0, 1, 0, 1]], bool)
-    scores = sp.csr_array((np.array([0.9, 0.0, 0.8, 0.3]), np.nonzero(stored)), shape=(2, 4))
-    rules = [
-        fit(truth, scores, rule="top", k=3),
-        fit(truth, scores, "f1.micro", rule="rank"),
-        fit(truth, scores, "f1.macro@3"),
-    ]
-    for rule in rules:
-        sets = rule.apply(scores)
-        assert sets.nnz == min(2, rule.decision.value) * 2
-        for how in ({"unlisted": 0.0}, {"unlisted": 0.85}, {"conventions": "sklearn"}):
-            options: dict[str, Any] = {"metrics": SET_MEASURES, **how}
-            direct = evaluate(truth, scores, decision=rule, **options)
-            assert dict(direct) == dict(evaluate(truth, y_pred=sets, **options))
-    by_name = evaluate(truth, scores, decision="top3", metrics=["precision.micro"], unlisted=0.0)
-    assert by_name["precision.micro"] == 2 / 6  # of six labels: unlisted ones compete here
