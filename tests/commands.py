@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import shlex
 import subprocess
@@ -16,7 +19,9 @@ import scipy.sparse as sp
 
 import xmleval
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval.cli import main
+from xmleval.cli import main as main
+
+Run = Callable[..., str]
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command line that succeeds, and return what it printed."""
 
     def runs(line: str) -> str:
@@ -49,19 +54,23 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def refused(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command line that is refused, and return the line that says so."""
 
     def refuses(line: str) -> str:
         code = main(shlex.split(line))
         out, err = capsys.readouterr()
-        assert (code, out) == (2, "")
-        assert err.startswith("xmleval: ")
-        assert err.endswith("\n")
-        assert err.count("\n") == 1
-        return err.removeprefix("xmleval: ").removesuffix("\n")
+        assert (code, out, err[:9], err.find("\n")) == (2, "", "xmleval: ", len(err) - 1)
+        return err[9:-1]
 
     return refuses
+
+
+def json_of(line: str) -> Any:
+    """Run a command line that succeeds, and return its results."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main([*shlex.split(line), "--format", "json"]) == 0
+    return json.loads(out.getvalue())
 
 
 def process(*words: str, python: str = "-m", **more: Any) -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,7 @@ from scripts.readme import (
     with_tables,
 )
 from xmleval.conventions import CHOICES
-from xmleval.input.formats.registry import FORMATS
+from xmleval.io import FORMATS
 
 PAGES = [*DOCUMENTS, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
 TRANSCRIPTS = (ROOT / "tests" / "transcripts").glob("*.md")

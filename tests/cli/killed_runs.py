@@ -15,9 +15,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from xmleval.cli import evaluation, main
-from xmleval.cli.checkpoint import Checkpoint
-from xmleval.evaluator import Evaluator
+from tests.commands import main
+from tests.file_routes import saving_each_time
+from xmleval import Evaluator
+from xmleval.cli import evaluation
 from xmleval.states.score_runs import ScoreRuns
 
 MOMENTS = (
@@ -52,10 +53,10 @@ def run(words: list[str], count: int | None) -> int:
     if child == 0:
         code = 99
         try:
-            Checkpoint.save_sometimes = Checkpoint.save  # type: ignore[method-assign]  # after every batch
             if count is not None:
                 kill_at(count)
-            code = main(words)
+            with saving_each_time():
+                code = main(words)
             sys.stdout.flush()
         finally:
             os._exit(code)

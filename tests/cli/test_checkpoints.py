@@ -6,19 +6,17 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.commands import process
+from tests.commands import Run, process
 from tests.damage import answer
 from tests.file_routes import interrupted, saving_each_time
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
 from xmleval.cli import checkpoint
 
-Run = Callable[..., str]
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz"
 SMALL = "--memory 8KB --format json"
 EVALUATE = f"evaluate truth.npz m {METRICS} --bounds {SMALL}"

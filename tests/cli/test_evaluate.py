@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +12,24 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from tests.file_routes import NAMED, Record
 from tests.made_files import SCORES as SCORE_WRITERS
 from tests.made_files import TRUTHS, make_scores, make_truth, npy, npz
 from xmleval import evaluate, inverse_propensity
-from xmleval.cli import main
-from xmleval.cli.forms import WRITERS
-from xmleval.conventions import PRESETS
-
-Run = Callable[..., str]
 
 
-def json_of(words: str) -> Any:
-    code, out, err = answer([*words.split(), "--format", "json"])
-    assert code == 0, err
-    return json.loads(out)
-
-
-def table(path: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file."""
+def table(path: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file; `None` is the column of cells beyond the header."""
     with open(path, newline="") as file:
-        header, *rows = csv.reader(file)
-    return header, rows
+        return [*csv.DictReader(file)]
 
 
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
-        ("", {}),
         (
             "--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
             {"metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"], "decision": "top1"},
@@ -57,7 +42,7 @@ def table(path: str) -> tuple[list[str], list[list[str]]]:
         ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
         (
             "--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
-            {"metrics": "all", "conventions": replace(PRESETS["sklearn"], labels="seen", ap_empty="skip")},
+            {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"},
         ),
         ("--metrics all --conventions unlisted=0.5 --unlisted below", {"metrics": "all"}),
         (
@@ -71,7 +56,7 @@ def test_options_are_arguments(folder: Path, run: Run, options: str, arguments: 
     assert run(f"evaluate Y_test.npz m {options} --format json") == report.to_json() + "\n"
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", ["table", "json", "csv", "markdown", "latex"])
 def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, name: str) -> None:
     line = "evaluate Y_test.npz m --metrics p,r@3 --k 1-3"
     report = evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "r@3"], k=[1, 2, 3])
@@ -79,10 +64,8 @@ def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, 
     if name != "table":
         assert printed == getattr(report, f"to_{name}")().rstrip("\n") + "\n"
     suffixes = {"table": ["", ".txt"], "markdown": [".md", ".markdown"], "latex": [".tex"], "csv": [".CSV"]}
-    for output in (
-        *(f"out{suffix}" for suffix in suffixes.get(name, [f".{name}"])),
-        f"x.json --format {name}",
-    ):
+    outputs = [f"out{suffix}" for suffix in suffixes.get(name, [f".{name}"])]
+    for output in (*outputs, f"x.json --format {name}"):
         assert run(f"{line} --output {output}") == ""
         assert Path(output.split()[0]).read_text(encoding="utf-8") == printed
 
@@ -127,23 +110,21 @@ def test_note_counts_the_pairs_that_match(folder: Path, exclude_from: str) -> No
     pairs = np.argwhere(np.random.default_rng(3).random(truth.shape) < 0.2)
     n = int((truth | scores if exclude_from == "both" else scores)[pairs[:, 0], pairs[:, 1]].sum())
     Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in [*pairs, pairs[0]]))
+    Path("few.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs if row < 25))
     for name, rows in (("", slice(60)), ("0", slice(25)), ("1", slice(25, 60))):
         npz(Path(f"Y{name}"), make_truth()[rows])
         npy(Path(f"s{name}"), make_scores()[rows])
-    line = f"evaluate Y{{0}}.npz s{{0}} --metrics p@1 --exclude pairs.txt --exclude-from {exclude_from}"
-    expected = f"{n} of {len(pairs)} pairs are excluded"
-    contents = json_of(line.format(""))
-    assert contents["notes"][0].partition(": ")[2].startswith(expected)
+
+    line = f"evaluate Y{{0}}.npz s{{0}} --metrics p@1 --exclude-from {exclude_from} --exclude"
+    contents = json_of(f"{line} pairs.txt".format(""))
+    assert f": {n} of {len(pairs)} pairs are excluded" in contents["notes"][0]
     assert contents["exclude"] | {"sha256": ""} == {"file": "pairs.txt", "sha256": "", "from": exclude_from}
-    Path("few.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs if row < 25))
-    line = line.replace("pairs.txt", "few.txt")
-    notes = [json_of(f"{line.format(part)} --save state{part}")["notes"][0] for part in "01"]
-    numbers = [[int(word) for word in note.split() if word.isdecimal()] for note in notes]
-    merged = json_of("merge state0 state1")["notes"][0]
-    assert [int(word) for word in merged.split() if word.isdecimal()] == [
-        *map(sum, zip(*numbers, strict=True))
-    ]
-    answer(["evaluate", "Y1.npz", "s1", "--metrics", "p@1", "--save", "state1"])
+
+    parts = [f"{line} few.txt --save state{{0}}".format(part) for part in "01"]
+    notes = [json_of(words)["notes"][0] for words in (*parts, "merge state0 state1")]
+    *counts, merged = ([int(word) for word in note.split() if word.isdecimal()] for note in notes)
+    assert merged == [*map(sum, zip(*counts, strict=True))]
+    json_of("evaluate Y1.npz s1 --metrics p@1 --save state1")
     assert answer(["merge", "state0", "state1"])[0] == 2  # of all pairs, and of less
 
 
@@ -162,9 +143,7 @@ def write_model(form: str, name: str) -> str:
     """Write the rows of a model, in formats of names and in those of lines in order."""
     rows = [row.split() for row in MODELS[name]]
     if form == "lines":
-        lines = [
-            " ".join(f"{label}:{x}" for label, x in zip(row[::2], row[1::2], strict=True)) for row in rows
-        ]
+        lines = [" ".join(map(":".join, zip(row[::2], row[1::2], strict=True))) for row in rows]
         Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
         return f"{name}.txt"
     if form == "npy":
@@ -172,9 +151,8 @@ def write_model(form: str, name: str) -> str:
         np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
         return f"{name}-labels.npy"
     records = [Record(str(i), row[::2], [*map(float, row[1::2])]) for i, row in enumerate(rows)]
-    return NAMED["csv" if form == "tags" else form](
-        Path(name), "sets" if form == "tags" else "scores", records
-    ).name
+    kind, content = ("csv", "sets") if form == "tags" else (form, "scores")
+    return NAMED[kind](Path(name), content, records).name
 
 
 @pytest.fixture
@@ -196,17 +174,16 @@ def results(line: str) -> dict[str, Any]:
     names = [word for word in line.split() if word[0] in MODELS and word[1:2] in (".", "-", "_")]
     reports = contents.get("reports") or {names[0]: contents}
     by_name: dict[str, Any] = {name: [] for name in reports}
-    with open("labels.out", newline="") as file:
-        for row in csv.DictReader(file):
-            by_name[row.pop("scores", names[0])].append(row)
+    for row in table("labels.out"):
+        by_name[row.pop("scores", names[0])].append(row)
     return {name: (report, by_name[name]) for name, report in reports.items()}
 
 
-def joint_and_alone(line: str, files: list[str]) -> list[dict[str, Any]]:
-    alone: dict[str, Any] = {}
-    for file in files:
-        alone |= results(line.format(file))
-    return [results(line.format(" ".join(files))), alone]
+def same_alone(line: str, files: list[str]) -> dict[str, Any]:
+    """Return the results of files together, once they are those of each alone."""
+    joint = results(line.format(" ".join(files)))
+    assert joint == {name: result for file in files for name, result in results(line.format(file)).items()}
+    return joint
 
 
 SEVERAL = (
@@ -232,14 +209,11 @@ def test_several_scores_have_the_values_of_each_alone(
     if "rule" in options:
         scores = write_model("trec", "a")
         words = f"threshold fit truth.qrels {scores} --rule label --measure f1.macro --output rule.npz"
-        assert main(words.split()) == 0
+        assert answer(words.split())[0] == 0
     ending = "csv" if in_order else "qrels"
     files = [write_model(form, name) for name in MODELS]
-    joint, alone = joint_and_alone(
-        f"evaluate truth.{ending} {{}} {options.format(train=f'train.{ending}')}", files
-    )
-    assert joint == alone
-    assert [report["n_labels"] for report, _ in alone.values()] == n_labels
+    joint = same_alone(f"evaluate truth.{ending} {{}} {options.format(train=f'train.{ending}')}", files)
+    assert [report["n_labels"] for report, _ in joint.values()] == n_labels
 
 
 @pytest.mark.parametrize("truth", ["ids.txt", "Y.svm"])
@@ -251,10 +225,7 @@ def test_several_scores_of_numbered_labels_have_the_values_of_each_alone(folder:
     np.savez("b.npz", indices=np.array([[0, 8], [1, 2], [4, 5]], np.uint32), scores=scores)
     sp.save_npz("c.npz", sp.csr_array(np.random.default_rng(0).random((3, 10))))
     for files in (["a.npz", "b.npz", "c.npz"], ["c.npz", "b.npz", "a.npz"]):
-        joint, alone = joint_and_alone(
-            f"evaluate {truth} {{}} --metrics f1.macro@1,f1.macro --decision top1", files
-        )
-        assert joint == alone
+        same_alone(f"evaluate {truth} {{}} --metrics f1.macro@1,f1.macro --decision top1", files)
 
 
 @pytest.mark.parametrize("option", ["--per-row", "--per-label"])
@@ -267,18 +238,16 @@ def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics:
     def rows_of(*names: str) -> list[dict[str, str]]:
         line = f"evaluate Y_test.npz {' '.join(names)} --metrics {metrics} {option} out.csv"
         assert answer(line.split())[0] == 0
-        with open("out.csv", newline="") as file:
-            return [*csv.DictReader(file, restkey="more")]
+        return table("out.csv")
 
     joint = rows_of(*scores)
-    assert not any("more" in row for row in joint)
+    assert not any(None in row for row in joint)
     for name in scores:
         rows, alone = [row for row in joint if row["scores"] == name], rows_of(name)
         shared = [column for column in alone[0] if column in rows[0]]  # each group is cut to what all have
         assert len(shared) > 1
-        assert [[row[column] for column in shared] for row in rows] == [
-            [row[column] for column in shared] for row in alone
-        ]
+        joint_cells, cells = ([[row[column] for column in shared] for row in part] for part in (rows, alone))
+        assert joint_cells == cells
         assert not any(row[column] for row in rows for column in row.keys() - {*alone[0], "scores"})
 
 
@@ -298,20 +267,20 @@ def test_worst_row_or_label_is_first(
     folder: Path, option: str, metrics: str, worst: str, reverse: bool
 ) -> None:
     json_of(f"evaluate Y_test.npz m --metrics {metrics} {option} out.csv")
-    header, rows = table("out.csv")
-    values = [float(row[header.index(worst)]) for row in rows if row[header.index(worst)]]
+    rows = table("out.csv")
+    values = [float(row[worst]) for row in rows if row[worst]]
     assert values == sorted(values, reverse=reverse)
     assert len(values) > 2
     if option == "--per-row":
-        kept = evaluate(Y_TEST, (LABELS, SCORES), metrics=metrics.split(","), per_row=True).per_row()
-        assert {name: kept[name][int(rows[0][0])] for name in kept} == {
-            name: float(text) for name, text in zip(header[1:], rows[0][1:], strict=True)
-        }
+        report = evaluate(Y_TEST, (LABELS, SCORES), metrics=metrics.split(","), per_row=True)
+        number = int(rows[0].pop("row"))
+        expected = {name: column[number] for name, column in report.per_row().items()}
+        assert {name: float(text) for name, text in rows[0].items()} == expected
 
 
 def test_names_of_rows_and_labels_are_written(folder: Path) -> None:
     Path("q.qrels").write_text('d1 0 apple 1\nd2 0 p,"ear 1\n')
     Path("m.run").write_text("d1 Q0 apple 1 0.9 t\nd2 Q0 apple 1 0.8 t\n")
     json_of("evaluate q.qrels m.run --metrics p@1,f1.macro@1 --per-label labels.csv --per-row rows.csv")
-    assert [row[:2] for row in table("labels.csv")[1]] == [["1", 'p,"ear'], ["0", "apple"]]
-    assert [row[:2] for row in table("rows.csv")[1]] == [["1", "d2"], ["0", "d1"]]
+    assert [(row["label"], row["name"]) for row in table("labels.csv")] == [("1", 'p,"ear'), ("0", "apple")]
+    assert [(row["row"], row["name"]) for row in table("rows.csv")] == [("1", "d2"), ("0", "d1")]

@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import compare, rank
-from xmleval.cli.evaluate import SECTIONS
-from xmleval.report.saved_results import load_results
 
-Run = Callable[..., str]
 OTHER = LABELS[::-1].copy(), SCORES[::-1].copy()
 MODELS = {"m": (LABELS, SCORES), "n.npz": OTHER}
 COMPARE = "compare Y_test.npz m_indices.npy n.npz"
@@ -52,9 +49,9 @@ def test_compare_gives_what_python_gives(
     models: Path, run: Run, words: str, arguments: dict[str, Any]
 ) -> None:
     metrics = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
-    line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words} --format json"
+    line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words}"
     expected = compare(MODELS, Y_TEST, metrics=metrics, y_train=Y_TRAIN, **arguments).to_dict()
-    actual = json.dumps(json.loads(run(line))["comparison"]).replace("m_indices.npy", "m")
+    actual = json.dumps(json_of(line)["comparison"]).replace("m_indices.npy", "m")
     assert json.loads(actual) == json.loads(json.dumps(expected["comparison"]))
 
 
@@ -62,11 +59,15 @@ def test_compare_gives_what_python_gives(
 def test_help_names_the_inputs_of_evaluate_that_a_command_lacks(run: Run, command: str) -> None:
     text = " ".join(run(f"{command} --help").split())
     (lacking,) = re.findall("Inputs are those of `xmleval evaluate` except ([^.;]*)[.;]", text)
-    inputs = f"{SECTIONS['Inputs']} {SECTIONS['Predictions to sets']}".split()
-    module = importlib.import_module(f"xmleval.cli.{command}")
-    names = {param.name for param in module.__dict__[command].params}
-    expected = {f"--{name}".replace("_", "-") for name in inputs if name not in names}
-    assert {*re.findall("--[a-z-]+", lacking)} == expected
+    texts = [
+        re.split(r"^([A-Z][a-z ]+):\n", run(f"{name} --help"), flags=re.M) for name in ("evaluate", command)
+    ]
+    sections = dict(zip(texts[0][1::2], texts[0][2::2], strict=True))
+    inputs = sections["Inputs"] + sections["Predictions to sets"]
+    options, present = (
+        {*re.findall("^  (--[a-z-]+)", text, re.M)} for text in (inputs, "".join(texts[1][2::2]))
+    )
+    assert {*re.findall("--[a-z-]+", lacking)} == options - present
 
 
 # ------------------------------------------------------------------------------------------- rank
@@ -88,9 +89,10 @@ def results(folder: Path, run: Run) -> Path:
 
 @pytest.mark.parametrize("metric", ["p@1", "ranking_loss"])
 def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> None:
+    saved = {path.stem: json.loads(path.read_text())["reports"] for path in sorted(results.glob("*.json"))}
     values: Any = {
-        path.stem: {name: report.values[metric] for name, report in load_results(path).items()}
-        for path in sorted(results.glob("*.json"))
+        name: {model: report["values"][metric] for model, report in reports.items()}
+        for name, reports in saved.items()
     }
     expected = rank(values, metric, alpha=0.1, control="lr.npz")
     for words in ("results", "'results/*.json'"):
@@ -99,12 +101,12 @@ def test_rank_gives_what_python_gives(results: Path, run: Run, metric: str) -> N
     assert run(f"{line} --format json") == expected.to_json() + "\n"
     run(f"{line} --output ranks.tex")
     assert Path("ranks.tex").read_text() == expected.to_latex()
-    rankings = json.loads(run("rank results --format json"))["rankings"]
+    rankings = json_of("rank results")["rankings"]
     assert [*rankings] == ["p@1", "p@3", "ranking_loss"]  # no model has a say in the label cardinality
-    assert rankings[metric] == json.loads(run(f"rank results --metric {metric} --format json"))
+    assert rankings[metric] == json_of(f"rank results --metric {metric}")
 
 
-def test_rank_matches_names_and_names_data_sets(results: Path, run: Run) -> None:
+def test_rank_matches_names_and_names_data_sets(results: Path) -> None:
     for path in results.iterdir():
         contents = json.loads(path.read_text())
         contents["reports"] = {
@@ -112,15 +114,15 @@ def test_rank_matches_names_and_names_data_sets(results: Path, run: Run) -> None
             for name, report in contents["reports"].items()
         }
         path.write_text(json.dumps(contents))
-    ranking = json.loads(run("rank results --metric p@1 --format json"))
+    ranking = json_of("rank results --metric p@1")
     assert {*ranking["average_ranks"]} == {"knn", "lr", "tree"}
     note = "models are matched by the part of their names that differs within a data set"
     assert ranking["notes"][0] == note
     for name in ("bibtex", "eurlex"):
         (results / name).mkdir()
         shutil.move(results / f"{name}.json", results / name / "all.json")
-    line = "rank results/bibtex/all.json results/eurlex/all.json --metric p@1 --format json"
-    assert [*json.loads(run(line))["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
+    line = "rank results/bibtex/all.json results/eurlex/all.json --metric p@1"
+    assert [*json_of(line)["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
 
 
 # ------------------------------------------------------------------------------- pages and figures
@@ -138,7 +140,7 @@ def figures(models: Path) -> Path:
 @pytest.mark.slow
 def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, results: Path, run: Run) -> None:
     inputs = "Y_test.npz m_indices.npy n.npz --metrics p@2 --labels names.txt"
-    changes = json.loads(run(f"diff {inputs.replace('metrics', 'metric')} --format json"))["changes"]
+    changes = json_of(f"diff {inputs.replace('metrics', 'metric')}")["changes"]
     run(f"report {inputs} --train Y_train.npz --output page.html --title 'My <models>'")
     run(f"compare {inputs} --html compared.html --plot c.png")
     page, compared = (Path(name).read_text("utf-8") for name in ("page.html", "compared.html"))
@@ -181,7 +183,7 @@ def test_bench_counts_files_and_makes_data(folder: Path, run: Run, monkeypatch: 
     module = importlib.import_module("xmleval.cli.bench")  # the name in its package is the command
     monkeypatch.setattr(module, "RUNS", (1, 1))
     monkeypatch.setattr(module, "READ_BYTES", (1 << 20, 1 << 19))
-    results = json.loads(run("bench Y_test.npz m --format json --metrics xmc,f1.macro,lrap"))
+    results = json_of("bench Y_test.npz m --metrics xmc,f1.macro,lrap")
     assert (results["rows"], results["labels"], results["scores"]) == (4, 5, 12)
     assert results["metrics"] == ["xmc", "f1.macro", "lrap"]
     assert results["rows_per_second"] == pytest.approx(4 / results["seconds"])

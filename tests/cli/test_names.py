@@ -14,21 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.made_files import SCORES, make_scores, make_truth, npz, xmc
 from xmleval import evaluate, inverse_propensity
 
-Run = Callable[..., str]
 TRUTH = "q1 0 cat 1\nq1 0 dog 1\nq2 0 dog 1\nq2 0 cow 0\n"
 RUN = "q1 Q0 cat 1 0.9 m\nq1 Q0 cow 2 0.5 m\nq2 Q0 dog 1 0.9 m\n"
 MARCO = "300674\t0\t7067032\t1\n125705\t0\t7067056\t1\n94798\t0\t7067181\t1\n"
 MARCO_RUN = "300674\t7067032\t1\n300674\t7067056\t2\n125705\t7067181\t1\n125705\t7067056\t2\n94798\t9\t1\n"
-
-
-def evaluated(words: str) -> Any:
-    code, out, err = answer(["evaluate", *words.split(), "--format", "json"])
-    assert (code, err) == (0, "")
-    return json.loads(out)
 
 
 @pytest.mark.parametrize(
@@ -44,20 +38,20 @@ def test_trec_files_are_recognised_by_their_lines(
 ) -> None:
     Path(truth).write_text(texts[0])
     Path(scores).write_text(texts[1])
-    contents = evaluated(f"{truth} {scores} --metrics p@1")
+    contents = json_of(f"evaluate {truth} {scores} --metrics p@1")
     assert contents["values"]["p@1"] == pytest.approx(expected, abs=1e-12)
     notes = " ".join(contents["notes"])
     assert f"{truth}: read as TREC qrels" in notes
     assert f"{scores}: read as a" in notes
 
 
-def test_statistics_are_those_of_their_definitions(folder: Path, run: Run) -> None:
+def test_statistics_are_those_of_their_definitions(folder: Path) -> None:
     truth, train = (make_truth(n, seed=n) for n in (60, 90))
     npz(folder / "train", train)
     npz(folder / "Y", truth)
     sets, counts = [tuple(np.flatnonzero(row)) for row in truth.toarray()], truth.toarray().sum(axis=0)
     present, unseen = counts[counts > 0], (counts > 0) & (train.toarray().sum(axis=0) == 0)
-    assert json.loads(run("stats Y.npz --train train.npz --format json")) == pytest.approx({
+    assert json_of("stats Y.npz --train train.npz") == pytest.approx({
         "n_rows": 60, "n_labels": 30, "n_stored": truth.nnz, "label_cardinality": truth.nnz / 60,
         "label_density": truth.nnz / 1800, "label_diversity": len({*sets}),
         "proportional_diversity": len({*sets}) / 60, "max_labels_per_row": max(map(len, sets)),
@@ -89,11 +83,11 @@ def test_list_names_the_columns_of_a_numbered_truth(folder: Path, truth: str, sc
     lines = [f"{i} Q0 {label} 1 {x} m\n" for i, row in enumerate(rows) for label, x in row.items()]
     Path("m.run").write_text("".join(lines))
     metrics = ["p@1", "psp@1", "f1.macro", "auc.micro"]
-    line = f"{truth} {scores} --labels names.txt --train Y.npz --decision top1 --metrics {','.join(metrics)}"
+    words = f"--labels names.txt --train Y.npz --decision top1 --metrics {','.join(metrics)}"
     q = inverse_propensity(label_counts=array.sum(axis=0), n_instances=4)
     matrix = sp.csr_array(([0.9, 0.25, 0.5, 0.75], [2, 0, 1, 2], [0, 2, 3, 4, 4]), shape=(4, 3))
     report = evaluate(array, matrix, metrics=metrics, inverse_propensity=q, decision="top1")
-    assert evaluated(line)["values"] == dict(report)
+    assert json_of(f"evaluate {truth} {scores} {words}")["values"] == dict(report)
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], [7, 5, 9]])
@@ -106,7 +100,7 @@ def test_numbered_lists_of_a_table_in_another_order_are_refused(
     pq.write_table(pa.table(columns | scores), "same.parquet")
     moved = {name: [values[place] for place in (2, 0, 1)] for name, values in columns.items()}
     pq.write_table(pa.table(moved | scores), "other.parquet")
-    assert evaluated("t.parquet same.parquet --metrics p@1")["values"] == {"p@1": 1.0}
+    assert json_of("evaluate t.parquet same.parquet --metrics p@1")["values"] == {"p@1": 1.0}
     message = (
         "other.parquet: 'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
     )
@@ -115,39 +109,33 @@ def test_numbered_lists_of_a_table_in_another_order_are_refused(
 
 # ------------------------------------------------------------------------ truth and scores swapped
 
+GRADED = "--gains linear --metrics ndcg@5"
+
 
 @pytest.mark.parametrize("form", SCORES)
 def test_truth_and_scores_that_look_swapped_are_noted(folder: Path, form: str) -> None:
     values = make_scores()
     judged = sp.csr_array((values.indices % 3 + 1.0, values.indices, values.indptr), shape=values.shape)
-    truths: dict[str, Callable[[Path, Any], Path]] = {
-        "npz": npz,
-        "npz-csc": partial(npz, scheme="csc"),
-        "xmc": partial(xmc, kind="scores"),
-    }
+    truths: dict[str, Callable[[Path, Any], Path]] = {"npz": npz, "xmc": partial(xmc, kind="scores")}
+    truths["npz-csc"] = partial(npz, scheme="csc")
     for name, write in truths.items():
         Path(name).mkdir()
         truth, scores = write(Path(name, "t"), values), SCORES[form](Path(name, "s"), judged)
         note = (
             f"{truth}: its grades are fractions, and the scores of {scores} are whole numbers from 0 to 10; "
         )
-        notes = evaluated(f"{truth} {scores} --gains linear --metrics ndcg@5")["notes"]
+        notes = json_of(f"evaluate {truth} {scores} {GRADED}")["notes"]
         assert notes == [f"{note}are the truth and the scores swapped?"]
         truth, scores = write(Path(name, "u"), judged), SCORES[form](Path(name, "v"), values)
-        assert not evaluated(f"{truth} {scores} --gains linear --metrics ndcg@5")["notes"]
+        assert not json_of(f"evaluate {truth} {scores} {GRADED}")["notes"]
 
 
 def test_note_on_swapped_inputs_is_that_of_each_scores_and_of_names(folder: Path) -> None:
     for name, values in ("t", [[0.5, 0.25]]), ("good", [[0.5, 0.75]]), ("judged", [[2.0, 1.0]]):
         npz(folder / name, sp.csr_array(values))
-    reports = evaluated("t.npz good.npz judged.npz --gains linear --metrics ndcg@5")["reports"]
-    notes = {name: " ".join(report["notes"]) for name, report in reports.items()}
-    assert {name: "swapped?" in text for name, text in notes.items()} == {
-        "good.npz": False,
-        "judged.npz": True,
-    }
+    reports = json_of(f"evaluate t.npz good.npz judged.npz {GRADED}")["reports"]
+    assert ["swapped?" in " ".join(reports[f"{name}.npz"]["notes"]) for name in ("good", "judged")] == [0, 1]
     for truth, score, is_swapped in ("70", "2", True), ("2", "70", False):
         Path("t.qrels").write_text(f"q 0 a {truth}\nq 0 b 0\n")
         Path("s.run").write_text(f"q Q0 a 1 {score} m\nq Q0 b 2 1 m\n")
-        contents = evaluated("t.qrels s.run --gains linear --metrics ndcg@5")
-        assert any("swapped?" in note for note in contents["notes"]) == is_swapped
+        assert ("swapped?" in " ".join(json_of(f"evaluate t.qrels s.run {GRADED}")["notes"])) == is_swapped

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.commands import process
+from tests.commands import Run, process
 from tests.damage import answer
 from tests.made_files import npz
 from xmleval import Evaluator
 from xmleval.input.reader import RowReader
 
-Run = Callable[..., str]
 IMPORTS = """
 import signal, sys
 name, number = sys.argv[1], int(sys.argv[2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.commands import Run
 from tests.damage import answer
 from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz
 from xmleval import evaluate
 
-Run = Callable[..., str]
 SIZES = [3, 1, 4, 2, 5, 1, 9, 2, 8, 3, 22]  # part_10 sorts before part_2 by its letters
 METRICS = "xmc,lrap,auc.micro,f1.macro@3"
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 from numba import config
 
-from tests.commands import process
+from tests.commands import Run, process
 from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from tests.terminal import on_terminal, plain
 from xmleval.cli import warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
-from xmleval.report.tables import BEST
 
+BEST = "\x1b[1;32m"  # bold and green
 compiles = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 SLOWLY = """
 import sys, time
@@ -81,7 +80,7 @@ def test_help_fits_the_terminal(words: str, columns: int, monkeypatch: pytest.Mo
     assert max(map(len, out.splitlines())) <= columns
 
 
-def test_help_has_every_option_in_one_section(run: Callable[..., str]) -> None:
+def test_help_has_every_option_in_one_section(run: Run) -> None:
     text = run("evaluate --help")
     assert [title for title in SECTIONS if f"\n{title}:\n" not in text] == []
     options = [param for param in evaluate.params if isinstance(param, click.Option)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.examples import LABELS, SCORES, Y_TEST
 from xmleval import evaluate
-from xmleval.input.formats.registry import read_truth
+from xmleval.io import read_truth
 from xmleval.thresholds import Rule, fit
 
-Run = Callable[..., str]
 NAMES = ["sport", "art", "law", "war", "sea"]
 
 
@@ -44,9 +42,9 @@ def test_rules_are_those_of_python(folder: Path, run: Run, options: str, argumen
     assert text == f"4 rows x 5 labels, {sets.nnz} predicted\n"
     assert (read_truth("sets.npz") != sets).nnz == 0
     unlisted = f"--unlisted {arguments['unlisted']}" if "unlisted" in arguments else ""
-    line = f"evaluate Y_test.npz {{}} --metrics f1.micro,hamming_loss --format json {unlisted}"
-    contents = json.loads(run(line.format("m --decision rule.npz")))
-    assert contents["values"] == json.loads(run(line.format("--pred sets.npz")))["values"]
+    line = f"evaluate Y_test.npz {{}} --metrics f1.micro,hamming_loss {unlisted}"
+    contents = json_of(line.format("m --decision rule.npz"))
+    assert contents["values"] == json_of(line.format("--pred sets.npz"))["values"]
     assert contents["decision"] == str(rule.decision)
 
 
@@ -78,16 +76,16 @@ def test_rules_go_by_the_names_of_labels(folder: Path, run: Run, listed: bool) -
     assert saved.label_names is not None
     thresholds = dict(zip(saved.label_names, saved.decision.numbers.tolist(), strict=True))
     assert [thresholds[name] for name in NAMES] == rule.decision.numbers.tolist()
-    line = "evaluate {} --decision rule.npz --metrics f1.micro,hamming_loss --format json"
+    line = "evaluate {} --decision rule.npz --metrics f1.micro,hamming_loss"
     report = evaluate(y_test, test_scores, decision=rule, metrics=["f1.micro", "hamming_loss"])
-    assert json.loads(run(line.format("test.qrels test.run")))["values"] == dict(report)
+    assert json_of(line.format("test.qrels test.run"))["values"] == dict(report)
     sets = rule.apply(test_scores).toarray()
     columns = [saved.label_names.index(name) for name in NAMES]
     run("threshold apply test.run --rule rule.npz --output sets.npz")
     np.testing.assert_array_equal(read_truth("sets.npz").toarray()[:, columns], sets)
     if not listed:
-        whole = run(f"{line.format('fit.qrels fit.run')} --save s")
-        assert run("merge s --format json") == whole
+        whole = json_of(f"{line.format('fit.qrels fit.run')} --save s")
+        assert json_of("merge s") == whole
 
 
 def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run: Run) -> None:
@@ -95,8 +93,8 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run:
     write_named("fit", truth[:, :3], scores[:, :3], [0, 1, 2])
     write_named("test", y_test, test_scores, [3, 0, 4, 2, 1])
     run("threshold fit fit.qrels fit.run --rule label --measure f1.macro --output rule.npz")
-    line = "evaluate test.qrels test.run --metrics f1.micro --format json --decision"
-    contents = json.loads(run(f"{line} rule.npz"))
+    line = "evaluate test.qrels test.run --metrics f1.micro --decision"
+    contents = json_of(f"{line} rule.npz")
     assert "rule.npz: 2 labels did not occur in fitting; they are never predicted" in contents["notes"]
     rule = fit(truth[:, :3], scores[:, :3], "f1.macro", rule="label")
     sets = np.hstack([rule.apply(test_scores[:, :3]).toarray(), np.zeros((20, 2), bool)])
@@ -108,7 +106,7 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run:
 @pytest.mark.parametrize("name", ["top5.npz", "threshold5"])
 def test_rules_may_be_called_anything(folder: Path, run: Run, name: str) -> None:
     run(f"threshold fit Y_test.npz m --measure f1.micro --output {name}")
-    contents = json.loads(run(f"evaluate Y_test.npz m --metrics f1.micro --format json --decision {name}"))
+    contents = json_of(f"evaluate Y_test.npz m --metrics f1.micro --decision {name}")
     is_threshold = name == "threshold5"  # which is what it reads as
     assert contents["decision"] == (name if is_threshold else str(Rule.load(name).decision))
 

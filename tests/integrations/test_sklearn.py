@@ -33,8 +33,6 @@ MODELS = {
     "pipeline": make_pipeline(StandardScaler(), LINEAR),
     "predict_proba": RandomForestClassifier(5, random_state=0),  # a list of arrays
 }
-
-
 SIGNS_OF_RANKINGS = {"p@3": 1, "lrap": 1, "ranking_loss": -1, "coverage": -1, "auc.micro": 1}
 SIGNS_OF_SETS = {"f1.macro": 1, "subset_accuracy": 1, "hamming_loss": -1}
 

@@ -23,8 +23,7 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
-from tests.commands import process
-from xmleval.cli import main
+from tests.commands import main, process
 
 PAGES = sorted(Path(__file__).parent.glob("*.md"))
 SECTION = re.compile(r"^(?=## )", re.M)
