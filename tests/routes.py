@@ -22,16 +22,11 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from tests.cluster.engines import ShuffledEngine
+from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
 from tests.file_routes import NAMED, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
 from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, unchanged
 from xmleval import Evaluator, Report, evaluate
-from xmleval.cluster.counting import count_block
-from xmleval.cluster.exchange import Exchange
-from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Leaf
-from xmleval.cluster.run import run as run_tasks
 from xmleval.spec import parse_spec
 
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
@@ -209,13 +204,13 @@ def by_workers(problem: Problem, draw: Draw) -> Report:
     """Count tasks in any order, some of them twice; many are merged by tasks, and labels in ranges."""
     pieces = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
     leaves = [
-        Leaf(count_block, (first, task.rows()), f"{number}", task.n_rows, problem.has("sample_weight"))
+        leaf(first, task.rows(), task.n_rows, f"{number}", problem.has("sample_weight"))
         for number, (first, task) in enumerate(pieces)
     ]
-    job, engine = make_job(problem.evaluator(), ENOUGH, 1), ShuffledEngine(draw(st.integers(0, 99)))
+    job, engine = job_of(problem.evaluator()), ShuffledEngine(draw(st.integers(0, 99)))
     with tempfile.TemporaryDirectory() as folder:
         exchange = Exchange(Path(folder)) if draw(st.integers(0, 3)) == 3 else None
-        return run_tasks(engine, job, leaves, exchange).compute()
+        return count_leaves(job, leaves, engine, exchange).compute()
 
 
 def by_name(problem: Problem, draw: Draw) -> Report:

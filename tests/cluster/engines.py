@@ -1,4 +1,4 @@
-"""An engine for tests: another order each time, tasks that run twice, results that travel."""
+"""Tasks that are counted in this process, and an engine for tests: in any order, some of them twice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
+from xmleval import Evaluator
+from xmleval.cluster.counting import count_block as count_block
+from xmleval.cluster.exchange import Exchange as Exchange
+from xmleval.cluster.job import Job as Job
+from xmleval.cluster.job import make_job
+from xmleval.cluster.run import Leaf, run
+from xmleval.cluster.run import SerialEngine as SerialEngine
+
+MEMORY = 1 << 23  # bytes of a task
+
+
+def job_of(evaluator: Evaluator, *, keep_states: bool = False) -> Job:
+    return make_job(evaluator, MEMORY, 1, keep_states=keep_states)
+
+
+def leaf(first: int, rows: Any, n_rows: int, key: str = "", weighted: bool = False) -> Leaf:
+    """Return the task of rows that follow one another."""
+    return Leaf(count_block, (first, rows), key or str(first), n_rows, weighted)
+
+
+def count_leaves(
+    job: Job, leaves: Sequence[Leaf], engine: Any = None, exchange: Exchange | None = None
+) -> Evaluator:
+    """Return the evaluator that has counted all tasks."""
+    return run(engine or SerialEngine(), job, leaves, exchange)
 
 
 class Handle:
@@ -21,7 +47,6 @@ class ShuffledEngine:
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
         self.ran: list[str] = []
-        self.n_bytes = 0
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Handle:
         return Handle(function, arguments, key)
@@ -36,24 +61,23 @@ class ShuffledEngine:
     def result(self, handle: Handle) -> Any:
         if not handle.sent:
             for _ in range(int(self.rng.integers(1, 3))):
-                result = handle.function(*map(self._given, handle.arguments))
+                result = handle.function(*map(self.value_of, handle.arguments))
                 handle.sent.append(pickle.dumps(result, 5))
                 self.ran.append(handle.key)
-            self.n_bytes += len(handle.sent[-1])
-        return _read_only(pickle.loads(handle.sent[-1]))
+        return read_only(pickle.loads(handle.sent[-1]))
 
-    def _given(self, argument: Any) -> Any:
+    def value_of(self, argument: Any) -> Any:
         if isinstance(argument, list):
-            return [self._given(one) for one in argument]
+            return [self.value_of(each) for each in argument]
         return self.result(argument) if isinstance(argument, Handle) else argument
 
 
-def _read_only(value: Any) -> Any:
+def read_only(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _read_only(one) for name, one in value.items()}
+        return {name: read_only(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
-        own = [_read_only(one) for one in value]
-        return type(value)(*own) if hasattr(value, "_fields") else type(value)(own)
+        members = [read_only(each) for each in value]
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     return value

@@ -20,16 +20,12 @@ from xmleval import evaluate as on_one_machine
 
 distributed = pytest.importorskip("distributed")
 
-from tests.cluster.workers import die, die_once, two_workers, wrap_tasks  # noqa: E402
-from xmleval.cluster import counting  # noqa: E402
+from tests.cluster import workers  # noqa: E402
 from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
-from xmleval.integrations.dask import DaskEngine  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
-
-
 EVERYTHING: dict[str, Any] = {
     "metrics": ["all"],
     "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
@@ -38,20 +34,15 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def other_processor() -> str:
-    """Return what of this processor NumPy uses, if it is there."""
-    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
-
-    return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A client of two processes, of which the second is as on an older processor."""
     from dask import config
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
-    with two_workers(n_workers=1) as client:
-        disabled = {"distributed.nanny.pre-spawn-environ.NPY_DISABLE_CPU_FEATURES": other_processor()}
+    features = " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
+    with workers.two_workers(n_workers=1) as client:
+        disabled = {"distributed.nanny.pre-spawn-environ.NPY_DISABLE_CPU_FEATURES": features}
         with config.set(disabled):
             client.cluster.scale(2)
             client.wait_for_workers(2)
@@ -61,14 +52,14 @@ def client() -> Iterator[Any]:
 def test_files_give_every_measure_on_any_processor(
     client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places, submit = itertools.cycle(client.scheduler_info()["workers"]), DaskEngine.submit
+    places, submit = itertools.cycle(client.scheduler_info()["workers"]), workers.DaskEngine.submit
 
     def submit_in_turn(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        if function is not counting.count:
+        if function is not workers.counting.count:
             return submit(self, function, *arguments, key=key)
         return self.client.submit(function, *arguments, key=f"xmleval-{key}", workers=[next(places)])
 
-    monkeypatch.setattr(DaskEngine, "submit", submit_in_turn)
+    monkeypatch.setattr(workers.DaskEngine, "submit", submit_in_turn)
     options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
     options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5
     report = evaluate("Y_*", "m_*", y_pred="pred_0.npz", client=client, **options)
@@ -101,7 +92,7 @@ def test_blocks_that_workers_hold_are_counted_there(client: Any) -> None:
 def test_worker_that_is_killed_is_replaced(
     client: Any, arrays: Any, when: str, exchange: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrap_tasks(monkeypatch, die_once, str(Path("died").absolute()), when)
+    workers.wrap_tasks(monkeypatch, workers.die_once, str(Path("died").absolute()), when)
     report = evaluate("Y_*", "m_*", metrics=FEW, client=client, exchange=exchange)
     assert report.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=FEW).to_json()
     assert Path("died").exists()
@@ -119,7 +110,7 @@ if __name__ == "__main__":
 
 def kill(process: int, *_: Any) -> None:
     os.kill(process, signal.SIGKILL)
-    die()
+    workers.die()
 
 
 def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +121,7 @@ def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.M
         started as process,
         distributed.Client(process.stdout.readline().strip(), timeout=5, set_as_default=False) as client,
     ):
-        wrap_tasks(monkeypatch, kill, process.pid)
+        workers.wrap_tasks(monkeypatch, kill, process.pid)
         with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
             evaluate("Y_*", "m_*", metrics=FEW, client=client)
 
@@ -139,13 +130,13 @@ def test_results_of_an_earlier_run_are_not_taken(
     client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are files that it has removed."""
-    kept, submit = [], DaskEngine.submit
+    kept, submit = [], workers.DaskEngine.submit
 
     def submit_and_keep(*arguments: Any, **options: Any) -> Any:
         kept.append(submit(*arguments, **options))
         return kept[-1]
 
-    monkeypatch.setattr(DaskEngine, "submit", submit_and_keep)
+    monkeypatch.setattr(workers.DaskEngine, "submit", submit_and_keep)
     reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
     assert reports[0].to_json() == reports[1].to_json()
 

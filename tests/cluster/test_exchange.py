@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cluster.engines import ShuffledEngine
+from tests.cluster.engines import Exchange, SerialEngine, ShuffledEngine, count_leaves, job_of, leaf
 from tests.files.test_output import little_space
 from xmleval import Evaluator
-from xmleval.cluster.counting import count_block
-from xmleval.cluster.exchange import OWNER, Exchange
-from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Leaf, SerialEngine, run
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 
@@ -44,12 +40,10 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 def count(exchange: Exchange | None, engine: Any = None, times: int = 1) -> str:
     """Count all tasks, and return the report."""
     truth, scores = (np.tile(values, (1, times, 1)) for values in (TRUTH, SCORES))
-    leaves = [
-        Leaf(count_block, (n * ROWS * times, (truth[n], scores[n])), key, ROWS * times)
-        for n, key in enumerate(KEYS)
-    ]
-    job = make_job(Evaluator(METRICS, n_labels=6), 1 << 26, 1)
-    return run(engine or SerialEngine(), job, leaves, exchange).compute().to_json()
+    size = ROWS * times
+    leaves = [leaf(n * size, (truth[n], scores[n]), size, key) for n, key in enumerate(KEYS)]
+    job = job_of(Evaluator(METRICS, n_labels=6))
+    return count_leaves(job, leaves, engine, exchange).compute().to_json()
 
 
 def names_in(exchange: Exchange) -> list[str]:
@@ -59,14 +53,12 @@ def names_in(exchange: Exchange) -> list[str]:
 
 
 class Interrupted(SerialEngine):
-    """Is interrupted after nine tasks."""
-
     n_tasks = 0
 
     def submit(self, function: Any, *arguments: Any, key: str) -> Any:
-        if self.n_tasks == 9 and function is count_block:
+        if self.n_tasks == 9 and key in KEYS:
             raise KeyboardInterrupt
-        self.n_tasks += function is count_block
+        self.n_tasks += key in KEYS
         return super().submit(function, *arguments, key=key)
 
 
@@ -97,7 +89,7 @@ def test_other_files_are_left_alone(folder: Path) -> None:
                 file.write(b"x")
         count(exchange)
     assert names_in(exchange) == names
-    with replacing(exchange.folder / OWNER) as file:
+    with replacing(exchange.folder / "run.json") as file:
         file.write(b"{}")
     message = r"run\.json: not of a run, or damaged"
     with pytest.raises(ValueError, match=message), exchange.taken(resume=True):

@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from tests.cluster.data import N_ROWS
-from tests.cluster.engines import ShuffledEngine
-from xmleval.cluster import counting, cutting
+from tests.cluster.engines import SerialEngine, ShuffledEngine
 from xmleval.cluster.evaluation import cut_files, evaluate_files
-from xmleval.cluster.run import SerialEngine
 
 FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 
@@ -28,7 +26,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
     monkeypatch.delitem(sys.modules, "xmleval.cli.workers", raising=False)
     adapter = SimpleNamespace(connected=lambda *_: nullcontext(engine))
     monkeypatch.setitem(sys.modules, "xmleval.integrations.dask", adapter)
-    monkeypatch.setattr(cutting, "FAN_IN", 2)
+    monkeypatch.setattr("xmleval.cluster.cutting.FAN_IN", 2)
     return engine
 
 
@@ -85,7 +83,7 @@ def test_file_that_changes_is_refused(arrays: dict[str, Any], monkeypatch: pytes
     cuts = cut_files(FILES, metrics="p@1")
     message = r"m_2_scores\.npy: changed since the run began, from .* to .*1970"
     with monkeypatch.context() as patch:
-        patch.setattr(counting, "_count_files", fail)
+        patch.setattr("xmleval.cluster.counting._count_files", fail)
         with pytest.raises(ValueError, match=message):
             evaluate_files(SerialEngine(), cuts[0], cuts[1][-1:])
     with pytest.raises(ValueError, match=message):

@@ -11,57 +11,50 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cluster.engines import ShuffledEngine
+from tests.cluster.engines import Exchange, ShuffledEngine, count_block, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
-from xmleval.cluster import job as job_module
-from xmleval.cluster.counting import count_block
-from xmleval.cluster.exchange import Exchange
-from xmleval.cluster.job import Job, make_job, own_constants
+from xmleval.cluster.job import opened
 from xmleval.cluster.packing import LEAST_SIZE, packed, unpacked
-from xmleval.cluster.run import Leaf, SerialEngine, run
 
-MEMORY = 1 << 26
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
 RANGED = ["auc.macro", "ap.weighted", "ap.micro", "p@1", "label_diversity", "proportional_diversity"]
 
 
-def job_of(n_labels: int = 5, **options: Any) -> Job:
-    return make_job(Evaluator(n_labels=n_labels, **options), MEMORY, 1)
+def new_job(metrics: Any = "p@1", *, keep_states: bool = False, **options: Any) -> Any:
+    return job_of(Evaluator(metrics, n_labels=5, **options), keep_states=keep_states)
 
 
-def leaves(cuts: Any, truth: Any = TRUTH, scores: Any = SCORES, name: str = "") -> list[Leaf]:
-    return [
-        Leaf(count_block, (lo, (truth[lo:hi], scores[lo:hi])), f"{lo}{name}", hi - lo)
-        for lo, hi in itertools.pairwise(cuts)
-    ]
+def leaves(cuts: Any, truth: Any = TRUTH) -> list[Any]:
+    return [leaf(lo, (truth[lo:hi], SCORES[lo:hi]), hi - lo) for lo, hi in itertools.pairwise(cuts)]
 
 
 @pytest.mark.parametrize("metrics", [RANGED, *RANGED])
 def test_no_state_is_saved_without_what_went_by_ranges(metrics: Any) -> None:
     expected = evaluate(TRUTH, SCORES, metrics=metrics).to_json()
     with small_limits():
-        evaluator = run(ShuffledEngine(), job_of(metrics=metrics), leaves(range(0, 31, 3)))
+        job = new_job(metrics)
+        evaluator = count_leaves(job, leaves(range(0, 31, 3)), ShuffledEngine())
         assert evaluator.compute().to_json() == expected
         if metrics in ("ap.micro", "p@1"):  # which go through the tree
             evaluator.counts()
         else:
             with pytest.raises(RuntimeError, match="by other processes"):
                 evaluator.counts()
-        job = make_job(Evaluator(metrics, n_labels=5), MEMORY, 1, keep_states=True)
-        assert job.digest != job_of(metrics=metrics).digest  # its parts are others
-        kept = run(ShuffledEngine(), job, leaves(range(0, 31, 3)))
-        again = Evaluator(metrics, n_labels=5).with_counts(kept.counts())
+        keeping = new_job(metrics, keep_states=True)
+        assert keeping.digest != job.digest  # its parts are others
+        whole = count_leaves(keeping, leaves(range(0, 31, 3)), ShuffledEngine())
+        again = Evaluator(metrics, n_labels=5).with_counts(whole.counts())
     assert again.compute().to_json() == expected
 
 
 def test_rows_must_be_counted_once_each() -> None:
     tasks = leaves([0, 10, 20, 30])
     with pytest.raises(ValueError, match=r"rows 10\.\.19 are counted already"):
-        run(SerialEngine(), job_of(metrics="p@1"), [*tasks, tasks[1]])
+        count_leaves(new_job(), [*tasks, tasks[1]])
     with pytest.raises(ValueError, match="rows from 10 on were not counted: 20 of"):
-        run(SerialEngine(), job_of(metrics="p@1"), [tasks[0], tasks[2]])
+        count_leaves(new_job(), [tasks[0], tasks[2]])
 
 
 @pytest.mark.parametrize(("metrics", "step"), [("p@1", 10), (["auc.macro", "label_diversity"], 3)])
@@ -70,29 +63,29 @@ def test_error_of_the_lowest_row_is_raised(metrics: Any, step: int, tmp_path: Pa
     truth[[7, 18, 26], 0] = 3
     for seed, exchange in itertools.product(range(5), (None, Exchange(tmp_path))):
         with pytest.raises(ValueError, match=r"^y_true: row 7: "):
-            run(ShuffledEngine(seed), job_of(metrics=metrics), leaves(range(0, 31, step), truth), exchange)
+            count_leaves(new_job(metrics), leaves(range(0, 31, step), truth), ShuffledEngine(seed), exchange)
 
 
-@pytest.mark.parametrize("name", own_constants())
-def test_worker_whose_arithmetic_differs_is_refused(name: str) -> None:
-    job = job_of(metrics="p@1")
-    job_module.opened(job)  # an evaluator that is kept is checked, too
-    job.constants[name] = "0.1"
-    with pytest.raises(ValueError, match=f"workers: {name} differs: 0.1 at the client, .* at a worker"):
-        run(SerialEngine(), job, leaves([0, 30]))
+def test_worker_whose_arithmetic_differs_is_refused() -> None:
+    for name in new_job().constants:
+        job = new_job()
+        opened(job)  # an evaluator that is kept is checked, too
+        job.constants[name] = "0.1"
+        with pytest.raises(ValueError, match=f"workers: {name} differs: 0.1 at the client, .* at a worker"):
+            count_leaves(job, leaves([0, 30]))
 
 
 def test_propensities_may_be_read_from_a_file(tmp_path: Path) -> None:
     q = np.arange(1.0, 6.0)
     options: dict[str, Any] = {"metrics": ["psp@1", "psndcg@3"], "inverse_propensity": q}
     with small_limits():
-        job = job_of(**options).with_file(tmp_path / "q.npy")
-        report = run(ShuffledEngine(), job, leaves([0, 10, 30])).compute()
+        job = new_job(**options).with_file(tmp_path / "q.npy")
+        report = count_leaves(job, leaves([0, 10, 30]), ShuffledEngine()).compute()
         assert report.to_json() == evaluate(TRUTH, SCORES, **options).to_json()
         np.save(tmp_path / "q.npy", q + 1)
-        job_module._opened.clear()
+        opened(new_job())  # an evaluator is kept for the last job alone
         with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
-            run(SerialEngine(), job, leaves([0, 10, 30]))
+            count_leaves(job, leaves([0, 10, 30]))
 
 
 @settings(max_examples=20)
@@ -112,27 +105,21 @@ def test_packed_arrays_come_back(changes: list[tuple[int, int]], in_rows: bool) 
     }
 
 
-DAMAGES: dict[str, tuple[str, Any]] = {
-    "a bucket begins before the one before": (
-        "starts.cells.relevant.ordered0",
-        lambda array: array[[0, *range(2, array.size), 1]],
-    ),
-    "scores of another type": ("cells.relevant.ordered0", lambda array: array.astype(np.int64)),
-    "scores that are NaN": ("columns.irrelevant.grouped0", lambda array: array * np.float32(np.nan)),
-}
+DAMAGES: list[tuple[str, Any]] = [
+    ("starts.cells.relevant.ordered0", lambda array: array[[0, *range(2, array.size), 1]]),  # one falls
+    ("cells.relevant.ordered0", lambda array: array.astype(np.int64)),
+    ("columns.irrelevant.grouped0", lambda array: array * np.float32(np.nan)),
+]
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_scores_are_refused(damage: str) -> None:
-    name, change = DAMAGES[damage]
-    name = f"score_runs/{name}"
-
+@pytest.mark.parametrize(("name", "change"), DAMAGES)
+def test_damaged_scores_are_refused(name: str, change: Any) -> None:
     def damaged(*_: Any) -> Any:
         part = count_block(job, 0, (TRUTH[:5], np.arange(25, dtype=np.float32).reshape(5, 5)))
-        part["arrays"][name] = change(part["arrays"][name])
+        part["arrays"][f"score_runs/{name}"] = change(part["arrays"][f"score_runs/{name}"])
         return part
 
     with small_limits():
-        job = job_of(metrics=["auc.micro", "auc.macro"])
+        job = new_job(["auc.micro", "auc.macro"])
         with pytest.raises(ValueError, match=r"^score_runs/.*(cut|out of range)"):
-            run(SerialEngine(), job, [Leaf(damaged, (), "0", 5)])
+            count_leaves(job, [leaf(0, (), 5)._replace(function=damaged, arguments=())])

@@ -13,13 +13,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.damage import answer
 from tests.made_files import make_scores, make_truth
 from tests.storage import Storage, storing
-from xmleval.cli import main
-from xmleval.cluster import cutting
-from xmleval.cluster.cutting import Task
-from xmleval.cluster.job import Job
-from xmleval.files.remote import RemotePath
 
 pytest.importorskip("distributed")
 pytest.importorskip("s3fs")
@@ -34,8 +30,8 @@ SHARDS = ("s3://bucket/Y.npz", "s3://bucket/m_*")
 
 @pytest.fixture(scope="module")
 def storage() -> Iterator[Storage]:
-    with pytest.MonkeyPatch.context() as patch, storing(patch) as found:
-        yield found
+    with pytest.MonkeyPatch.context() as patch, storing(patch) as storage:
+        yield storage
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +43,7 @@ def client(storage: Storage) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def working_folder(storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cutting, "LEAST_BYTES", 120_000)
+    monkeypatch.setattr("xmleval.cluster.cutting.LEAST_BYTES", 120_000)
 
 
 def put(storage: Storage, n_rows: int, depth: int) -> int:
@@ -66,7 +62,7 @@ def test_tasks_fetch_only_their_rows(
     client: Any, storage: Storage, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needed, before = put(storage, 30_000, 80), storage.sent
-    monkeypatch.setattr(cutting, "LEAST_BYTES", needed // 2)
+    monkeypatch.setattr("xmleval.cluster.cutting.LEAST_BYTES", needed // 2)
     options = "--metrics p@1,ndcg@3 --format json"
     there = f"--scheduler {client.scheduler.address}"
     actual = run(f"evaluate {SHARDS[0]} '{SHARDS[1]}' {options} {there}")
@@ -74,7 +70,7 @@ def test_tasks_fetch_only_their_rows(
     assert actual == run(f"evaluate Y.npz 'm_*' {options}")
 
 
-def lose_cluster(marker: str, function: Any, job: Job, task: Task, *more: Any) -> Any:
+def lose_cluster(marker: str, function: Any, job: Any, task: Any, *more: Any) -> Any:
     """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
     while task.start >= 1000:
         if Path(marker).exists():
@@ -86,13 +82,7 @@ def lose_cluster(marker: str, function: Any, job: Job, task: Task, *more: Any) -
 
 
 def test_run_goes_on_from_object_storage(
-    client: Any,
-    storage: Storage,
-    run: Callable[..., str],
-    refused: Callable[..., str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    client: Any, storage: Storage, run: Any, refused: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     put(storage, 2000, 5)
     options = "--metrics p@1,auc.micro --format json"
@@ -100,30 +90,30 @@ def test_run_goes_on_from_object_storage(
     assert "not on this machine; expected a local folder, or --workers" in refused(line)
     line += f" --scheduler {client.scheduler.address}"
 
-    def parts() -> list[str]:
-        found = storage.system.find("bucket/run", refresh=True)
-        return [name for name in found if name.endswith(".npz")]
+    def parts() -> set[str]:
+        names = storage.system.find("bucket/run", refresh=True)
+        return {Path(name).stem for name in names if name.endswith(".npz")}
 
     with monkeypatch.context() as patch:
         wrap_tasks(patch, lose_cluster, str(tmp_path / "put"))
         assert refused(line) == "the cluster is gone"
-    there = {Path(name).stem for name in parts()}
-    assert there
+    assert (n_stored := len(parts()))
     assert "holds parts of this run; resume it" in refused(line)
-    assert main(shlex.split(f"{line} --resume")) == 0
-    out, err = capsys.readouterr()
+    code, out, err = answer(shlex.split(f"{line} --resume"))
+    assert code == 0
     resumed = re.search(r"s3://bucket/run: resumed with (\d+) parts of m_\*", err)
     assert resumed
-    assert int(resumed[1]) >= len(there)  # one that was under way may have come later
+    assert int(resumed[1]) >= n_stored  # one that was under way may have come later
     assert out == run(f"evaluate Y.npz 'm_*' {options}")
     assert not parts()
 
 
-def write_before(function: Any, job: Job, task: Task, *more: Any) -> Any:
+def write_before(function: Any, job: Any, task: Any, *more: Any) -> Any:
     """Put another object in the place of one that the task reads."""
     if task.start >= 1000:
-        system, name = RemotePath("s3://bucket/m_2.npz").system()
-        system.pipe_file(name, b"PK")
+        import s3fs
+
+        s3fs.S3FileSystem().pipe_file("bucket/m_2.npz", b"PK")
     return function(job, task, *more)
 
 
