@@ -14,9 +14,8 @@ from tests.oracles import (
     predicted,
 )
 from tests.oracles.metrics import DEFAULTS, Case
-from tests.problems import Problem
+from tests.problems import Problem, Spec
 from xmleval import inverse_propensity
-from xmleval.spec import Spec
 
 MEASURES = metrics.MEASURES.union(
     *(each.MEASURES for each in (abstaining, calibration, curves, hierarchy)),

@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from unittest import mock
 
-from xmleval.kernels.folds import N_FOLDS
-
 # places that decide when work is cut, packed, spilled or shared
 SMALL = {
     "cluster.cutting": {"LEAST_BYTES": 64, "FAN_IN": 2},
@@ -30,16 +28,10 @@ SMALL = {
     "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
     "pooled.weighted_curves": {"LEAST_RANGE": 16},
     "propensity": {"LABELS_AT_A_TIME": 3},
-    "states.fold_table": {"FEW_BYTES": 1, "PIECE": 2, "FEW_LABELS": 1, "TABLES_AT_A_TIME": 600 * N_FOLDS},
+    "states.fold_table": {"FEW_BYTES": 1, "PIECE": 2, "FEW_LABELS": 1, "TABLES_AT_A_TIME": 600 * 32},
     "states.label_sets": {"ENOUGH": 1},
-    "states.label_table": {
-        "ENOUGH": 2,
-        "MANY": 2,
-        "PIECE": 2,
-        "LABELS_AT_A_TIME": 2,
-        "AT_ONCE": 2,
-        "FEW_LABELS": 1,
-    },
+    "states.label_table": dict.fromkeys(("ENOUGH", "MANY", "PIECE", "LABELS_AT_A_TIME", "AT_ONCE"), 2)
+    | {"FEW_LABELS": 1},
     "states.label_slots": {"LABELS_AT_A_TIME": 2},
     "states.score_runs": {"GROUPED": 0, "SMALL": 2},
 }

@@ -15,9 +15,13 @@ import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from xmleval import Evaluator, Report, evaluate
-from xmleval.conventions import PRESETS, Conventions, resolve_conventions
-from xmleval.spec import Spec, expand_metrics
+from xmleval import Conventions, Evaluator, Report, evaluate
+from xmleval.conventions import PRESETS as PRESETS
+from xmleval.conventions import resolve_conventions
+from xmleval.input.clusters import folds_of_clusters as folds_of_clusters
+from xmleval.spec import Spec as Spec
+from xmleval.spec import expand_metrics
+from xmleval.spec import parse_spec as parse_spec
 
 CLUSTERS, HIGHER, PER_ROW, PER_LABEL = "clusters", "higher_is_better", "per_row", "per_label"
 SETS = ("y_pred", "exclude", "candidates")  # label sets of rows

@@ -19,15 +19,16 @@ from tests.problems import (
     IDLE,
     PER_LABEL,
     PER_ROW,
+    PRESETS,
     Draw,
     Problem,
+    Spec,
     is_allowed,
     mend,
+    parse_spec,
     unchanged,
 )
 from tests.routes import comparable, contents_of, differences, usual_tolerance
-from xmleval.conventions import PRESETS
-from xmleval.spec import Spec, parse_spec
 
 Contents = dict[str, Any]
 VALUES = (
@@ -36,14 +37,6 @@ VALUES = (
 )  # fmt: skip
 KEPT = (*VALUES, "per_row", "per_label", "curves")
 ROUNDED = 1e-12  # sums of other terms
-
-
-def always(spec: Spec) -> bool:
-    return True
-
-
-def same(contents: Contents, problem: Problem, changed: Problem) -> Contents:
-    return contents
 
 
 @dataclass(frozen=True)
@@ -55,10 +48,10 @@ class Relation:
     """
 
     change: Callable[[Problem, Draw], Problem]
-    holds: Callable[[Spec], bool] = always
+    holds: Callable[[Spec], bool] = lambda spec: True
     tolerance: float | None = None
     base: Callable[[Problem, Draw], Problem] = unchanged
-    expected: Callable[[Contents, Problem, Problem], Contents] = same
+    expected: Callable[[Contents, Problem, Problem], Contents] = lambda contents, *pair: contents
     parts: tuple[str, ...] = VALUES
     ignored: tuple[str, ...] = ()  # names within the parts
     renamed: Callable[[str], str] = str  # the measure of the changed problem, by name
@@ -120,13 +113,15 @@ def order_rows(problem: Problem, draw: Draw) -> Problem:
     return problem.take(draw(st.permutations(range(problem.n_rows))))
 
 
-def with_weights(*weights: float) -> Callable[[Problem, Draw], Problem]:
-    def weigh(problem: Problem, draw: Draw) -> Problem:
-        n = problem.n_rows
-        drawn = draw(st.lists(st.sampled_from(weights), min_size=n, max_size=n))
-        return numbered(problem, draw).with_arguments(sample_weight=drawn)
+def with_values(name: str, *values: Any) -> Callable[[Problem, Draw], Problem]:
+    """Give rows, or labels if they are to be grouped, drawn values."""
 
-    return weigh
+    def give(problem: Problem, draw: Draw) -> Problem:
+        n = problem.n_labels if name == "label_groups" else problem.n_rows
+        drawn = draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+        return numbered(problem, draw).with_arguments(**{name: drawn})
+
+    return give
 
 
 def repeat_rows(problem: Problem, draw: Draw) -> Problem:
@@ -137,23 +132,6 @@ def repeat_rows(problem: Problem, draw: Draw) -> Problem:
 
 def drop_weightless(problem: Problem, draw: Draw) -> Problem:
     return problem.take(row for row, weight in enumerate(problem.arguments["sample_weight"]) if weight)
-
-
-def rename_labels(problem: Problem, draw: Draw) -> Problem:
-    new = draw(st.permutations(range(problem.n_labels)))
-    old = sorted(range(problem.n_labels), key=new.__getitem__)
-    arguments = dict(problem.arguments)
-    for name in ("y_pred", "exclude", "candidates", "y_train"):
-        if name in arguments:
-            arguments[name] = [{new[label] for label in row} for row in arguments[name]]
-    for name in ("label_groups", "inverse_propensity"):
-        if name in arguments:
-            arguments[name] = [arguments[name][label] for label in old]
-    if "hierarchy" in arguments:
-        arguments["hierarchy"] = [(new[child], new[parent]) for child, parent in arguments["hierarchy"]]
-    truth = [{new[label]: grade for label, grade in row.items()} for row in problem.truth]
-    listed = [[(new[label], score) for label, score in row] for row in problem.listed]
-    return replace(problem, truth=truth, listed=listed, arguments=arguments)
 
 
 def without_pairs(problem: Problem, draw: Draw) -> Problem:
@@ -181,10 +159,9 @@ def within_candidates(problem: Problem, draw: Draw) -> Problem:
 
 def with_sets(name: str) -> Callable[[Problem, Draw], Problem]:
     def give(problem: Problem, draw: Draw) -> Problem:
-        sets = st.lists(
-            st.sets(st.integers(0, problem.n_labels - 1)), min_size=problem.n_rows, max_size=problem.n_rows
-        )
-        return problem.with_arguments(**{name: problem.arguments.get(name) or draw(sets)})
+        labels, n = st.sets(st.integers(0, problem.n_labels - 1)), problem.n_rows
+        sets = problem.arguments.get(name) or draw(st.lists(labels, min_size=n, max_size=n))
+        return problem.with_arguments(**{name: sets})
 
     return give
 
@@ -197,27 +174,30 @@ def map_scores(problem: Problem, change: Callable[[float], float]) -> Problem:
     if rule.startswith("threshold"):
         threshold = change(float(rule.removeprefix("threshold")))
         problem = problem.with_arguments(decision=f"threshold{threshold!r}")
-    return (
-        problem if problem.unlisted is None else problem.with_conventions(unlisted=change(problem.unlisted))
-    )
+    level = problem.unlisted
+    return problem if level is None else problem.with_conventions(unlisted=change(level))
+
+
+def negated(problem: Problem, draw: Draw) -> Problem:
+    return map_scores(problem.without(HIGHER), lambda score: 0.0 - score)
 
 
 def negate_thresholds(contents: Contents, problem: Problem, changed: Problem) -> Contents:
     """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
 
-    def negated(value: Any) -> Any:
+    def negate(value: Any) -> Any:
         if isinstance(value, list):
-            return [negated(each) for each in value]
+            return [negate(each) for each in value]
         number = value if value is None else 0.0 - float(value)
         return str(number) if isinstance(value, str) else number
 
     columns = contents.get("per_label", {})
-    thresholds = {name: negated(column) for name, column in columns.items() if name.startswith("threshold")}
+    thresholds = {name: negate(column) for name, column in columns.items() if name.startswith("threshold")}
     curves = contents.get("curves", [])
     return contents | {
-        "thresholds": {name: negated(value) for name, value in contents["thresholds"].items()},
+        "thresholds": {name: negate(value) for name, value in contents["thresholds"].items()},
         "per_label": columns | thresholds,
-        "curves": [negated(each) if place % 3 == 2 else each for place, each in enumerate(curves)],
+        "curves": [negate(each) if place % 3 == 2 else each for place, each in enumerate(curves)],
     }
 
 
@@ -233,15 +213,6 @@ def has_no_sets_of_labels(spec: Spec) -> bool:
     return spec.metric.name not in ("label_diversity", "proportional_diversity")
 
 
-def is_exact(spec: Spec) -> bool:
-    """Whether a measure reads scores to their last bit."""
-    return spec.state != "key_counts"
-
-
-def is_of_ancestors(spec: Spec) -> bool:
-    return spec.metric.family == "hierarchy" and not spec.k
-
-
 def is_of_order(spec: Spec) -> bool:
     """Whether a measure reads the order of scores alone."""
     of_scores = spec.state == "key_counts" or spec.metric.family == "margins"
@@ -249,7 +220,7 @@ def is_of_order(spec: Spec) -> bool:
 
 
 def with_some_weights(problem: Problem, draw: Draw) -> Problem:
-    return with_weights(0.0, 0.5, 3.0)(without_ones(problem, draw), draw)
+    return with_values("sample_weight", 0.0, 0.5, 3.0)(without_ones(problem, draw), draw)
 
 
 def listed_below(problem: Problem, draw: Draw) -> Problem:
@@ -263,14 +234,11 @@ def without_ones(problem: Problem, draw: Draw) -> Problem:
 
 def by_fields(problem: Problem, draw: Draw) -> Problem:
     """Give the conventions in another way."""
-    conventions = problem.conventions
-    texts = conventions.as_dict()
-    text = ",".join(f"{name}={value}" for name, value in texts.items())
-    preset = f"{draw(st.sampled_from([*PRESETS]))},{text}"
-    ways = [conventions, vars(conventions), texts, text, preset]
-    return problem.without("unlisted", "gains", "link").with_arguments(
-        conventions=draw(st.sampled_from(ways))
-    )
+    fields, preset = problem.conventions.as_dict(), draw(st.sampled_from([*PRESETS]))
+    text = ",".join(f"{name}={value}" for name, value in fields.items())
+    ways = [problem.conventions, vars(problem.conventions), fields, text, f"{preset},{text}"]
+    problem = problem.without("unlisted", "gains", "link")
+    return problem.with_arguments(conventions=draw(st.sampled_from(ways)))
 
 
 def ranked(problem: Problem, row: int) -> list[tuple[int, float]]:
@@ -342,15 +310,9 @@ def one_row_group(problem: Problem, draw: Draw) -> Problem:
     return rows.with_arguments(row_groups=[group] * rows.n_rows)
 
 
-def with_row_groups(problem: Problem, draw: Draw) -> Problem:
-    n = problem.n_rows
-    groups = draw(st.lists(st.sampled_from(["r", "s"]), min_size=n, max_size=n))
-    return numbered(problem, draw).with_arguments(row_groups=groups)
-
-
-def of_row_group(contents: Contents, problem: Problem, changed: Problem) -> Contents:
-    part: Contents = contents["row_groups"][changed.arguments["row_groups"][0]]
-    return part
+def part_of(kind: str, option: str) -> Callable[[Contents, Problem, Problem], Contents]:
+    """Return what takes the part of the only group that the changed problem has."""
+    return lambda contents, problem, changed: contents[kind][changed.arguments[option][0]]
 
 
 def one_label_group(problem: Problem, draw: Draw) -> Problem:
@@ -368,17 +330,6 @@ def one_label_group(problem: Problem, draw: Draw) -> Problem:
     listed = [[(new[j], score) for j, score in row if j in new] for row in problem.listed]
     part = replace(problem, n_labels=len(new), truth=truth, listed=listed, arguments=arguments)
     return part.take(row for row, relevant in enumerate(part.relevant()) if relevant)
-
-
-def of_label_group(contents: Contents, problem: Problem, changed: Problem) -> Contents:
-    part: Contents = contents["groups"][changed.arguments["label_groups"][0]]
-    return part
-
-
-def with_label_groups(problem: Problem, draw: Draw) -> Problem:
-    n = problem.n_labels
-    groups = draw(st.lists(st.sampled_from(["head", "tail"]), min_size=n, max_size=n))
-    return numbered(problem, draw).with_arguments(label_groups=groups)
 
 
 def is_of_ranked_rows(spec: Spec) -> bool:
@@ -422,23 +373,20 @@ SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
     "permuted rows": Relation(order_rows, base=numbered),
     "weight 2 is the row twice": Relation(
-        repeat_rows, base=with_weights(1.0, 2.0), holds=has_no_sets_of_labels, ignored=("n_rows",),
-        tolerance=ROUNDED,
+        repeat_rows, base=with_values("sample_weight", 1.0, 2.0), holds=has_no_sets_of_labels,
+        ignored=("n_rows",), tolerance=ROUNDED,
     ),
     "weight 0 is no row": Relation(
         drop_weightless, base=with_some_weights, holds=has_no_sets_of_labels, ignored=("n_rows",),
         expected=in_groups_of,
-    ),
-    "renamed labels": Relation(
-        rename_labels, base=listed_below, tolerance=ROUNDED, limits={"forms": ("list", "none")},
     ),
     "excluded pairs are gone": Relation(without_pairs, base=with_sets("exclude")),
     "candidates alone are listed": Relation(
         within_candidates, base=with_sets("candidates"), limits={"forms": ("csr", "dense", "list")}
     ),
     "distances are negated scores": Relation(
-        lambda p, draw: map_scores(p.without(HIGHER), lambda s: 0.0 - s),
-        base=lambda p, draw: p.with_arguments(**{HIGHER: False}), expected=negate_thresholds, parts=KEPT,
+        negated, base=lambda p, draw: p.with_arguments(**{HIGHER: False}), expected=negate_thresholds,
+        parts=KEPT,
     ),
     "monotone scores": Relation(
         lambda p, draw: map_scores(p, lambda s: 4 * s - 7), holds=is_of_order,
@@ -451,22 +399,24 @@ RELATIONS = {
     ),
     "other forms": Relation(in_form, base=in_float64, parts=KEPT, limits=SCORED),
     "unlisted scores are stored": Relation(
-        filled, base=with_level, holds=is_exact, parts=KEPT,
+        filled, base=with_level, holds=lambda spec: spec.state != "key_counts", parts=KEPT,
         without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),
     "without extras": Relation(without_extras, parts=("values", "thresholds")),
     "a group of rows": Relation(
-        one_row_group, base=with_row_groups, expected=of_row_group,
+        one_row_group, base=with_values("row_groups", "r", "s"), expected=part_of("row_groups", "row_groups"),
         parts=("values", "confidence", "standard_errors"), limits={"least_rows": 1},
     ),
     "a group of labels": Relation(
-        one_label_group, base=with_label_groups, holds=is_of_ranked_rows, expected=of_label_group,
+        one_label_group, base=with_values("label_groups", "head", "tail"), holds=is_of_ranked_rows,
+        expected=part_of("groups", "label_groups"),
         parts=("values", "confidence", "standard_errors"),
         without=("exclude", "candidates", "hierarchy", "y_pred", "decision"),
     ),
     "ancestors are labels": Relation(
-        with_ancestors, base=with_hierarchy, holds=is_of_ancestors, expected=without_names_of_hierarchy,
+        with_ancestors, base=with_hierarchy, expected=without_names_of_hierarchy,
+        holds=lambda spec: spec.metric.family == "hierarchy" and not spec.k,
         renamed=lambda name: name.removeprefix("h_"), parts=("values",), without=("exclude",),
     ),
     "rows are clusters": Relation(numbered, parts=(*KEPT, "notes"), without=(CLUSTERS,)),

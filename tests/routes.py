@@ -25,9 +25,8 @@ from hypothesis import strategies as st
 from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
 from tests.file_routes import NAMED, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
-from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, unchanged
+from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
 from xmleval import Evaluator, Report, evaluate
-from xmleval.spec import parse_spec
 
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
 TINY, ENOUGH = 1, 1 << 23  # bytes of memory: the tables of intervals must fit
@@ -57,13 +56,11 @@ def comparable(contents: dict[str, Any], ignored: Sequence[str] = ()) -> dict[st
 
 def flat(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the numbers and texts in nested dicts and lists, with their places."""
-    members = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
-    for name, member in members:
-        yield from flat(member, (*place, str(name)))
     if not isinstance(value, dict | list) or not value:
         yield place, value
+        return
+    for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from flat(member, (*place, str(name)))
 
 
 def differences(expected: dict[str, Any], actual: dict[str, Any], tolerance: Tolerance) -> list[str]:
@@ -104,11 +101,11 @@ def cut(problem: Problem, draw: Draw, most: int = 4, least: int = 1) -> list[tup
 
 
 def resources(problem: Problem, draw: Draw) -> dict[str, Any]:
-    memory = [ENOUGH] if problem.has("confidence") else [ENOUGH, TINY, 3000]
+    memory = [ENOUGH] if problem.has("confidence") else [ENOUGH, TINY, 300, 3000]
     return {
         "memory": draw(st.sampled_from(memory)),
         "threads": draw(st.integers(1, 2)),
-        "block_rows": draw(st.sampled_from([None, 1, 2, 3])),
+        "block_rows": draw(st.sampled_from([None, 1, 2, 3, 4])),
     }
 
 
@@ -119,13 +116,8 @@ def in_batches(problem: Problem, draw: Draw) -> Report:
     return evaluator.compute()
 
 
-def in_blocks(problem: Problem, draw: Draw) -> Report:
-    return problem.evaluate(threads=2, block_rows=draw(st.integers(1, 4)))
-
-
-def in_tiny_memory(problem: Problem, draw: Draw) -> Report:
-    memory = ENOUGH if problem.has("confidence") else draw(st.sampled_from([TINY, 300, 3000]))
-    return problem.evaluate(memory=memory, block_rows=draw(st.integers(1, 4)))
+def in_pieces(problem: Problem, draw: Draw) -> Report:
+    return problem.evaluate(**resources(problem, draw))
 
 
 def saved(problem: Problem, draw: Draw) -> Report:
@@ -179,10 +171,8 @@ def merged(problem: Problem, draw: Draw) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         for first, rows in cut(problem, draw, 5):
             shard = problem.evaluator(**resources(problem, draw))
-            at = first
             for piece_first, piece in cut(rows, draw, 2):
-                at = first + piece_first
-                shard.update(**piece.rows(), first_row=at if numbered else None)
+                shard.update(**piece.rows(), first_row=first + piece_first if numbered else None)
             if draw(st.booleans()):
                 shard.save(Path(folder) / "shard")
                 shard = Evaluator.load(Path(folder) / "shard", memory=ENOUGH)
@@ -239,9 +229,7 @@ def by_name(problem: Problem, draw: Draw) -> Report:
         if problem.has(name):
             arguments[name] = dict(zip(names, problem.arguments[name], strict=True))
     if problem.has("hierarchy"):
-        arguments["hierarchy"] = [
-            (names[child], names[parent]) for child, parent in problem.arguments["hierarchy"]
-        ]
+        arguments["hierarchy"] = [(names[i], names[j]) for i, j in problem.arguments["hierarchy"]]
     if problem.has("y_train"):
         arguments["y_train"] = [[names[label] for label in row] for row in problem.arguments["y_train"]]
     return evaluate(**{**problem.arguments, **arguments}, metrics=[*problem.metrics])
@@ -313,8 +301,7 @@ OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
 }  # fmt: skip
 ROUTES = {
     "in batches": Route(in_batches),
-    "in blocks and threads": Route(in_blocks),
-    "in tiny memory": Route(in_tiny_memory),
+    "in blocks, threads and little memory": Route(in_pieces),
     "saved and loaded": Route(saved),
     "copied": Route(in_copies),
     "disturbed": Route(disturbed),

@@ -22,10 +22,9 @@ from tests.damage import answer, contents
 from tests.faults import arrays, arrow, texts
 from tests.faults.arrays import ANY_CSR
 from tests.faults.fault import Fault, refused
-from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz, trec_run
+from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npz, pieces_of, trec_run
 from tests.made_tables import lists, save
 from xmleval import evaluate
-from xmleval.budget import UNLIMITED
 from xmleval.io import find_format, read_scores, read_truth, write_parquet
 
 READERS: dict[str, Callable[[Path], Any]] = {"truth": read_truth, "scores": read_scores}
@@ -39,10 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def messages(path: Path, kind: str, converted: bool) -> list[str]:
     """Return what a file is refused with by all that read it."""
-    pieces: Any = find_format(path)[0].pieces
     readers: list[Callable[[], Any]] = [lambda: READERS[kind](path)]
-    for n_bytes in (1, 40, 1 << 20) if pieces else ():
-        readers.append(partial(lambda n_bytes: list(pieces(path, kind, UNLIMITED).read(n_bytes)), n_bytes))
+    for n_bytes in (1, 40, 1 << 20) if find_format(path)[0].pieces else ():
+        readers.append(partial(lambda n_bytes: list(pieces_of(path, kind).read(n_bytes)), n_bytes))
     caught = []
     for read in readers:
         with pytest.raises((ValueError, OSError)) as error:
@@ -168,10 +166,9 @@ def test_large_ids_are_read(folder: Path) -> None:
 def test_a_long_row_does_not_widen_all(folder: Path) -> None:
     path = save(folder, {"labels": [list(range(20000)), *([[1]] * 30000)]}, size=10**6)
     assert "a row of 20000 labels, where 30001 rows have 50000" in refused(path, read_scores)
-    open_pieces: Any = find_format(path)[0].pieces
-    pieces = list(open_pieces(path, "scores", UNLIMITED).read(1 << 20))
-    assert sum(labels.shape[0] for labels, _ in pieces) == 30001
-    assert max(labels.nbytes for labels, _ in pieces) <= 1 << 20
+    pieces = [labels for labels, _ in pieces_of(path, "scores").read(1 << 20)]
+    assert sum(len(labels) for labels in pieces) == 30001
+    assert max(labels.nbytes for labels in pieces) <= 1 << 20
 
 
 def test_without_pyarrow_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.damage import KINDS, TOKENS, Edit, answer, edited
+from tests.damage import KINDS, TOKENS, Edit, edited
 from tests.faults.fault import refused
+from tests.made_files import pieces_of
 from tests.oracles.text import plain_svmlight, plain_xmc
-from xmleval.budget import UNLIMITED
 from xmleval.io import find_format, read_inverse_propensity, read_scores, read_truth
 
 
@@ -26,12 +26,6 @@ from xmleval.io import find_format, read_inverse_propensity, read_scores, read_t
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all examples of a module."""
     return tmp_path_factory.mktemp("texts")
-
-
-def pieces_of(path: Path, kind: str = "scores") -> Any:
-    pieces = find_format(path)[0].pieces
-    assert pieces
-    return pieces(path, kind, UNLIMITED)
 
 
 def test_odd_numbers_are_read(folder: Path) -> None:
@@ -45,7 +39,7 @@ def test_odd_numbers_are_read(folder: Path) -> None:
 
 def test_a_file_that_changes_between_header_and_rows_is_refused(folder: Path) -> None:
     (folder / "new.txt").write_text("2 9\n1:1\n2:1\n")
-    pieces = pieces_of(folder / "new.txt")
+    pieces = pieces_of(folder / "new.txt", "scores")
     (folder / "new.txt").write_text("1 9\n1:1\n")
     with pytest.raises(ValueError, match="changed while it was read, from 12 bytes of"):
         list(pieces.read(99))
@@ -57,45 +51,20 @@ def test_lines_are_counted_across_pieces(folder: Path, n_bytes: int, fault: int)
     rows = ["1:1\n"] * 99
     rows[fault - 2] = "1:1 8:x\n"
     (folder / "late.txt").write_text(f"99 9\n{''.join(rows)}")
-    message = refused(folder / "late.txt", lambda path: list(pieces_of(path).read(n_bytes)))
+    message = refused(folder / "late.txt", lambda path: list(pieces_of(path, "scores").read(n_bytes)))
     assert message == f"line {fault}: '8:x' is not label:score"
 
 
-def forms_of(text: bytes) -> list[bytes]:
-    """Return a text with other ends of lines, a mark of its bytes' order, and packed."""
-    texts = [text, text.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + text]
-    return [*texts, *map(gzip.compress, texts)]
-
-
 def test_weights_in_any_form_of_a_text(folder: Path) -> None:
-    for data in forms_of(b"12.5\n  9.5 \n1e3\n\n \n"):
-        (folder / "q").write_bytes(data)
+    text = b"12.5\n  9.5 \n1e3\n\n \n"
+    for form in (text, text.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + text):
+        (folder / "q").write_bytes(form)
+        assert read_inverse_propensity(folder / "q").tolist() == [12.5, 9.5, 1000]
+        (folder / "q").write_bytes(gzip.compress(form))
         assert read_inverse_propensity(folder / "q").tolist() == [12.5, 9.5, 1000]
     (folder / "q").write_text("1.5\n\n\n2.5\n")
     with pytest.raises(ValueError, match="q: line 2: '' is not a number; expected one inverse prop"):
         read_inverse_propensity(folder / "q")
-
-
-FORMS = {
-    "t.qrels": b"a 0 y 1\nb 0 x 1\n",
-    "s.run": b"a Q0 y 1 .5 t\na Q0 x 2 .2 t\nb Q0 y 1 .5 t\n",
-    "t.txt": b"2 7 2\n1 0:1\n0 3:1\n",
-    "t.svm": b"1 0:1\n0 3:1 # x\n",
-    "t.arff": b"@relation 'x: -C 2'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n0,1\n1,0\n",
-    "s.txt": b"2 2\n0:1 1:2\n1:3\n",
-}
-
-
-@pytest.mark.parametrize("truth", [name for name in FORMS if name.startswith("t")])
-def test_any_form_of_a_text_is_read(folder: Path, truth: str) -> None:
-    names, answers = [truth, "s.run" if truth == "t.qrels" else "s.txt"], set()
-    for texts in zip(*(forms_of(FORMS[name]) for name in names), strict=True):
-        paths = [folder / name for name in names]
-        for path, text in zip(paths, texts, strict=True):
-            path.write_bytes(text)
-        answers.add(answer(["evaluate", *map(str, paths), "--metrics", "p@1,lrap", "--format", "json"]))
-    assert len(answers) == 1
-    assert answers.pop()[0] == 0
 
 
 # ----------------------------------------------------------------------------------------- changed bytes

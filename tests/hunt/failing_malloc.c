@@ -11,8 +11,7 @@ extern void *__libc_realloc(void *old, size_t size);
 /* Allocations so far, first and last of them that fail, and the least bytes of one that counts. */
 int64_t failing[4] = {0, INT64_MAX, INT64_MAX, 0};
 
-static int fails(size_t size)
-{
+static int fails(size_t size) {
     if ((int64_t)size < failing[3])
         return 0;
     int64_t number = __atomic_add_fetch(&failing[0], 1, __ATOMIC_RELAXED);
@@ -22,19 +21,11 @@ static int fails(size_t size)
     return 1;
 }
 
-void *malloc(size_t size)
-{
-    return fails(size) ? NULL : __libc_malloc(size);
-}
+void *malloc(size_t size) { return fails(size) ? NULL : __libc_malloc(size); }
 
-void *calloc(size_t count, size_t size)
-{
-    return fails(count * size) ? NULL : __libc_calloc(count, size);
-}
+void *calloc(size_t count, size_t size) { return fails(count * size) ? NULL : __libc_calloc(count, size); }
 
-void *realloc(void *old, size_t size)
-{
-    if (old != NULL && size <= malloc_usable_size(old)) /* shrinking never fails */
-        return __libc_realloc(old, size);
-    return fails(size) ? NULL : __libc_realloc(old, size);
+void *realloc(void *old, size_t size) {
+    int shrinks = old != NULL && size <= malloc_usable_size(old); /* which never fails */
+    return !shrinks && fails(size) ? NULL : __libc_realloc(old, size);
 }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import pytest
 from tests.hunt import SECONDS, SEED
 from tests.hunt.evaluators import SCENARIOS, Trials
 from tests.hunt.triggers import preloaded
-from xmleval import Evaluator
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -34,40 +34,28 @@ def test_an_operation_counts_all_rows_or_raises(scenario: str, tmp_path: Path) -
     assert not failures, f"XMLEVAL_HUNT_SEED={SEED}: {failures}"
 
 
-update = Evaluator.update
+def count_and_raise(update: Callable[..., None], **batch: Any) -> None:
+    update(**batch)
+    update(**{**batch, "y_true": batch["y_true"][:1]})
 
 
-def count_and_raise(self: Evaluator, **batch: Any) -> None:
-    update(self, **batch)
-    update(self, **{**batch, "y_true": batch["y_true"][:1]})
+PLANTED: dict[str, tuple[Callable[..., None], str]] = {  # updates, and what is said of each
+    "counts and raises": (count_and_raise, "counted although"),
+    "reverses rows": (
+        lambda update, **batch: update(**{**batch, "y_true": batch["y_true"][::-1]}),
+        "differs",
+    ),
+    "counts nothing": (lambda update, **batch: None, "0 rows added"),
+    "no fault": (lambda update, **batch: update(**batch), ""),
+}
 
 
-def count_others(self: Evaluator, **batch: Any) -> None:
-    update(self, **{**batch, "y_true": batch["y_true"][::-1]})
-
-
-def forget(self: Evaluator, **batch: Any) -> None:
-    """Count nothing."""
-
-
-@pytest.mark.parametrize(
-    ("planted", "message"),
-    [(count_and_raise, "counted although"), (count_others, "differs"), (forget, "not counted"), (update, "")],
-)
-def test_a_planted_fault_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: Callable[..., None], message: str
-) -> None:
-    trials = Trials("ranked lists", tmp_path, 0)
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials, (planted, message) = Trials("pooled lists", tmp_path, 0), PLANTED[name]
     trials.begin("alarm", 0, {})
     trials.renew()
-    run = trials.operate
-
-    def operate(name: str, number: int) -> Any:
-        with monkeypatch.context() as patch:
-            patch.setattr(Evaluator, "update", planted)
-            return run(name, number)
-
-    monkeypatch.setattr(trials, "operate", operate)
+    monkeypatch.setattr(trials.tried, "update", partial(planted, trials.tried.update))
     raised, wrong = trials.try_operation("update", 1)
     assert raised == (planted is count_and_raise)
     assert wrong.startswith(message)

@@ -56,14 +56,8 @@ SAVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 Arrays = dict[str, Any]
 
 
-@pytest.fixture(autouse=True)
-def no_warnings() -> Any:
-    with warnings.catch_warnings(action="error"):
-        yield
-
-
 def arrays_of(saved: Any) -> Arrays:
-    """Return what an evaluator or a rule saves."""
+    """Return what an evaluator saves."""
     with tempfile.TemporaryDirectory() as folder:
         saved.save(Path(folder, "saved.npz"))
         with np.load(Path(folder, "saved.npz")) as archive:

@@ -7,14 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.curves import leading_bits
 from tests.oracles.metrics import TIE_WEIGHT
 from tests.problems import Problem, label_sets
-from xmleval import evaluate
 
 POOLS: dict[str, list[float]] = {
     "equal": [0.5],
@@ -38,10 +36,8 @@ def as_type(values: Any, dtype: str) -> Any:
 def problems(draw: st.DrawFn) -> Problem:
     """Draw scores with few or many leading bits, and how many are read."""
     n_rows, n_labels = draw(st.integers(1, 5)), draw(st.integers(1, 5))
-    form, dtype = (
-        draw(st.sampled_from(["csr", "list", "dense"])),
-        draw(st.sampled_from(["float32", "float64"])),
-    )
+    form = draw(st.sampled_from(["csr", "list", "dense"]))
+    dtype = draw(st.sampled_from(["float32", "float64"]))
     pool = POOLS[draw(st.sampled_from(sorted(POOLS)))]
     score = st.sampled_from([float(s) for s in as_type(pool, dtype)])
     if draw(st.integers(0, 4)) == 0:
@@ -97,13 +93,3 @@ def test_interval_is_that_of_the_oracle(problem: Problem) -> None:
     exact, value = report["auc.micro"], report[name]
     assert least <= exact <= most or all(x != x for x in (least, exact, most))
     np.testing.assert_allclose(value, (least + most) / 2, **close)
-
-
-def test_by_hand() -> None:
-    """One bit tells signs apart: 2 relevant and 3 irrelevant cells, one of each unlisted."""
-    truth = np.array([[1, 1, 0, 0, 0]])
-    scores = sp.csr_array(([0.5, 0.25, -1.0], ([0, 0, 0], [0, 2, 3])), shape=(1, 5))
-    report = evaluate(truth, scores, metrics=["auc.micro(bits=1)"])
-    # correctly ordered: 0.5 against -1.0 and against the unlisted one; undecided: 0.5 against 0.25; tied: one
-    assert report.intervals["auc.micro(bits=1)"] == (2.5 / 6, 3.5 / 6)
-    assert report["auc.micro(bits=1)"] == 3 / 6

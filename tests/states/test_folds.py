@@ -13,12 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.limits import small_limits
-from tests.problems import CLUSTERS, Problem, law, problems
+from tests.problems import CLUSTERS, SPECS, Problem, folds_of_clusters, law, problems
 from tests.routes import agree, usual_tolerance
 from xmleval import evaluate
-from xmleval.input.clusters import folds_of_clusters
-from xmleval.jackknife import estimate, standard_error
-from xmleval.metrics import TABLE
 
 
 @pytest.mark.slow
@@ -27,10 +24,9 @@ from xmleval.metrics import TABLE
 def test_replicates_are_the_values_of_the_other_rows(problem: Problem, data: st.DataObject) -> None:
     n_rows = problem.n_rows
     names = data.draw(st.lists(st.sampled_from(["a", "b", "c", 7]), min_size=n_rows, max_size=n_rows))
-    problem = problem.without("per_row", "bounds", "row_groups").with_arguments(
-        confidence=0.9, **{CLUSTERS: names}
-    )
-    folds = folds_of_clusters(np.array(names, object), n_rows)
+    problem = problem.without("per_row", "bounds", "row_groups")
+    problem = problem.with_arguments(confidence=0.9, **{CLUSTERS: names})
+    folds = folds_of_clusters(names, n_rows)
     weight = np.array(problem.arguments.get("sample_weight", np.ones(n_rows)))
     with small_limits() if data.draw(st.booleans()) else nullcontext():
         replicates = problem.evaluate().results.replicates
@@ -49,8 +45,9 @@ def test_replicates_are_the_values_of_the_other_rows(problem: Problem, data: st.
 
 
 def test_most_measures_have_replicates() -> None:
-    rough = {f"{m.name}.{average}" for m in TABLE for average in m.unsmooth}
-    at_points = {f"{m.name}.{average}" for m in TABLE if m.asks and m.threshold for average in m.averages}
+    table = [spec.metric for spec in SPECS.values()]
+    rough = {f"{m.name}.{average}" for m in table for average in m.unsmooth}
+    at_points = {f"{m.name}.{average}" for m in table if m.asks and m.threshold for average in m.averages}
     assert rough - at_points == {
         "auc.micro", "label_coverage.", "label_coverage.macro", "label_diversity.", "margin.macro",
         "margin_share.macro", "peak_f1.macro", "peak_f1.micro", "pred_coverage.", "proportional_diversity.",
@@ -97,13 +94,20 @@ def test_standard_error_of_a_mean() -> None:
 
 
 def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> None:
-    cut = estimate(0.999, np.array([0.99, 1.0]), 0.95, 0.0, 1.0)
-    assert cut is not None
-    assert cut.upper == 1.0
-    assert cut.half_width > 0.01
-    assert estimate(0.5, np.array([0.5, math.nan]), 0.95) is None
-    assert estimate(math.nan, np.array([0.5, 0.6]), 0.95) is None
-    assert math.isnan(standard_error(np.array([0.5])))
+    truth, scores, clusters = np.eye(2)[[0] * 39 + [1]], np.tile([1.0, 0.0], (40, 1)), np.arange(40) % 2
+    options: dict[str, Any] = {
+        "metrics": ["p@1", "r@1"],
+        "conventions": {"empty": "skip"},
+        "confidence": 0.95,
+    }
+    report = evaluate(truth, scores, clusters=clusters, **options)
+    assert report.confidence["p@1"][0] < 0.95
+    assert report.confidence["p@1"][1] == 1.0
+    truth[::2] = 0
+    assert not {
+        *evaluate(truth, scores, clusters=clusters, **options).confidence
+    }  # without one no row counts
+    assert evaluate(truth * 0, scores, clusters=clusters, **options).confidence == {}
     report = evaluate(np.eye(40), np.eye(40), metrics=["p@1", "p@3"], confidence=0.95)
     assert report.confidence == {}
     assert "standard error not known: p@1, p@3" in str(report)

@@ -1,49 +1,16 @@
-"""What is predicted: beside SciPy and the formula of recommenders."""
+"""What is predicted: extremes, training counts by name, exact sums."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from xmleval import evaluate
 from xmleval.exact import ONE_EXACT, exact_product
 
-M, L, K = 300, 500, 4
 RNG = np.random.default_rng(5)
-TRUTH = np.zeros((M, L), np.int8)
-SHARES = np.arange(1, L + 1) ** 2
-LABELS = np.array([RNG.choice(L, K, replace=False, p=SHARES / SHARES.sum()) for _ in range(M)])
-SCORES = np.tile(np.arange(K, 0, -1.0), (M, 1))
-TRAIN = (RNG.random((60, L)) < np.linspace(0, 0.4, L)).astype(np.int8)
-WEIGHT = RNG.integers(1, 9, M) / 8
-NAMES = ["pred_coverage@3", "gini@3", "entropy@3", "popularity@3", "tail_share(count=5)@3"]
-
-
-def by_hand(n: Any) -> dict[str, float]:
-    """Return the measures as SciPy and RecBole compute them from the number of slots of each label."""
-    counts, total = TRAIN.sum(axis=0), n.sum()
-    ascending = np.arange(1, L + 1)
-    return {
-        "pred_coverage@3": np.count_nonzero(n) / L,
-        "gini@3": ((2 * ascending - L - 1) * np.sort(n)).sum() / (L * total),
-        "entropy@3": scipy.stats.entropy(n) / np.log(L),
-        "popularity@3": (n * counts).sum() / total,
-        "tail_share(count=5)@3": n[(counts >= 1) & (counts <= 5)].sum() / total,
-    }
-
-
-@pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_values_are_those_of_others_(weight: Any) -> None:
-    options: dict[str, Any] = {"metrics": NAMES, "y_train": TRAIN, "sample_weight": weight, "confidence": 0.9}
-    whole = evaluate(TRUTH, (LABELS, SCORES), **options)
-    own = np.repeat(np.ones(M) if weight is None else weight, 3)
-    expected = by_hand(np.bincount(LABELS[:, :3].reshape(-1), own, L))
-    assert dict(whole) == pytest.approx(expected, rel=1e-13)
-    assert whole.standard_errors.keys() == {*NAMES[1:]}
 
 
 @pytest.mark.parametrize(

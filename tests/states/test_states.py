@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import seeds
 from tests.limits import small_limits
-from tests.problems import PER_ROW, Problem, law, problems
+from tests.problems import PER_ROW, Problem, folds_of_clusters, law, problems
 from tests.routes import comparable, contents_of, differences, needs_numbers, resources, usual_tolerance
 from xmleval import Evaluator, evaluate
-from xmleval.input.clusters import folds_of_clusters
 
 
 def numbered(problem: Problem) -> bool:
@@ -39,16 +38,17 @@ def test_merged_evaluators_share_no_memory_that_is_written(problem: Problem, dat
     parts = [problem.take(range(lo, hi)) for lo, hi in zip(ends, [*ends[1:], problem.n_rows], strict=True)]
     tolerance, whole = usual_tolerance(problem), contents_of(problem.evaluate())
     with small_limits() if data.draw(st.booleans()) else nullcontext():
-        one, other = (counted(part, data, first) for part, first in zip(parts[1:], [*ends[1:]], strict=True))
-        before = contents_of(other.compute())
-        one.merge(other)
-        assert differences(before, contents_of(other.compute()), tolerance) == []
-        one.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
-        assert differences(before, contents_of(other.compute()), tolerance) == []
-        after = contents_of(one.compute())
+        pair = [counted(part, data, first) for part, first in zip(parts[1:], ends[1:], strict=True)]
+        before = [contents_of(each.compute()) for each in pair]
+        merged = copy.copy(pair[0]).merge(pair[1])
+        merged.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
+        for contents, each in zip(before, pair, strict=True):
+            assert differences(contents, contents_of(each.compute()), tolerance) == []
+        after = contents_of(merged.compute())
         assert differences(comparable(whole), comparable(after), tolerance) == []
-        other.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
-        assert differences(after, contents_of(one.compute()), tolerance) == []
+        for each in pair:
+            each.update(**parts[0].rows(), first_row=0 if numbered(problem) else None)
+        assert differences(after, contents_of(merged.compute()), tolerance) == []
 
 
 @pytest.mark.slow
@@ -83,14 +83,10 @@ def test_sums_of_rows_are_rounded_once(seed: int, n_rows: int, weighted: bool) -
     q[0] = 2.0**30
     truth = rng.random((n_rows, 6)) < 0.5
     weight = 2.0 ** rng.integers(-30, 1, n_rows) * (1 + rng.random(n_rows)) if weighted else np.ones(n_rows)
-    arguments: dict[str, Any] = {
-        "metrics": ["p@1", "psp_raw@1"], "sample_weight": weight if weighted else None,
-        "inverse_propensity": q,
-    }  # fmt: skip
-    reports = [
-        evaluate(truth.astype(int), (labels[:, None], None), block_rows=rows, **arguments)
-        for rows in (None, 1, 7, 8, 9)
-    ]
+    options: dict[str, Any] = {"metrics": ["p@1", "psp_raw@1"], "inverse_propensity": q}
+    options["sample_weight"] = weight if weighted else None
+    lists = labels[:, None], None
+    reports = [evaluate(truth.astype(int), lists, block_rows=rows, **options) for rows in (None, 1, 7, 8, 9)]
     assert len({report.to_json() for report in reports}) == 1
     hits, total = truth[np.arange(n_rows), labels], sum(map(Fraction, weight))
     expected = sum((Fraction(w) for w, hit in zip(weight, hits, strict=True) if hit), Fraction()) / total
@@ -106,15 +102,15 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     rng = np.random.default_rng(4)
     truth, predicted = (rng.random((2, 1500, 9)) < np.linspace(0, 1, 9)).astype(int)
     weight = rng.integers(1, 4, 1500) / 2 if weighted else None
-    arguments: dict[str, Any] = {"metrics": ["f1.macro", "recall.weighted", "mcc.macro", "f1.micro"]}
+    metrics = ["f1.macro", "recall.weighted", "mcc.macro", "f1.micro"]
 
     def inputs(rows: Any) -> dict[str, Any]:
-        own = None if weight is None else weight[rows]
-        return {"y_true": truth[rows], "y_pred": predicted[rows], "sample_weight": own}
+        inputs = {"y_true": truth[rows], "y_pred": predicted[rows]}
+        return inputs if weight is None else inputs | {"sample_weight": weight[rows]}
 
     options: dict[str, Any] = {"per_label": True, "block_rows": 70, "threads": 2, "confidence": 0.9}
     with small_limits() if small else nullcontext():
-        parts = [Evaluator(n_labels=9, **options, **arguments) for _ in range(2)]
+        parts = [Evaluator(metrics, n_labels=9, **options) for _ in range(2)]
         for part, rows in zip(parts, (slice(700), slice(700, 1500)), strict=True):
             part.update(**inputs(rows), clusters=np.arange(1500)[rows] % 9)
         report = parts[0].merge(parts[1]).compute()
@@ -126,22 +122,6 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
         f1 = np.nan_to_num(2 * tp / (n_true + n_pred))
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
     folds = folds_of_clusters(np.arange(1500) % 9, 1500)
-    others = [evaluate(**inputs(folds != fold), **arguments) for fold in np.unique(folds)]
+    without = [evaluate(**inputs(folds != fold), metrics=metrics) for fold in np.unique(folds)]
     for name, values in report.results.replicates.items():
-        assert values.tolist() == [other[name] for other in others]
-
-
-def test_merged_counts_are_of_all_rows_and_leave_copies_as_they_are() -> None:
-    metrics = ["proportional_diversity", "auc.micro", "auc.macro", "ap.macro"]
-    rng = np.random.default_rng(5)
-    truth, scores = (rng.random((60, 4)) < 0.4).astype(int), rng.random((60, 4)).astype(np.float32)
-    with small_limits():
-        parts = [Evaluator(metrics, n_labels=4, per_label=True) for _ in range(2)]
-        for part, rows in zip(parts, (slice(30), slice(30, 60)), strict=True):
-            part.update(truth[rows], scores[rows])
-        before = parts[0].compute()
-        copied = copy.copy(parts[0])
-        merged, whole = copied.merge(parts[1]).compute(), evaluate(truth, scores, metrics=metrics)
-        assert dict(merged) == dict(whole)
-        assert merged["proportional_diversity"] == len(np.unique(truth, axis=0)) / 60
-        assert parts[0].compute().to_json() == before.to_json()
+        assert values.tolist() == [part[name] for part in without]
