@@ -13,59 +13,43 @@ from scipy.sparse import csr_array
 
 from tests.damage import answer, values_of
 from tests.input.forms import FRAMES, write_table
+from tests.made_files import write_lines
 from xmleval import Evaluator, evaluate, inverse_propensity, label_groups, label_statistics
-from xmleval.input.glances import VECTORS
 from xmleval.io import read_truth, write_parquet
 
+VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 KEYS = "abcdefgh"
 PAIRS = [[0, 1], [1, 0]]
 VECTOR_ROWS = {
-    "rising pairs": [[0, 1], [0, 1], [0, 1]],
-    "falling pairs": [[1, 0], [1, 0]],
-    "pairs": PAIRS,
-    "ones": [[1, 1], [1, 1]],
-    "zeros": [[0, 0], [0, 0]],
-    "a pair and ones": [[0, 1], [1, 1]],
-    "four labels": [[0, 1, 0, 0], [1, 0, 0, 1]],
-    "no label": [[0, 0, 0], [0, 0, 0]],
-    "pair": [[0, 1]],
+    "rising pairs": [[0, 1], [0, 1], [0, 1]], "falling pairs": [[1, 0], [1, 0]], "pairs": PAIRS,
+    "pair": [[0, 1]], "ones": [[1, 1], [1, 1]], "a pair and ones": [[0, 1], [1, 1]], "zeros": [[0, 0]] * 2,
+    "four labels": [[0, 1, 0, 0], [1, 0, 0, 1]], "no label": [[0, 0, 0], [0, 0, 0]],
     "five labels in a row": [[0, 1, 0, 0, 1]],
-}
+}  # fmt: skip
 ID_ROWS = {
-    "first": [[0], [0]],
-    "a pair and the first": [[0, 1], [0]],
-    "a falling pair and none": [[1, 0], [], [2]],
-    "a pair behind others": [[2, 0], [1, 0], [0, 1]],
-    "a pair and none": [[0, 1], []],
+    "first": [[0], [0]], "a pair and the first": [[0, 1], [0]], "a falling pair and none": [[1, 0], [], [2]],
+    "a pair behind two labels": [[2, 0], [1, 0], [0, 1]], "a pair and none": [[0, 1], []],
     "pairs and one behind them": [*PAIRS, *PAIRS, [1]],
-}
-
-
-def write_cells(cell: Callable[[Any], str]) -> Callable[[Path, list[Any]], Any]:
-    """Return what writes a column of cells, which are quoted."""
-    return lambda path, rows: path.write_text("\n".join(["labels", *(f'"{cell(row)}"' for row in rows)]))
-
-
-def write_lines(line: Callable[[Any], str]) -> Callable[[Path, list[Any]], Any]:
-    return lambda path, rows: path.write_text("".join(f"{line(row)}\n" for row in rows))
+}  # fmt: skip
 
 
 def keys_of(rows: Any) -> list[str]:
     return [*KEYS[: len(rows)]]
 
 
-FILES: dict[str, tuple[str, Callable[[Path, list[Any]], Any]]] = {
-    "jsonl": ("Y.jsonl", lambda path, rows: write_table(path, {"labels": rows})),
-    "csv of lists": ("Y.csv", write_cells(str)),
-    "csv of arrays": ("Y.csv", write_cells(lambda row: f"array({row})")),
-    "csv of text": ("Y.csv", write_cells(lambda row: ",".join(map(str, row)))),
-    "parquet": ("Y.parquet", lambda path, rows: write_table(path, {"labels": rows})),
-    "parquet by key": (
-        "Y.parquet",
-        lambda path, rows: write_table(path, {"instance": keys_of(rows), "labels": rows}),
-    ),
-    "lines": ("Y.txt", write_lines(lambda row: " ".join(map(str, row)))),
-    "svmlight": ("Y.svm", write_lines(lambda row: ",".join(map(str, row)) + " 0:1.5 3:0.25")),
+def joined(mark: str, end: str = "") -> Callable[[Any], str]:
+    return lambda row: mark.join(map(str, row)) + end
+
+
+FILES: dict[str, tuple[str, Callable[[Any], Any]]] = {  # a name, and what is written for each row
+    "jsonl": ("Y.jsonl", list),
+    "csv of lists": ("Y.csv", list),
+    "csv of arrays": ("Y.csv", lambda row: f"array({row})"),
+    "csv of text": ("Y.csv", joined(",")),
+    "parquet": ("Y.parquet", list),
+    "parquet by key": ("Y.parquet", list),
+    "lines": ("Y.txt", joined(" ")),
+    "svmlight": ("Y.svm", joined(",", " 0:1.5 3:0.25")),
 }
 OBJECTS: dict[str, Callable[[Any], Any]] = {
     "lists": list,
@@ -83,12 +67,16 @@ KEYED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def refusal(form: str, rows: Any, n_labels: int, folder: Path) -> str:
+def refusal(form: str, rows: Any, n_labels: int) -> str:
     """Return what refuses rows in a form, in any cut of files, or nothing where they are ids."""
     if form in FILES:
         name, write = FILES[form]
-        write(folder / name, rows)
-        command = ["evaluate", str(folder / name), "--metrics", "label_cardinality", "--format", "json"]
+        cells = [*map(write, rows)]
+        if name in ("Y.txt", "Y.svm"):
+            write_lines(Path(name), Path(name).suffix, cells)
+        else:
+            write_table(Path(name), {"instance" if "key" in form else "text": keys_of(rows), "labels": cells})
+        command = ["evaluate", name, "--metrics", "label_cardinality", "--format", "json"]
         code, out, err = answer(command)
         assert answer([*command, "--memory", "100"])[:2] == (code, out)
         assert code or json.loads(out)["values"]["label_cardinality"] == sum(map(len, rows)) / len(rows)
@@ -103,25 +91,25 @@ def refusal(form: str, rows: Any, n_labels: int, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("form", [*FILES, *OBJECTS, *KEYED])
-def test_zeros_and_ones_of_each_label_are_refused_in_every_form(form: str, tmp_path: Path) -> None:
+def test_zeros_and_ones_of_each_label_are_refused_in_every_form(form: str) -> None:
     for name, rows in (VECTOR_ROWS | ID_ROWS).items():
         if form == "lines" and name in ("pair", "a pair and none"):
             continue  # a line of two numbers alone is a header
         n_labels = 3 if name in ID_ROWS else len(rows[0])
-        message = refusal(form, rows, n_labels, tmp_path)
+        message = refusal(form, rows, n_labels)
         assert (VECTORS in message) == bool(message) == (name not in ID_ROWS), (name, message)
         assert "\n" not in message.rstrip("\n")
         if form not in FILES and name in VECTOR_ROWS:  # pairs among more labels are ids
-            message = refusal(form, rows, 9, tmp_path)
+            message = refusal(form, rows, 9)
             assert (VECTORS in message) == bool(message) == ("pair" not in name or "ones" in name), message
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv of lists", "parquet", "parquet by key"])
-def test_texts_of_zero_and_one_are_names(form: str, tmp_path: Path) -> None:
-    assert not refusal(form, [["0", "1"], ["1", "0"]], 2, tmp_path)
+def test_texts_of_zero_and_one_are_names(form: str) -> None:
+    assert not refusal(form, [["0", "1"], ["1", "0"]], 2)
 
 
-def test_sets_and_judged_lists_of_zero_and_one_are_ids(tmp_path: Path) -> None:
+def test_sets_and_judged_lists_of_zero_and_one_are_ids() -> None:
     rows, dense = [{0, 1}] * 3, np.ones((3, 2), int)
     for y_true in (rows, [*map(frozenset, rows)], OBJECTS["Series"](rows), OBJECTS["pandas"](rows)):
         assert evaluate(y_true, y_pred=dense, metrics="f1.micro", n_labels=2)["f1.micro"] == 1
@@ -132,15 +120,15 @@ def test_sets_and_judged_lists_of_zero_and_one_are_ids(tmp_path: Path) -> None:
         assert report["f1.micro"] == 1
     assert label_statistics(rows, n_labels=2)["n_stored"] == 6
     assert np.array_equal(inverse_propensity(rows, n_labels=2), inverse_propensity(dense))
-    path, judgements = tmp_path / "Y.parquet", [[1, 0], [1, 1]]
+    path, judgements = Path("Y.parquet"), [[1, 0], [1, 1]]
     write_parquet(path, csr_array(dense), "truth")  # which tells the number of labels
     assert (read_truth(path) != csr_array(dense)).nnz == 0
     for columns in ({}, {"instance": ["a", "b"]}):
         write_table(path, {"labels": PAIRS, "judgements": judgements, **columns})
         assert values_of(["label_cardinality"], str(path))["label_cardinality"] == 1.5
     scored: dict[str, Any] = {"labels": [[0], [1]], "predicted": [[0, 1], [1, 0]], "scores": [[0.9, 0.1]] * 2}
-    write_table(tmp_path / "scored.jsonl", scored)
-    assert values_of(["p@1"], str(tmp_path / "scored.jsonl")) == {"p@1": 1.0}
+    write_table(Path("scored.jsonl"), scored)
+    assert values_of(["p@1"], "scored.jsonl") == {"p@1": 1.0}
 
 
 @pytest.mark.parametrize("form", ["lists", "arrays", "Series", "pandas"])

@@ -68,31 +68,6 @@ DOCUMENTS = [  # in XML, which name labels of ARFF
     ("<labels>\n<label/></labels>", "line 2: a label without a name"),
     ("<labels><label name='a'>\n<label name='a'/></label></labels>", "line 2: label 'a' a second time"),
 ]
-QRELS = [
-    ("", "the file is empty"),
-    ("q 0 a\n", "line 1: 3 fields, not 4"),
-    ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
-    ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' of instance 'q' a second time"),
-]
-RUNS = [
-    ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
-    ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
-    ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' of instance 'q1' a second time"),
-]
-NUMBERS = [  # which names in qrels are not
-    ("q 0 1 1\n", "instance 'q' is not called by a number"),
-    ("0 0 x 1\n", "label 'x' is not called by a number"),
-    ("0 0 1 1\n2 0 1 1\n", "instance 2, of 2"),
-]
-NAMES = [  # of labels
-    ("a\n\nb\n", "name 1 is empty"),
-    ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
-]
-NAMES_IN_JSON = [
-    ('["a", 1]', "name 1 is '1', not a string"),
-    ('{"a": 1}', "a JSON dict, not a list"),
-    ("[" * 200000, "nested without end"),
-]
 CSVS = [
     ("", "the file is empty"),
     ("id,tags,predicted\n", "no row in it"),
@@ -122,27 +97,6 @@ JSONS = [
     ('{"tags": ' + "[" * 100_000 + "]" * 100_000 + ', "pred": []}\n', "line 1: "),
 ]
 
-LINES = [
-    ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
-    ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
-    ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
-]
-NAMES_ON_LINES = [
-    ("a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
-    ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
-    ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b x' is not __label__name and its"),
-]
-JUDGEMENTS = [  # in JSON
-    ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
-    ('{"q": 3}', "instance 'q': '3' is no object"),
-    (
-        '{"q": {"a": 0.5}}',
-        "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if TRUTH",
-    ),
-    ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
-    ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
-    ("[" * 100_000, "its objects are nested without end"),
-]
 OPTIONS = [
     ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is no score"),
     ("docs.csv docs.csv --ranked", "--ranked is for predictions in TRUTH's own file"),
@@ -157,29 +111,55 @@ OPTIONS = [
 TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a command that reads it
     ("y-train.arff", "stats {}", [(HEADER + text, message) for text, message in ROWS]),
     ("y-train.arff", "stats {}", HEADERS),
-    (
-        "z.arff",
-        "stats {}",
-        [(f"@relation {name}\n{ATTRIBUTES}@data\n0,1,0\n", message) for name, message in RELATIONS],
-    ),
+    ("z.arff", "stats {}", [(f"@relation {x}\n{ATTRIBUTES}@data\n0,1,0\n", said) for x, said in RELATIONS]),
     ("y.xml", "stats y-train.arff", DOCUMENTS),
-    ("t.qrels", "evaluate {} y.run", QRELS),
-    ("m.run", "evaluate y.qrels {}", RUNS),
-    ("l.txt", "evaluate y.qrels y.run --labels {}", NAMES),
-    ("l.json", "evaluate y.qrels y.run --labels {}", NAMES_IN_JSON),
+    ("t.qrels", "evaluate {} y.run", [
+        ("", "the file is empty"),
+        ("q 0 a\n", "line 1: 3 fields, not 4"),
+        ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
+        ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' of instance 'q' a second time"),
+    ]),
+    ("m.run", "evaluate y.qrels {}", [
+        ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
+        ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
+        ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' of instance 'q1' a second time"),
+    ]),
+    ("l.txt", "evaluate y.qrels y.run --labels {}", [
+        ("a\n\nb\n", "name 1 is empty"),
+        ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
+    ]),
+    ("l.json", "evaluate y.qrels y.run --labels {}", [
+        ('["a", 1]', "name 1 is '1', not a string"),
+        ('{"a": 1}', "a JSON dict, not a list"),
+        ("[" * 200000, "nested without end"),
+    ]),
+    ("Z.txt", "evaluate {} m.npz --metrics p@1", [
+        ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
+        ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
+        ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
+    ]),
+    ("Z.txt", "evaluate t.txt {} --metrics p@1", [
+        ("a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
+        ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
+        ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b x' is not __label__name and its"),
+    ]),
+    ("t.json", "evaluate {} s.json", [
+        ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
+        ('{"q": 3}', "instance 'q': '3' is no object"),
+        ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if"),
+        ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
+        ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
+        ("[" * 100_000, "its objects are nested without end"),
+    ]),
     ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
     ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),
-    ("Z.txt", "evaluate Z.txt m.npz --metrics p@1", LINES),
-    ("Z.txt", "evaluate t.txt Z.txt --metrics p@1", NAMES_ON_LINES),
-    ("t.json", "evaluate {} s.json", JUDGEMENTS),
     ("s.json", "evaluate t.json {}", [('{"q": {"a": NaN}}', "instance 'q': NaN is no score")]),
-]
+]  # fmt: skip
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A current folder with valid files, of which a test replaces one."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def _files(_folder: None) -> None:
+    """Write valid files, of which a test replaces one."""
     npz(Path("Y"), make_truth())
     npz(Path("m"), make_scores())
     Path("y-train.arff").write_text(HEADER)
@@ -191,16 +171,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("s.json").write_text('{"q": {"a": 1.5}}')
     Path("docs.csv").write_text('id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n')
     Path("scored.jsonl").write_text('{"id": 1, "tags": ["a"], "predicted": {"a": 1}}\n')
-    return tmp_path
 
 
 @pytest.mark.parametrize(
     ("name", "command", "text", "message"),
     [(name, command, *row) for name, command, rows in TABLES for row in rows],
 )
-def test_faults_are_named(
-    folder: Path, refused: Any, name: str, command: str, text: str, message: str
-) -> None:
+def test_faults_are_named(refused: Any, name: str, command: str, text: str, message: str) -> None:
     Path(name).write_text(text)
     actual = refused(command.format(name))
     assert actual.startswith(f"{name}: "), actual
@@ -208,8 +185,15 @@ def test_faults_are_named(
     assert "; expected " in actual
 
 
+NUMBERS = [  # which names in qrels are not
+    ("q 0 1 1\n", "instance 'q' is not called by a number"),
+    ("0 0 x 1\n", "label 'x' is not called by a number"),
+    ("0 0 1 1\n2 0 1 1\n", "instance 2, of 2"),
+]
+
+
 @pytest.mark.parametrize(("text", "message"), NUMBERS)
-def test_names_are_not_taken_for_numbers(folder: Path, text: str, message: str) -> None:
+def test_names_are_not_taken_for_numbers(text: str, message: str) -> None:
     Path("t.qrels").write_text(text)
     with pytest.raises(ValueError, match=f"^t.qrels: .*{message}"):
         read_truth("t.qrels")
@@ -218,16 +202,16 @@ def test_names_are_not_taken_for_numbers(folder: Path, text: str, message: str) 
 
 
 @pytest.mark.parametrize(("line", "message"), OPTIONS)
-def test_options_that_do_not_fit(folder: Path, refused: Any, line: str, message: str) -> None:
+def test_options_that_do_not_fit(refused: Any, line: str, message: str) -> None:
     assert refused(f"evaluate {line}").startswith(message)
 
 
-def test_documents_beside_arff_files(folder: Path, refused: Any) -> None:
+def test_documents_beside_arff_files(refused: Any) -> None:
     Path("y-t.xml").write_text(XML)
     assert "y-t.xml and y.xml may both name its labels" in refused("stats y-train.arff")
 
 
-def test_a_header_that_may_be_a_row_of_ids_is_noted(folder: Path, refused: Any) -> None:
+def test_a_header_that_may_be_a_row_of_ids_is_noted(refused: Any) -> None:
     hint = "of ids without a header, --input-format lines"
     Path("Z.txt").write_text("17 28 78\n15\n" + "4,5\n" * 58)
     assert f"labels do not match the 78 of Z.txt; {hint}" in refused("evaluate Z.txt m.npz --metrics p@1")
