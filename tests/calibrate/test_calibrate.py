@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.limits import small_limits
 from xmleval import evaluate
 from xmleval.calibrate import Calibrator, fit
-from xmleval.calibrate.fitting import Fitting
-from xmleval.engine.run import make_work
 
 GRID = np.linspace(-9, 9, 2001)[None]
 METHODS = ["isotonic", "platt"]
@@ -38,7 +37,7 @@ def lists_of(scores: Any, k: int | None = None) -> tuple[Any, Any]:
 @pytest.mark.parametrize("k", [None, 3])
 def test_maps_are_those_of_scikit_learn_on_the_pairs(seed: int, k: int | None) -> None:
     isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression
-    platt = pytest.importorskip("sklearn.calibration")._sigmoid_calibration
+    logistic = pytest.importorskip("sklearn.linear_model").LogisticRegression(C=np.inf, tol=1e-12)
     truth, scores = sample(seed, seed)
     weight = np.random.default_rng(seed).integers(0, 4, len(truth)) if seed % 2 else None
     order, ranked = lists_of(scores, k)
@@ -49,24 +48,26 @@ def test_maps_are_those_of_scikit_learn_on_the_pairs(seed: int, k: int | None) -
     expected = isotonic(out_of_bounds="clip").fit(x, y, weights).predict(GRID[0])
     np.testing.assert_allclose(calibrator.apply(GRID)[0], expected, atol=1e-13)
     assert calibrator.n_pairs == weights.sum()
-    a, b = platt(x, y, None if weight is None else weights)
+    hits = weights @ y
+    goals = np.where(y, (hits + 1) / (hits + 2), 1 / (weights.sum() - hits + 2))  # of Platt
+    both, shares = np.tile(x, 2)[:, None], np.r_[weights * goals, weights * (1 - goals)]
+    logistic.fit(both, np.arange(both.size) < x.size, shares)
     calibrator = fit(truth, scores, "platt", k=k, sample_weight=weight)
-    np.testing.assert_allclose(calibrator.apply(GRID)[0], 1 / (1 + np.exp(a * GRID[0] + b)), atol=1e-6)
+    np.testing.assert_allclose(calibrator.apply(GRID)[0], logistic.predict_proba(GRID.T)[:, 1], atol=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_batches_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
+def test_pieces_and_files_keep_every_bit(method: str, tmp_path: Path) -> None:
     truth, scores = sample(7, 1)
-    calibrator, fitting = fit(truth, scores, method, k=5), Fitting(method, 5)
-    pairs = fitting.pairs(12, make_work(1 << 16, 2))
-    for rows in np.array_split(np.random.default_rng(0).permutation(80), 7):
-        pairs.update(sp.csr_array(truth[rows]), scores[rows])
+    calibrator, order = fit(truth, scores, method, k=5), np.random.default_rng(0).permutation(80)
     path = tmp_path / "m.json"
     calibrator.save(path)
-    for other in (fitting.calibrator_of(pairs), Calibrator.load(path)):
+    with small_limits():
+        pieces = fit(sp.csr_array(truth[order]), scores[order], method, k=5, memory="1kB", threads=2)
+    for each in (pieces, Calibrator.load(path)):
         for name in ("scores", "levels", "slope", "intercept", "n_pairs"):
-            np.testing.assert_array_equal(getattr(other, name), getattr(calibrator, name))
-        assert str(other) == str(calibrator)
+            np.testing.assert_array_equal(getattr(each, name), getattr(calibrator, name))
+        assert str(each) == str(calibrator)
     contents = json.loads(path.read_text())
     damage: list[dict[str, Any]] = [{"slope": "1"}] if method == "platt" else [
         {"levels": [1.5 for _ in contents["levels"]]}, {"scores": [0.5 for _ in contents["scores"]]},
@@ -138,7 +139,7 @@ def test_files_are_fitted_and_mapped(run: Callable[..., str], refused: Callable[
     np.save("S_indices.npy", labels)
     np.save("S_scores.npy", ranked)
 
-    out = run("calibrate fit Y.npz S_indices.npy --method platt --k 3 --output m.json")
+    out = run("calibrate fit Y.npz S_indices.npy --method platt --k 3 --memory 2kB --output m.json")
     assert "fitted to 240 pairs: the first 3 labels of each row" in out
     mapped = fit(truth, (labels, ranked), "platt", k=3).apply((labels, ranked))
     for name in ("P.txt", "P_indices.npy"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from xmleval import compare
-from xmleval.input.clusters import folds_of_clusters
-from xmleval.report.compared import Compared
+from xmleval import Compared, compare
 
 TESTS = ["t", "randomisation", "paired_t", "wilcoxon"]
 N, L = 400, 12
@@ -25,12 +24,12 @@ Q: dict[str, Any] = {"inverse_propensity": np.linspace(1, 9, L)}
 TOPICS = ["rare" if label < 4 else "common" for label in range(L)]
 LANGUAGES = np.where(np.arange(N) % 3, "en", "de")
 CLUSTERS = np.arange(N) % 7
-FOLDS = folds_of_clusters(CLUSTERS, N)  # which rows are left out together
 GROUPS: dict[str, Any] = {"label_groups": TOPICS, "row_groups": LANGUAGES}
 
 
-def compared(models: Any = MODELS, **options: Any) -> Compared:
-    return compare(models, TRUTH, **{"metrics": MEASURES, **Q, **options})
+def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> Compared:
+    of_rows = {name: scores[rows] for name, scores in models.items()}
+    return compare(of_rows, TRUTH[rows], **{"metrics": MEASURES, **Q, **options})
 
 
 def top(scores: Any, k: int) -> tuple[Any, Any]:
@@ -39,7 +38,8 @@ def top(scores: Any, k: int) -> tuple[Any, Any]:
     return order, np.take_along_axis(scores, order, 1)
 
 
-def jackknife_error(replicates: Any) -> float:
-    """Return the standard error from the values without each fold."""
-    n = len(replicates)
-    return float(np.sqrt((n - 1) / n * np.sum((replicates - np.mean(replicates)) ** 2)))
+def errors_of(values_of: Callable[[Any], list[float]]) -> Any:
+    """Return the standard errors of values of some rows, by those without each of the six folds."""
+    folds = np.where(CLUSTERS == 2, 1, CLUSTERS)  # two of the clusters are left out together
+    values = np.array([values_of(folds != fold) for fold in np.unique(folds)])
+    return np.sqrt(5 / 6 * ((values - values.mean(axis=0)) ** 2).sum(axis=0))

@@ -11,22 +11,11 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 
-from tests.comparing.models import (
-    CLUSTERS,
-    FOLDS,
-    GROUPS,
-    MODELS,
-    TESTS,
-    TRUTH,
-    TWO,
-    L,
-    N,
-    Q,
-    compared,
-    jackknife_error,
-    top,
-)
+from tests.comparing.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
+from tests.report.notebooks import page_of
 from xmleval import Comparison, compare, diff, evaluate
+
+N, L = TRUTH.shape
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -60,32 +49,28 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
     comparison = compared(TWO, clusters=CLUSTERS, metrics=names, test=test)
     *differences, maximum = comparison.differences
     assert (maximum.estimate, math.isnan(maximum.p_value)) == (None, True)
-    replicates = []
-    for fold in np.unique(FOLDS):
-        rows = fold != FOLDS
+
+    def values_of(rows: Any) -> list[float]:
         good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names[:4], **Q) for s in TWO.values())
-        replicates.append([good[name] - fair[name] for name in names[:4]])
-    n = len(replicates)
-    for difference, values in zip(differences, np.transpose(replicates), strict=True):
-        error, value = jackknife_error(values), difference.value
-        half = scipy.stats.t.ppf(0.975, n - 1) * error
+        return [good[name] - fair[name] for name in names[:4]]
+
+    for difference, error in zip(differences, errors_of(values_of), strict=True):
+        value, half = difference.value, scipy.stats.t.ppf(0.975, 5) * error
         assert difference.estimate is not None
-        assert difference.estimate.n_folds == n
+        assert difference.estimate.n_folds == 6
         expected = [value - half, value + half, half, error]
         np.testing.assert_allclose(difference.estimate[:4], expected, rtol=1e-9)
         if test == "t":
-            p = 2 * scipy.stats.t.sf(abs(value) / error, n - 1)
+            p = 2 * scipy.stats.t.sf(abs(value) / error, 5)
             np.testing.assert_allclose(difference.p_value, p, rtol=1e-9)
     if test == "randomisation":  # all signs of seven clusters, one model always better
         by_name = compared(TWO, clusters=[*map(str, CLUSTERS)], metrics=names, test=test)
         assert differences[0].p_value == by_name.differences[0].p_value == 2 / 2**7
 
 
-def by_permutations(a: Any, b: Any) -> float:
-    drawn = scipy.stats.permutation_test(
-        (a - b,), np.mean, permutation_type="samples", n_resamples=4999, rng=1
-    )
-    return float(drawn.pvalue)
+def by_permutations(a: Any, b: Any) -> Any:
+    options: Any = {"permutation_type": "samples", "n_resamples": 4999, "rng": 1}
+    return scipy.stats.permutation_test((a - b,), np.mean, **options).pvalue
 
 
 @pytest.mark.parametrize(
@@ -104,7 +89,7 @@ def test_p_values_of_rows_are_those_of_scipy(test: str, oracle: Any, tolerance: 
     for name, one in tested.items():
         rows = ~np.isnan(a[name])
         assert one.p_value == pytest.approx(oracle(a[name][rows], b[name][rows]), abs=tolerance)
-        assert one.n_rows == rows.sum()
+        assert one.n_rows == rows.sum() == sum(one.outcomes or ())
     assert "as no mean over rows: psp@3, f1.macro@3" in str(comparison)
 
 
@@ -212,7 +197,7 @@ def test_letters_name_the_worse_models() -> None:
     assert [cell.above.strip() for cell in comparison.grid()[1][1:]] == ["bc", "", ""]
     assert "$^{bc}$" in comparison.to_latex()
     assert comparison.to_latex().count("Holm over 3 tests, n = 400 rows") == 2
-    assert all("<sup>bc</sup>" in text for text in (comparison.to_markdown(), comparison._repr_html_()))
+    assert all("<sup>bc</sup>" in text for text in (comparison.to_markdown(), page_of(comparison)))
     many = {f"m{n}": MODELS["good"] if n else MODELS["fair"] for n in range(28)}
     assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").grid()[1][2].above.strip() == "1"
 

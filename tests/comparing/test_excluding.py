@@ -25,11 +25,11 @@ def scores(*labels: int) -> Any:
     return matrix
 
 
-PAIRS = {
-    "equal after": {"a": scores(0, 1, 2, 3), "b": scores(0, 1, 2)},
-    "equal before": {"a": scores(0, 1, 2, 3), "b": scores(0, 1, 2, 4)},
-    "one label after": {"a": scores(0, 3), "b": scores(0)},
-    "more than the cutoff": {"a": scores(0, 1, 2, 3, 4, 5, 6), "b": scores(0, 1, 3)},
+PAIRS = {  # of models, by the lengths of their lists
+    "equal after": (scores(0, 1, 2, 3), scores(0, 1, 2)),
+    "equal before": (scores(0, 1, 2, 3), scores(0, 1, 2, 4)),
+    "one label after": (scores(0, 3), scores(0)),
+    "more than the cutoff": (scores(0, 1, 2, 3, 4, 5, 6), scores(0, 1, 3)),
 }
 
 
@@ -58,11 +58,13 @@ def differences_and_notes(json_text: str) -> Any:
 @pytest.mark.parametrize("argument", ["exclude", "candidates"])
 def test_compare_counts_lists_without_excluded_labels(argument: str, models: Any, form: str) -> None:
     whole, without = (
-        {name: FORMS[form](matrix * kept) for name, matrix in models.items()} for kept in (1, 1 - GONE)
+        {name: FORMS[form](matrix * part) for name, matrix in zip("ab", models, strict=True)}
+        for part in (1, 1 - GONE)
     )
-    pairs = GONE if argument == "exclude" else 1 - GONE
     as_truth = as_dicts if form == "dicts" else sp.csr_array
-    options = {argument: as_truth(pairs)} | ({"exclude_from": "predictions"} if argument == "exclude" else {})
+    options = {"exclude": as_truth(GONE), "exclude_from": "predictions"}
+    if argument == "candidates":
+        options = {"candidates": as_truth(1 - GONE)}
     actual = compare(whole, as_truth(TRUTH), metrics=MEASURES, **options)
     expected = compare(without, as_truth(TRUTH), metrics=MEASURES)
     assert differences_and_notes(actual.to_json()) == differences_and_notes(expected.to_json())

@@ -10,30 +10,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.comparing.models import (
-    CLUSTERS,
-    FOLDS,
-    GROUPS,
-    LANGUAGES,
-    MEASURES,
-    MODELS,
-    TESTS,
-    TRUTH,
-    TWO,
-    N,
-    Q,
-    compared,
-    jackknife_error,
-)
+from tests.comparing.models import CLUSTERS, GROUPS, TESTS, TRUTH, TWO, N, Q, compared, errors_of
+from tests.report.notebooks import page_of
 from xmleval import Comparison, compare, evaluate
 
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
-    for name, group in compared(row_groups=LANGUAGES, test=test).row_groups.items():
-        rows = np.equal(LANGUAGES, name)
-        models = {model: scores[rows] for model, scores in MODELS.items()}
-        alone = compare(models, TRUTH[rows], metrics=MEASURES, test=test, **Q)
+    languages = GROUPS["row_groups"]
+    for name, group in compared(row_groups=languages, test=test).row_groups.items():
+        alone = compared(rows=np.equal(languages, name), test=test)
         for one, other in zip(group.differences, alone.differences, strict=True):
             assert (*one[:4], one.outcomes) == (*other[:4], other.outcomes)
             if test != "t":  # whose folds depend on the numbers of rows
@@ -44,24 +30,20 @@ def test_differences_within_groups_are_those_of_reports() -> None:
     names = ["p@1", "f1.macro@3", "auc.macro"]
     comparison = compared(TWO, metrics=names, clusters=CLUSTERS, **GROUPS)
 
-    def of_rows(rows: Any) -> dict[tuple[str, str, str], float]:
+    def values_of(rows: Any) -> list[float]:
         """Return the differences of values within groups, of some rows alone."""
-        options = {**GROUPS, "row_groups": LANGUAGES[rows], **Q}
+        options = {**GROUPS, "row_groups": GROUPS["row_groups"][rows], **Q}
         good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names, **options) for s in TWO.values())
-        return {
-            (kind, group, name): report[name] - getattr(fair, kind)[group][name]
-            for kind in ("groups", "row_groups")
-            for group, report in getattr(good, kind).items()
-            for name in names
-        }
+        parts = [(good.groups[each], fair.groups[each]) for each in ("rare", "common")]
+        parts += [(good.row_groups[each], fair.row_groups[each]) for each in ("de", "en")]
+        return [first[name] - second[name] for first, second in parts for name in names]
 
-    whole, without = of_rows(FOLDS >= 0), [of_rows(fold != FOLDS) for fold in np.unique(FOLDS)]
-    for (kind, group, name), value in whole.items():
-        difference = getattr(comparison, kind)[group].difference(name, "good", "fair")
-        assert difference.value == value
-        values = np.array([each[kind, group, name] for each in without])
-        assert difference.estimate is not None
-        assert difference.estimate.standard_error == pytest.approx(jackknife_error(values), rel=1e-9)
+    groups = [comparison.groups[name] for name in ("rare", "common")]
+    groups += [comparison.row_groups[name] for name in ("de", "en")]
+    differences = [part.difference(name, "good", "fair") for part in groups for name in names]
+    assert [one.value for one in differences] == values_of(CLUSTERS >= 0)
+    errors = [one.estimate.standard_error for one in differences if one.estimate]
+    assert errors == pytest.approx(errors_of(values_of), rel=1e-9)
     with pytest.raises(KeyError, match="no group 'tail'; there are 'rare', 'common'"):
         comparison.groups["tail"]
 
@@ -111,12 +93,12 @@ def test_every_form_has_every_difference() -> None:
                 assert place[0] == "" or shown.replace("±", "\\textpm{}") in comparison.to_latex()
     whole = compared()
     equal = [one.better is None and not math.isnan(one.p_value) for one in whole.differences]
-    for text in (str(whole), whole.to_text(60), whole.to_markdown(), whole._repr_html_()):
+    for text in (str(whole), whole.to_text(60), whole.to_markdown(), page_of(whole)):
         assert text.count("no difference seen") == sum(equal)
     assert max(map(len, comparison.to_text(80).splitlines())) <= 80
     pytest.importorskip("pandas")
     frame = compared(TWO).to_frame()
-    assert (frame.loc["p@1", "better"], len(frame)) == ("good", len(MEASURES))
+    assert (frame.loc["p@1", "better"], len(frame)) == ("good", len(whole.specs))
 
 
 # --------------------------------------------------------- lists too short for the labels of a group
@@ -168,6 +150,6 @@ def test_no_value_within_groups_is_marked_for_longer_lists(confidence: Any) -> N
 def test_equally_short_lists_are_tested_within_groups() -> None:
     arguments = short_lists()
     labels, scores = arguments["models"]["cut"]
-    arguments["models"] = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
-    groups = compare(**arguments, metrics="p@1").groups
+    models = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
+    groups = compare(**arguments | {"models": models}, metrics="p@1").groups
     assert [part.differences[0].better for part in groups.values()] == ["a", "a"]

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-from html import unescape
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ import scipy.stats
 
 from tests.comparing.demsar import RANKS, VALUES
 from tests.examples import S, T
-from xmleval import Comparison, evaluate, rank
-from xmleval.comparing.ranking import Ranking
+from tests.report.notebooks import page_of, rows_of
+from xmleval import Comparison, Ranking, evaluate, rank
 
 TWO = {"a": {"x": 0.5, "y": 0.25}, "b": {"x": 0.5, "y": 0.75}}
 
@@ -230,16 +229,13 @@ def test_names_are_shown_as_text() -> None:
     assert str(ranking).splitlines()[1].split() == ["P@1", "↑", "a&b", "|x|"]
     assert r"out/a\&b\_test.npz" in ranking.to_latex()
     assert r"out/\|x\|\_test.npz" in ranking.to_markdown()
-    assert "<script>" not in ranking._repr_html_()
+    assert "<script>" not in page_of(ranking)
     assert "rank on =1+1" in ranking.to_csv()
 
 
 def test_all_forms_have_the_same_ranks() -> None:
     ranking = of_demsar(alpha=0.1)
-    page = unescape(ranking._repr_html_())
-    rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*)</tr>", page)]
-    lines = [line[2:-2] for line in ranking.to_markdown().splitlines() if line.startswith("| ")]
-    assert [[cell.strip() for cell in line.split(" | ")] for line in lines] == rows
+    rows = rows_of(ranking)
     assert rows[0][1:] == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     assert rows[1] == ["adult", "0.7980 (1)", "0.7680 (3)", "0.7710 (2)", "0.7630 (4)"]
     assert rows[-1] == ["average rank", "1.9643", "2.0000", "2.8929", "3.1429"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import xmleval
-from xmleval.report.compared import Compared
+from xmleval import Compared
 
 N_LABELS = 20
 METRICS = [*(f"{name}@{k}" for name in ("p", "ndcg") for k in (1, 2, 3, 4, 5)), "f1.macro@5", "lrap"]
