@@ -176,11 +176,8 @@ CASES = [*INPUTS, *OTHERS]
 def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (7, 9, 3)) -> Case:
     """Write valid files of so many rows, labels and scores in a row; return what is damaged and read."""
     n_rows, n_labels, depth = size
-    truth, scores, out = (
-        make_truth(n_rows, n_labels),
-        make_scores(n_rows, n_labels, depth),
-        folder / "out.npz",
-    )
+    truth, scores = make_truth(n_rows, n_labels), make_scores(n_rows, n_labels, depth)
+    out = folder / "out.npz"
     if role == "names" or name.startswith("names."):
         paths = named_pair(name if role == "names" else "qrels", folder, truth, scores)
     else:

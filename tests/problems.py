@@ -109,9 +109,8 @@ class Problem:
         return all(name in self.arguments for name in names)
 
     def without(self, *names: str) -> Problem:
-        return replace(
-            self, arguments={name: value for name, value in self.arguments.items() if name not in names}
-        )
+        arguments = {name: value for name, value in self.arguments.items() if name not in names}
+        return replace(self, arguments=arguments)
 
     def with_arguments(self, **arguments: Any) -> Problem:
         return replace(self, arguments=self.arguments | arguments)
@@ -144,13 +143,9 @@ class Problem:
         scores = np.array([s for row in self.listed for _, s in row], self.dtype)
         if self.form == "list":
             width = max((len(row) for row in self.listed), default=0)
-            places = (
-                np.repeat(np.arange(self.n_rows), np.diff(ptr)),
-                np.arange(labels.size) - np.repeat(ptr[:-1], np.diff(ptr)),
-            )
-            ids = np.full((self.n_rows, width), -1, np.int32)
-            values = np.full((self.n_rows, width), np.nan, self.dtype)
-            ids[places], values[places] = labels, scores
+            used = np.arange(width) < np.diff(ptr)[:, None]
+            ids, values = np.full(used.shape, -1, np.int32), np.full(used.shape, np.nan, self.dtype)
+            ids[used], values[used] = labels, scores
             return ids, None if self.bare else values
         matrix = sp.csr_array((scores, labels, ptr), shape=(self.n_rows, self.n_labels))
         return matrix.toarray() if self.form == "dense" else matrix
@@ -200,21 +195,18 @@ def judgements(draw: st.DrawFn, truth: list[set[int]], n_labels: int) -> list[di
     return rows
 
 
-@st.composite
-def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
-    unlisted = st.sampled_from(["below", 0.0, 0.5, 1.5, -3.0])
-    return {
-        "auc_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "ndcg_ties": draw(st.sampled_from(["order", "average"])),
-        "empty": draw(st.sampled_from(["zero", "skip", "one"])),
-        "ap_empty": draw(st.sampled_from(["skip", "zero"])),
-        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])),
-        "zero_division": draw(st.sampled_from([0.0, 1.0, float("nan"), "both_empty"])),
-        "labels": draw(st.sampled_from(["all", "present", "seen"])),
-        "unlisted": draw(unlisted) if form != "dense" else "below",
-        "gains": draw(st.sampled_from(["binary", "linear", "exp"])),
-    }
+CONVENTIONS: dict[str, tuple[Any, ...]] = {
+    "auc_ties": ("half", "full", "none"),
+    "loss_ties": ("half", "full", "none"),
+    "ndcg_ties": ("order", "average"),
+    "empty": ("zero", "skip", "one"),
+    "ap_empty": ("skip", "zero"),
+    "no_pairs": ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant"),
+    "zero_division": (0.0, 1.0, float("nan"), "both_empty"),
+    "labels": ("all", "present", "seen"),
+    "unlisted": ("below", 0.0, 0.5, 1.5, -3.0),
+    "gains": ("binary", "linear", "exp"),
+}
 
 
 law = settings(max_examples=settings().max_examples * 5 // 3)  # all options need more examples
@@ -229,8 +221,8 @@ class Refusal(NamedTuple):
     mend: Callable[[Problem], Problem]
 
 
-def dropping(*names: str) -> Callable[[Problem], Problem]:
-    return lambda problem: problem.without(*names)
+def dropping(name: str) -> Callable[[Problem], Problem]:
+    return lambda problem: problem.without(name)
 
 
 def listing_below(problem: Problem) -> Problem:
@@ -270,10 +262,7 @@ REFUSALS = [
         "needs scores; this list has none",
         lambda p: p.bare and p.arguments.get("decision", "").startswith("threshold"), dropping("decision"),
     ),
-    Refusal(
-        "curve_points= needs scores",
-        lambda p: p.has("curve_points") and not p.scored, dropping("curve_points"),
-    ),
+    Refusal("points= needs", lambda p: p.has("curve_points") and not p.scored, dropping("curve_points")),
 ]  # fmt: skip
 # of options without the measures that they are for
 IDLE = [
@@ -359,7 +348,9 @@ def free_problems(
         return st.lists(st.sampled_from(values), min_size=n_labels, max_size=n_labels)
 
     fields: Any = draw(st.sampled_from([None, {}, *PRESETS]))
-    fields = draw(conventions(form)) if fields == {} else fields
+    if fields == {}:
+        fields = {name: draw(st.sampled_from(values)) for name, values in CONVENTIONS.items()}
+        fields |= {"unlisted": "below"} if form == "dense" else {}
     gains = maybe(draw, st.sampled_from(["linear", "exp"]))
     order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))
@@ -409,12 +400,7 @@ def free_problems(
 
 @st.composite
 def problems(
-    draw: st.DrawFn,
-    /,
-    *,
-    without: Iterable[str] = (),
-    change: Callable[[Problem, Draw], Problem] = unchanged,
-    **limits: Any,
+    draw: st.DrawFn, /, *, without: Iterable[str] = (), change: Any = unchanged, **limits: Any
 ) -> Problem:
     """Draw a valid problem without some options; ``change`` comes before it is mended."""
     problem = mend(change(draw(free_problems(**limits)).without(*without), draw))

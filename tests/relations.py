@@ -54,7 +54,6 @@ class Relation:
     expected: Callable[[Contents, Problem, Problem], Contents] = lambda contents, *pair: contents
     parts: tuple[str, ...] = VALUES
     ignored: tuple[str, ...] = ()  # names within the parts
-    renamed: Callable[[str], str] = str  # the measure of the changed problem, by name
     fewer: bool = False  # whether the changed problem asks for few of the measures
     without: tuple[str, ...] = ()
     limits: dict[str, Any] = field(default_factory=dict)
@@ -67,12 +66,11 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
     if not names:
         return []
     changed = relation.change(problem, draw)
-    names = [name for name in names if is_allowed(parse_spec(relation.renamed(name)), changed)]
+    names = [name for name in names if is_allowed(parse_spec(name), changed)]
     asked = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
     if not asked:
         return []
-    renamed = [relation.renamed(name) for name in names if name in asked]
-    pair = asking(problem, names), asking(changed, renamed)
+    pair = asking(problem, names), asking(changed, [name for name in names if name in asked])
     before, after = (comparable(contents_of(each.evaluate())) for each in pair)
     before = relation.expected(before, *pair)
     ignored = {*relation.ignored, *({*names} - asked)}
@@ -213,12 +211,6 @@ def has_no_sets_of_labels(spec: Spec) -> bool:
     return spec.metric.name not in ("label_diversity", "proportional_diversity")
 
 
-def is_of_order(spec: Spec) -> bool:
-    """Whether a measure reads the order of scores alone."""
-    of_scores = spec.state == "key_counts" or spec.metric.family == "margins"
-    return not of_scores and "probabilities" not in spec.needs
-
-
 def with_some_weights(problem: Problem, draw: Draw) -> Problem:
     return with_values("sample_weight", 0.0, 0.5, 3.0)(without_ones(problem, draw), draw)
 
@@ -268,22 +260,6 @@ def with_sets_of_decision(problem: Problem, draw: Draw) -> Problem:
 def with_decision(problem: Problem, draw: Draw) -> Problem:
     rule = problem.arguments.get("decision") or draw(st.sampled_from(["top1", "top3"]))
     return problem.without("y_pred").with_arguments(decision=rule)
-
-
-def in_form(problem: Problem, draw: Draw) -> Problem:
-    """Return the same scores in lists, or with only stored entries."""
-    if problem.form in ("csr", "dense"):
-        form = draw(st.sampled_from(["list", "ragged", "csr"]))
-        if form == "csr":
-            return replace(problem, form=form)
-        sign = problem.sign
-        listed = [sorted(row, key=lambda entry: -sign * (entry[1] or 0.0)) for row in problem.listed]
-        problem = replace(problem, listed=listed, form=form)
-    return replace(problem, form=draw(st.sampled_from(["list", "ragged"])), dtype="float64")
-
-
-def in_float64(problem: Problem, draw: Draw) -> Problem:
-    return replace(listed_below(problem, draw), dtype="float64")
 
 
 def filled(problem: Problem, draw: Draw) -> Problem:
@@ -339,36 +315,6 @@ def is_of_ranked_rows(spec: Spec) -> bool:
     return of_rows and spec.metric.family not in families
 
 
-def with_ancestors(problem: Problem, draw: Draw) -> Problem:
-    """Return a problem of sets to which all ancestors were added, without the hierarchy."""
-    parents: dict[int, set[int]] = {}
-    for child, parent in problem.arguments["hierarchy"]:
-        parents.setdefault(child, set()).add(parent)
-
-    def closed(labels: set[int]) -> set[int]:
-        above = {parent for label in labels for parent in parents.get(label, ())}
-        return labels if above <= labels else closed(labels | above)
-
-    truth = [dict.fromkeys(closed(row), 1.0) for row in problem.relevant()]
-    sets = [closed(row) for row in problem.arguments["y_pred"]]
-    return replace(problem.without("hierarchy"), truth=truth).with_arguments(y_pred=sets)
-
-
-def with_hierarchy(problem: Problem, draw: Draw) -> Problem:
-    edges = problem.arguments.get("hierarchy", [(0, problem.n_labels - 1)] * (problem.n_labels > 1))
-    return with_sets("y_pred")(binary(problem, draw), draw).with_arguments(hierarchy=edges)
-
-
-def without_names_of_hierarchy(contents: Contents, problem: Problem, changed: Problem) -> Contents:
-    values = {name.removeprefix("h_"): value for name, value in contents["values"].items()}
-    return contents | {"values": values}
-
-
-def binary(problem: Problem, draw: Draw) -> Problem:
-    truth = [dict.fromkeys(sorted(row), 1.0) for row in problem.relevant()]
-    return replace(problem.with_conventions(gains="binary"), truth=truth)
-
-
 SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
     "permuted rows": Relation(order_rows, base=numbered),
@@ -388,16 +334,11 @@ RELATIONS = {
         negated, base=lambda p, draw: p.with_arguments(**{HIGHER: False}), expected=negate_thresholds,
         parts=KEPT,
     ),
-    "monotone scores": Relation(
-        lambda p, draw: map_scores(p, lambda s: 4 * s - 7), holds=is_of_order,
-        parts=tuple({*VALUES} - {"thresholds"}),
-    ),
     "conventions by fields": Relation(by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")),
     "sets of a decision": Relation(
         with_sets_of_decision, base=with_decision, parts=(*VALUES, "per_label"),
         without=("exclude", "candidates"), limits=SCORED,
     ),
-    "other forms": Relation(in_form, base=in_float64, parts=KEPT, limits=SCORED),
     "unlisted scores are stored": Relation(
         filled, base=with_level, holds=lambda spec: spec.state != "key_counts", parts=KEPT,
         without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
@@ -414,14 +355,5 @@ RELATIONS = {
         parts=("values", "confidence", "standard_errors"),
         without=("exclude", "candidates", "hierarchy", "y_pred", "decision"),
     ),
-    "ancestors are labels": Relation(
-        with_ancestors, base=with_hierarchy, expected=without_names_of_hierarchy,
-        holds=lambda spec: spec.metric.family == "hierarchy" and not spec.k,
-        renamed=lambda name: name.removeprefix("h_"), parts=("values",), without=("exclude",),
-    ),
     "rows are clusters": Relation(numbered, parts=(*KEPT, "notes"), without=(CLUSTERS,)),
-    "grades of 1": Relation(
-        lambda p, draw: p.with_conventions(gains=draw(st.sampled_from(["linear", "exp"]))), base=binary,
-        parts=KEPT, ignored=("shares",), tolerance=ROUNDED,
-    ),
 }  # fmt: skip

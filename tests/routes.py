@@ -109,13 +109,6 @@ def resources(problem: Problem, draw: Draw) -> dict[str, Any]:
     }
 
 
-def in_batches(problem: Problem, draw: Draw) -> Report:
-    evaluator = problem.evaluator()
-    for _, batch in cut(problem, draw):
-        evaluator.update(**batch.rows())
-    return evaluator.compute()
-
-
 def in_pieces(problem: Problem, draw: Draw) -> Report:
     return problem.evaluate(**resources(problem, draw))
 
@@ -300,7 +293,6 @@ OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
 ROUTES = {
-    "in batches": Route(in_batches),
     "in blocks, threads and little memory": Route(in_pieces),
     "saved and loaded": Route(saved),
     "copied": Route(in_copies),

@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays
+from tests.commands import process
 from xmleval import evaluate as on_one_machine
 
 distributed = pytest.importorskip("distributed")
@@ -26,12 +27,8 @@ from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
-EVERYTHING: dict[str, Any] = {
-    "metrics": ["all"],
-    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
-    "confidence": 0.95,
-    "bounds": True,
-}
+EVERYTHING: dict[str, Any] = {"metrics": ["all"], "confidence": 0.95, "bounds": True}
+EVERYTHING["inverse_propensity"] = 1 + np.arange(N_LABELS) / 7
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +76,8 @@ def test_blocks_that_workers_hold_are_counted_there(client: Any) -> None:
         for lo, hi in itertools.pairwise([0, 50, 50, 130, 200])
     ]
     report = evaluate_blocks(blocks, **EVERYTHING)  # the client is the one that was made last
-    assert (
-        report.to_json() == on_one_machine(arrays["Y"], arrays["m"], clusters=of_rows, **EVERYTHING).to_json()
-    )
+    whole = on_one_machine(arrays["Y"], arrays["m"], clusters=of_rows, **EVERYTHING)
+    assert report.to_json() == whole.to_json()
     bad = (arrays["Y"][50:130], (np.full((80, 2), 77), None))
     plain = (arrays["Y"][:50], (labels[:50], None))
     with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
@@ -114,14 +110,11 @@ def kill(process: int, *_: Any) -> None:
 
 
 def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", SCHEDULER]
-    started: Any = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    with (
-        started as process,
-        distributed.Client(process.stdout.readline().strip(), timeout=5, set_as_default=False) as client,
-    ):
-        workers.wrap_tasks(monkeypatch, kill, process.pid)
+    started: Any = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    address = started.stdout.readline().strip()
+    with started, distributed.Client(address, timeout=5, set_as_default=False) as client:
+        workers.wrap_tasks(monkeypatch, kill, started.pid)
         with pytest.raises(ConnectionAbortedError, match="the scheduler has ended"):
             evaluate("Y_*", "m_*", metrics=FEW, client=client)
 
@@ -130,11 +123,11 @@ def test_results_of_an_earlier_run_are_not_taken(
     client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are files that it has removed."""
-    kept, submit = [], workers.DaskEngine.submit
+    handles, submit = [], workers.DaskEngine.submit
 
     def submit_and_keep(*arguments: Any, **options: Any) -> Any:
-        kept.append(submit(*arguments, **options))
-        return kept[-1]
+        handles.append(submit(*arguments, **options))
+        return handles[-1]
 
     monkeypatch.setattr(workers.DaskEngine, "submit", submit_and_keep)
     reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
@@ -189,13 +182,13 @@ from xmleval.cluster.run import SerialEngine
 
 def count(rows):
     files = {"y_true": f"Y_{rows}.npz", "y_score": f"m_{rows}.npy"}
-    own = cut_files(files, metrics=["auc.micro", "p@1"], memory="4MiB")
-    return evaluate_files(SerialEngine(), *own, "parts").to_json()
+    tasks = cut_files(files, metrics=["auc.micro", "p@1"], memory="4MiB")
+    return evaluate_files(SerialEngine(), *tasks, "parts").to_json()
 
 cutting.LEAST_BYTES = 12 << 20
 count("few")
-own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (own + (32 << 20), resource.RLIM_INFINITY))
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (32 << 20), resource.RLIM_INFINITY))
 print(count("all"))
 bytearray(64_000_000)
 """
@@ -210,9 +203,6 @@ def test_address_space_may_be_smaller_than_the_whole_state(tmp_path: Path) -> No
         np.save(tmp_path / f"m_{name}.npy", scores[:n])
         sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n], compressed=False)
     freed = {"MALLOC_MMAP_THRESHOLD_": "1048576", "MALLOC_ARENA_MAX": "1"}
-    env = {**os.environ, **freed, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED], cwd=tmp_path, env=env, capture_output=True, text=True
-    )
+    done = process(LIMITED, python="-c", cwd=tmp_path, env=freed)
     assert done.stderr.endswith("MemoryError\n")
     assert done.stdout == f"{on_one_machine(truth, scores, metrics=['auc.micro', 'p@1']).to_json()}\n"

@@ -19,8 +19,8 @@ from tests.damage import CASES, Case, answer, archive_of, complaint, contents, m
 
 
 def make_socket(path: Path, data: bytes) -> None:
-    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):  # paths of sockets are short
-        made.bind(path.name)
+    with socket.socket(socket.AF_UNIX) as bound, contextlib.chdir(path.parent):  # paths of sockets are short
+        bound.bind(path.name)
 
 
 def forbid(path: Path, data: bytes) -> None:
@@ -96,7 +96,7 @@ def temporary(tmp_path_factory: Any, monkeypatch: pytest.MonkeyPatch) -> Iterato
     assert not any(folder.iterdir())
 
 
-def check(folder: Path, case: Case, commands: list[list[str]], words: str | None = None) -> list[int]:
+def check(folder: Path, case: Case, commands: list[list[str]], words: str | None = None) -> None:
     """Check what commands answer to a damaged file, which they must refuse if there are words for it."""
     codes = []
     for command in commands:
@@ -107,7 +107,6 @@ def check(folder: Path, case: Case, commands: list[list[str]], words: str | None
         assert words is None or (code == 2 and words in err), (command, err)
         codes.append(code)
     assert len({*codes[:2]}) == 1  # however the file is cut into pieces
-    return codes
 
 
 @pytest.mark.parametrize(("role", "name"), CASES, ids=["-".join(case) for case in CASES])

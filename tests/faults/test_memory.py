@@ -55,15 +55,12 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "coo": {"data": ONE, "row": AT, "col": AT},
     "dia": {"data": np.ones((1, 30)), "offsets": AT},
 }
-LARGE = {  # arrays of a matrix that are large together
-    "shape": np.array([60, 1 << 30]),
-    "indptr": np.array([0, *[N] * 60]),
-    "data": ("|u1", (N,)),
-    "indices": ("<i4", (N,)),
-}
-MATRICES: list[tuple[str, dict[str, Any]]]
-MATRICES = [(scheme, {name: FLAT}) for scheme in SCHEMES for name in SCHEMES[scheme]]
-MATRICES += [("csr", {"shape": FLAT}), ("csr", {"format": BLANK}), ("csr", LARGE)]
+LARGE = {"shape": np.array([60, 1 << 30]), "indptr": np.array([0, *[N] * 60])}  # which is so together
+LARGE |= {"data": ("|u1", (N,)), "indices": ("<i4", (N,))}
+MATRICES: list[tuple[str, dict[str, Any]]] = [
+    *((scheme, {name: FLAT}) for scheme in SCHEMES for name in SCHEMES[scheme]),
+    *(("csr", arrays) for arrays in ({"shape": FLAT}, {"format": BLANK}, LARGE)),
+]
 LISTS = [{"indices": ("<i4", (1, N))}, {"scores": ("<f4", (N, 2), True)}]  # the latter in Fortran's order
 
 
@@ -87,9 +84,7 @@ def write_archive(path: Path, arrays: dict[str, Any]) -> None:
 
 def write_hole(path: Path, descr: str, shape: tuple[int, ...]) -> None:
     """Write an array of zeros that takes no blocks of the disk."""
-    with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
-        file.truncate(file.tell() + int(np.prod(shape)) * np.dtype(descr).itemsize)
+    np.lib.format.open_memmap(path, "w+", descr, shape)
 
 
 def write_columns(path: Path, *names: str) -> None:

@@ -47,7 +47,6 @@ SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {
     "completed scores": ({"metrics": [*RANKED, *POOLED, "margin.macro"], "unlisted": 0.0}, ""),
     "every label": ({"metrics": ["f1.macro", "auc.macro", "margin.macro"], "per_label": True} | LABELS, ""),
     "bounds": ({"metrics": ["lrap", "auc.samples", "ndcg@5"], "bounds": True}, "lists"),
-    "complete scores": ({"metrics": ["margin.macro", "lrap", "auc.micro"]}, "complete"),
     "weighted": ({"metrics": [*RANKED, "f1.macro", "margin.macro", "label_diversity"]} | LABELS, "weighted"),
     "pooled intervals": ({"metrics": ["auc.micro", "ap.micro", "auc.macro"], "confidence": 0.95}, "lists"),
     "weighted curves": ({"metrics": POOLED}, "lists weighted"),
@@ -219,8 +218,7 @@ def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, A
         labels = np.argsort(-scores, axis=1)[:, :DEPTH]
         batch["y_score"] = labels.astype(np.int32), np.take_along_axis(scores, labels, 1)
     else:
-        share = 1 if "complete" in parts else LISTED
-        batch["y_score"] = csr_array(np.where(rng.random(shape) < share, 1 + scores, 0))
+        batch["y_score"] = csr_array(np.where(rng.random(shape) < LISTED, 1 + scores, 0))
     if "candidates" in parts:
         batch["candidates"] = csr_array((rng.random(shape) < 0.2).astype(np.uint8))
     if "groups" in parts:

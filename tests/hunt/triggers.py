@@ -92,10 +92,7 @@ KINDS: dict[str, tuple[type[Signal], type[BaseException]]] = {
 
 
 def preloaded(folder: Path) -> dict[str, str]:
-    """Compile the failing allocator into a folder; return the environment of processes that use it.
-
-    Their Python allocates all memory by malloc, so that every allocation can fail.
-    """
+    """Compile the failing allocator; return the environment of processes that use it for all memory."""
     library = folder / "failing_malloc.so"
     command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", str(library), str(SOURCE)]
     subprocess.run(command, check=True)

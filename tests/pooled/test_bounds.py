@@ -1,7 +1,8 @@
-"""Least and most: the interval of a measure over every completion of truncated lists."""
+"""Least and most: intervals over every completion of truncated lists, and of areas from leading bits."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -15,6 +16,8 @@ from tests.oracles import bounds as oracle_bounds
 from tests.oracles import curves as oracle_curves
 from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
+from tests.oracles.curves import leading_bits
+from tests.oracles.metrics import TIE_WEIGHT
 from tests.problems import LEVELS, Problem, label_sets
 from xmleval import Report, evaluate
 
@@ -99,3 +102,86 @@ def test_only_where_asked_for_and_where_they_can_be_told() -> None:
     assert [*evaluate(truth, scores, metrics="all", decision="top1", bounds=True).intervals] == [
         name for name in evaluate(truth, scores, metrics="all", decision="top1") if name in NAMES
     ]
+
+
+# ------------------------------------------------------- areas in an interval, from leading bits of scores
+
+POOLS: dict[str, list[float]] = {
+    "equal": [0.5],
+    "powers of two": [s * 2.0**e for e in range(-6, 7) for s in (1, -1)],
+    "denormal": [0.0, 1e-45, -1e-45, 3e-45, 1e-40, -1e-40, 2.0**-126, 5e-324, -5e-324],
+    "infinite": [math.inf, -math.inf, 0.0, 1.0, 3.4028234663852886e38, -3.4028234663852886e38],
+    "zeros": [0.0, -0.0, 1.0, -1.0],
+    "close": [1.0, 1.0 + 2.0**-52, 1.0 + 2.0**-40, 1.0 + 2.0**-23, 1.0 - 2.0**-53, 1.0 - 2.0**-24],
+    "huge": [1e300, -1e300, 1e308, -1e308, 3.5e38, -3.5e38, 3.4e38, math.inf, -math.inf],
+    "plain": [n / 7 for n in range(-20, 21)],
+}
+UNLISTED = ["below", 0.0, -0.5, 1.0 + 2.0**-40, 1e300, -1e300, math.inf, -math.inf, 5e-324, 1e-45]
+
+
+def as_type(values: Any, dtype: str) -> Any:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.array(values, np.float64).astype(dtype)
+
+
+@st.composite
+def bracketed(draw: st.DrawFn) -> Problem:
+    """Draw scores with few or many leading bits, and how many are read."""
+    n_rows, n_labels = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    form = draw(st.sampled_from(["csr", "list", "dense"]))
+    dtype = draw(st.sampled_from(["float32", "float64"]))
+    pool = POOLS[draw(st.sampled_from(sorted(POOLS)))]
+    score = st.sampled_from([float(s) for s in as_type(pool, dtype)])
+    if draw(st.integers(0, 4)) == 0:
+        score = st.floats(allow_nan=False, width=32 if dtype == "float32" else 64)
+    listed: list[list[tuple[int, float | None]]] = []
+    for _ in range(n_rows):
+        order = draw(st.permutations(range(n_labels)))
+        kept = order if form == "dense" else order[: draw(st.integers(0, n_labels))]
+        listed.append([(j, draw(score)) for j in (kept if form == "list" else sorted(kept))])
+    arguments = {
+        "unlisted": "below" if form == "dense" else draw(st.sampled_from(UNLISTED)),
+        "conventions": {"auc_ties": draw(st.sampled_from(["half", "full", "none"]))},
+    }
+    truth = [dict.fromkeys(row, 1.0) for row in draw(label_sets(n_rows, n_labels))]
+    metrics = "auc.micro", f"auc.micro(bits={draw(st.integers(1, 24))})"
+    return Problem(n_labels, truth, listed, form, dtype, False, arguments, metrics)
+
+
+def bracket(problem: Problem, bits: int) -> tuple[float, float]:
+    """Least and most share of right pairs: equal bits may stand any way, unlisted cells are level."""
+    level = None if problem.unlisted is None else float(as_type(problem.unlisted, problem.dtype))
+    cells = []  # (bits, listed, relevant)
+    for row, y in zip(problem.listed, problem.relevant(), strict=True):
+        scores = {j: float(s) for j, s in row if s is not None}
+        for j in range(problem.n_labels):
+            stored = j in scores and not (problem.form != "list" and scores[j] == level)
+            score = scores[j] if stored else level
+            leading = -1 if score is None else leading_bits(float(as_type(score, "float32")), bits)
+            cells.append((leading, stored, j in y))
+    credit, unknown, n_pairs = 0.0, 0, 0
+    for u, v in itertools.product(cells, cells):
+        if not u[2] or v[2]:
+            continue
+        n_pairs += 1
+        if not u[1] and not v[1]:
+            credit += TIE_WEIGHT[problem.conventions.auc_ties]
+        elif u[0] == v[0]:
+            unknown += 1
+        else:
+            credit += u[0] > v[0]
+    return (credit / n_pairs, (credit + unknown) / n_pairs) if n_pairs else (math.nan, math.nan)
+
+
+@settings(max_examples=90)
+@given(problem=bracketed())
+def test_interval_is_that_of_the_oracle(problem: Problem) -> None:
+    report, name = problem.evaluate(), problem.metrics[1]
+    least, most = report.intervals[name]
+    assert list(report.intervals) == [name]
+    expected = bracket(problem, int(name[len("auc.micro(bits=") : -1]))
+    close: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose((least, most), expected, **close)
+    exact, value = report["auc.micro"], report[name]
+    assert least <= exact <= most or all(x != x for x in (least, exact, most))
+    np.testing.assert_allclose(value, (least + most) / 2, **close)

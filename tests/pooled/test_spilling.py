@@ -24,8 +24,12 @@ SCORES = sp.csr_array(np.where(rng.random(TRUTH.shape) < 0.6, rng.normal(size=TR
 HALVES = [(TRUTH[:20], SCORES[:20]), (TRUTH[20:], SCORES[20:])]
 
 
-def evaluator_of(memory: Any = 1, **options: Any) -> Evaluator:
-    return Evaluator(n_labels=6, memory=memory, **OPTIONS, **options)
+def evaluator_of(memory: Any = 1, *rows: Any, **options: Any) -> Evaluator:
+    """Return an evaluator that has counted rows, if there are some."""
+    evaluator = Evaluator(n_labels=6, memory=memory, **OPTIONS, **options)
+    if rows:
+        evaluator.update(*rows)
+    return evaluator
 
 
 def contents(evaluator: Evaluator) -> list[Any]:
@@ -35,9 +39,7 @@ def contents(evaluator: Evaluator) -> list[Any]:
 
 
 def whole() -> list[Any]:
-    evaluator = evaluator_of("1GiB")
-    evaluator.update(TRUTH, SCORES)
-    return contents(evaluator)
+    return contents(evaluator_of("1GiB", TRUTH, SCORES))
 
 
 @pytest.fixture
@@ -58,8 +60,7 @@ def open_files(folder: Path) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
 @pytest.mark.parametrize("memory", [1, "1GiB"])
 def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, memory: Any) -> None:
-    evaluator = evaluator_of(memory)
-    evaluator.update(TRUTH, SCORES)
+    evaluator = evaluator_of(memory, TRUTH, SCORES)
     assert len(open_files(folder)) == (memory == 1)
     assert os.listdir(folder) == []
     assert contents(evaluator) == whole()
@@ -91,8 +92,7 @@ def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "block_rows": 3}])
 @pytest.mark.parametrize("room", [0, 37, 700])
 def test_full_disk_loses_nothing(folder: Path, disk: Disk, room: int, options: dict[str, Any]) -> None:
-    evaluator = evaluator_of(**options)
-    evaluator.update(*HALVES[0])
+    evaluator = evaluator_of(1, *HALVES[0], **options)
     before, sizes = contents(evaluator), open_files(folder)
     for _ in range(2):
         disk.room = room
@@ -110,9 +110,7 @@ def test_full_disk_loses_nothing(folder: Path, disk: Disk, room: int, options: d
 
 @pytest.mark.parametrize("room", [0, 700])
 def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Disk, room: int) -> None:
-    parts = [evaluator_of("1GiB") for _ in HALVES]
-    for part, rows in zip(parts, HALVES, strict=True):
-        part.update(*rows)
+    parts = [evaluator_of("1GiB", *rows) for rows in HALVES]
     path = folder.parent / "state.npz"
     parts[0].save(path)
     disk.room = room
@@ -142,9 +140,8 @@ def test_files_may_be_written_and_read_in_small_pieces(folder: Path, monkeypatch
 
 def test_after_a_fork_both_processes_count_on(folder: Path, tmp_path: Path) -> None:
     """The child spills, and then cannot, while the parent goes on."""
-    evaluator, twice = evaluator_of(), evaluator_of("1GiB")
-    for each in (evaluator, twice, twice):
-        each.update(*HALVES[0])
+    evaluator, twice = evaluator_of(1, *HALVES[0]), evaluator_of("1GiB", *HALVES[0])
+    twice.update(*HALVES[0])
     expected = contents(twice)
     written, may_read = os.pipe(), os.pipe()
     child = os.fork()
@@ -170,9 +167,7 @@ def test_after_a_fork_both_processes_count_on(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("memory", [1, "1GiB"])
 def test_threads_may_compute_together(memory: Any) -> None:
     with small_limits():
-        pair = [evaluator_of(memory) for _ in HALVES]
-        for evaluator, rows in zip(pair, HALVES, strict=True):
-            evaluator.update(*rows)
+        pair = [evaluator_of(memory, *rows) for rows in HALVES]
         pair[0].merge(pair[1])
         expected = [*map(contents, pair)]
         with ThreadPoolExecutor(4) as pool:
