@@ -209,6 +209,12 @@ CONVENTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
+@st.composite
+def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
+    fields = {name: draw(st.sampled_from(values)) for name, values in CONVENTIONS.items()}
+    return fields | ({"unlisted": "below"} if form == "dense" else {})
+
+
 law = settings(max_examples=settings().max_examples * 5 // 3)  # all options need more examples
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -348,9 +354,7 @@ def free_problems(
         return st.lists(st.sampled_from(values), min_size=n_labels, max_size=n_labels)
 
     fields: Any = draw(st.sampled_from([None, {}, *PRESETS]))
-    if fields == {}:
-        fields = {name: draw(st.sampled_from(values)) for name, values in CONVENTIONS.items()}
-        fields |= {"unlisted": "below"} if form == "dense" else {}
+    fields = draw(conventions(form)) if fields == {} else fields
     gains = maybe(draw, st.sampled_from(["linear", "exp"]))
     order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     pairs = draw(st.sets(st.tuples(labels, labels), max_size=8))

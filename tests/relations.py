@@ -315,6 +315,11 @@ def is_of_ranked_rows(spec: Spec) -> bool:
     return of_rows and spec.metric.family not in families
 
 
+def binary(problem: Problem, draw: Draw) -> Problem:
+    truth = [dict.fromkeys(sorted(row), 1.0) for row in problem.relevant()]
+    return replace(problem.with_conventions(gains="binary"), truth=truth)
+
+
 SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
     "permuted rows": Relation(order_rows, base=numbered),

@@ -19,6 +19,7 @@ from tests.faults.fault import Fault
 DENSE = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]], np.float32)
 LABELS = np.array([[0, 2], [1, -1], [3, 0], [3, 1]], np.int32)
 SCORES = np.array([[0.9, 0.5], [0.8, np.nan], [0.7, 0.1], [0.6, 0.2]], np.float32)
+LIST = {"indices": LABELS, "scores": SCORES}
 ANY_CSR: dict[str, Any] = {
     "format": b"csr", "shape": (2, 4), "data": np.ones(2), "indices": np.array([0, 3]),
     "indptr": np.array([0, 1, 2]),
@@ -82,8 +83,7 @@ def npy(header: str, data: bytes = b"12345678") -> bytes:
 
 
 def archive(parts: dict[str, Any]) -> Callable[[Path], Any]:
-    arrays: dict[str, Any] = {name: value if isinstance(value, bytes) else np.array(value)
-              for name, value in parts.items() if value is not None}  # fmt: skip
+    arrays: dict[str, Any] = {name: value for name, value in parts.items() if value is not None}
     return lambda path: np.savez(path, **arrays)
 
 
@@ -108,7 +108,7 @@ def pair(change: Callable[[bytes], bytes] | None = None, **arrays: Any) -> Calla
     """Write a list as two files; change an array, or the bytes of a file."""
 
     def write(path: Path) -> None:
-        for name, array in ({"indices": LABELS, "scores": SCORES} | arrays).items():
+        for name, array in (LIST | arrays).items():
             np.save(path.with_name(f"m_{name}.npy"), array)
         if change:
             path.write_bytes(change(path.read_bytes()))
@@ -120,31 +120,20 @@ sp.save_npz(saved := io.BytesIO(), sp.csr_array(DENSE))
 WHOLE = saved.getvalue()
 FAULTS = [
     *(Fault("Y.npz", archive(ANY_CSR | change), message) for change, message in PARTS),
-    *(
-        Fault("Y.npz", data, message)
-        for data, message in (
-            (WHOLE[: len(WHOLE) // 2], "the zip archive is cut short"),
-            (b"not an archive at all" * 20, "not a zip archive"),
-            (promising_more(), "data.npy: impossible uncompressed size of 2147483648 bytes"),
-            (sharing(), "the archive members exceed the size of the file"),
-            (archive_of({"data.npy": npy(header("(1000000000000,)"))}),
-             "data.npy: the header declares 8000000000000 bytes of data, the archive 8"),
-            (archive_of({"data.npy": bytes(9999)}, zipfile.ZIP_LZMA), "data.npy: unsupported compression..."),
-        )
-    ),
+    Fault("Y.npz", WHOLE[: len(WHOLE) // 2], "the zip archive is cut short"),
+    Fault("Y.npz", b"not an archive at all" * 20, "not a zip archive"),
+    Fault("Y.npz", promising_more(), "data.npy: impossible uncompressed size of 2147483648 bytes"),
+    Fault("Y.npz", sharing(), "the archive members exceed the size of the file"),
+    Fault("Y.npz", archive_of({"data.npy": npy(header("(1000000000000,)"))}),
+          "data.npy: the header declares 8000000000000 bytes of data, the archive 8"),
+    Fault("Y.npz", archive_of({"data.npy": bytes(9999)}, zipfile.ZIP_LZMA), "data.npy: unsupported compr..."),
     *(Fault("Y.npz", archive_of({"data.npy": npy(head)}), f"data.npy: ...{text}") for head, text in HEADERS),
     *(Fault("m_indices.npy", npy(head), f"...{text}", ("scores",)) for head, text in HEADERS),
-    *(
-        Fault(f"m_{which}.npy", pair(change), message, ("scores",))
-        for change, message in DAMAGES
-        for which in ("indices", "scores")
-    ),
+    *(Fault("m_indices.npy", pair(change), message, ("scores",)) for change, message in DAMAGES),
+    Fault("m_scores.npy", pair(DAMAGES[0][0]), DAMAGES[0][1], ("scores",)),
     *(Fault(f"m_{next(iter(change))}.npy", pair(**change), text, ("scores",)) for change, text, _ in LISTS),
-    *(
-        Fault("m.npz", archive({"indices": LABELS, "scores": SCORES} | change), message, ("scores",))
-        for change, _, message in LISTS
-    ),
-    Fault("m.npz", archive({"indices": LABELS, "scores": SCORES}), "no array 'format' in it", ("truth",)),
+    *(Fault("m.npz", archive(LIST | change), message, ("scores",)) for change, _, message in LISTS),
+    Fault("m.npz", archive(LIST), "no array 'format' in it", ("truth",)),
     *(
         Fault("m.npz", archive_of({"indices.npy": npy(header(shape, "<i4"), LABELS.tobytes())}, method),
               "indices.npy: the header declares ... bytes of data, the archive 32", ("scores",))

@@ -56,17 +56,11 @@ BYTES: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda data: data[:7] + os.urandom(500), "..."),
     (lambda data: b"FEA1" * 9, "it begins neither as Parquet nor as Arrow IPC..."),
 ]
+SIZES = ("0", "many", "9" * 99)
 LARGE = pa.array([[2**64 - 1]], pa.list_(pa.uint64()))
 FAULTS = [
-    *(
-        Fault(f"f.{ending}", table(columns), message, (kind,))
-        for columns, kind, message in COLUMNS
-        for ending in ENDINGS
-    ),
-    *(
-        Fault("f.parquet", table({"labels": [[1]]}, text), "n_labels in its metadata is ...")
-        for text in ("0", "many", "9" * 99)
-    ),
+    *(Fault(f"f.{end}", table(columns), text, (kind,)) for columns, kind, text in COLUMNS for end in ENDINGS),
+    *(Fault("f.parquet", table({"labels": [[1]]}, n), "n_labels in its metadata is ...") for n in SIZES),
     Fault("f.parquet", table({"labels": LARGE}, None), "row 0: label id...", ("truth",)),
     Fault("f.arrow", table({"labels": pa.array([[]] * 5, pa.list_(pa.int64(), 0))}, None), "...not lists..."),
     *(Fault(f"f.{ending}", changed(change), message) for ending in ENDINGS for change, message in BYTES),

@@ -55,7 +55,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "coo": {"data": ONE, "row": AT, "col": AT},
     "dia": {"data": np.ones((1, 30)), "offsets": AT},
 }
-LARGE = {"shape": np.array([60, 1 << 30]), "indptr": np.array([0, *[N] * 60])}  # which is so together
+LARGE: dict[str, Any] = {"shape": np.array([60, 1 << 30]), "indptr": np.array([0, *[N] * 60])}  # large in all
 LARGE |= {"data": ("|u1", (N,)), "indices": ("<i4", (N,))}
 MATRICES: list[tuple[str, dict[str, Any]]] = [
     *((scheme, {name: FLAT}) for scheme in SCHEMES for name in SCHEMES[scheme]),

@@ -41,18 +41,18 @@ ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to d
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
 POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity", "auc.micro(bits=16)"]
 LABELS = {"decision": "top3", "unlisted": 0.0}
-# options of evaluators, and words for what batches have
+# options of evaluators, and what batches have
 SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {
     "pooled lists": ({"metrics": RANKED + POOLED}, "lists"),
     "completed scores": ({"metrics": [*RANKED, *POOLED, "margin.macro"], "unlisted": 0.0}, ""),
     "every label": ({"metrics": ["f1.macro", "auc.macro", "margin.macro"], "per_label": True} | LABELS, ""),
     "bounds": ({"metrics": ["lrap", "auc.samples", "ndcg@5"], "bounds": True}, "lists"),
-    "weighted": ({"metrics": [*RANKED, "f1.macro", "margin.macro", "label_diversity"]} | LABELS, "weighted"),
+    "weighted": ({"metrics": [*RANKED, "f1.macro", "margin.macro"]} | LABELS, "sample_weight"),
     "pooled intervals": ({"metrics": ["auc.micro", "ap.micro", "auc.macro"], "confidence": 0.95}, "lists"),
-    "weighted curves": ({"metrics": POOLED}, "lists weighted"),
+    "weighted curves": ({"metrics": POOLED}, "lists sample_weight"),
     "candidates": ({"metrics": ["p@5", "ndcg@5"]}, "lists candidates"),
     "groups": ({"metrics": ["p@5", "f1.macro@5", "auc.micro"], "confidence": 0.95,
-                "label_groups": (np.arange(N_LABELS) % 3).tolist()}, "groups"),
+                "label_groups": (np.arange(N_LABELS) % 3).tolist()}, "row_groups"),
     "probabilities": ({"metrics": ["ece@5", "ace@5", "aurc@5", "rprec.micro", "h_f1.micro@5"],
                        "hierarchy": [(1, 0), (2, 0)]}, "lists"),
     "kept rows": ({"metrics": ["p@5", "lrap", "auc.macro"], "per_row": True}, ""),
@@ -72,9 +72,9 @@ class Trials:
         self.settings = options | {"threads": threads, "block_rows": block_rows, "memory": self.memory}
         self.settings |= {"inverse_propensity": q, "n_labels": N_LABELS}
         self.batches = [make_batch(self.rng, n, of_batches) for n in ROWS]
-        self.folder, self.outputs = folder, folder / "outputs"
-        self.outputs.mkdir()
-        self.file = self.outputs / "saved.npz"
+        self.files = [folder / f"{number}.npz" for number in range(len(ROWS))]
+        self.file = folder / "outputs" / "saved.npz"
+        self.file.parent.mkdir()
         by_order = {"per_row", "confidence"} & {*options}  # of batches, which are then not merged
         self.operations = OPERATIONS[:-1] if by_order else OPERATIONS
 
@@ -84,16 +84,13 @@ class Trials:
             evaluator.update(**batch)
         return evaluator
 
-    def load(self, number: int) -> Evaluator:
-        return Evaluator.load(self.folder / f"{number}.npz", memory=self.memory)
-
     def prepare(self) -> None:
         """Load the kernels, and make the evaluators that are merged and loaded."""
         self.parts = [self.evaluator_of(batch) for batch in self.batches]
         self.expected = [snapshot(part) for part in self.parts]
-        for number, part in enumerate(self.parts):
-            part.save(self.folder / f"{number}.npz")
-        self.parts[::2] = [self.load(number) for number in range(0, len(ROWS), 2)]
+        for part, file in zip(self.parts, self.files, strict=True):
+            part.save(file)
+        self.parts[::2] = [Evaluator.load(file, memory=self.memory) for file in self.files[::2]]
 
     def begin(self, kind: str, number: int, sizes: dict[str, float]) -> None:
         """Start in a forked process."""
@@ -168,7 +165,7 @@ class Trials:
         if name == "save":
             return self.tried.save(self.file)
         if name == "load":
-            return self.load(number)
+            return Evaluator.load(self.files[number], memory=self.memory)
         return self.tried.compute() if self.tried.n_rows else None
 
     def judge(self, name: str, number: int, n_rows: int, result: Any, raised: bool, inside: bool) -> str:
@@ -199,15 +196,13 @@ class Trials:
 
     def judge_file(self, raised: bool, expected: list[str]) -> str:
         """Return what is wrong with the saved file, and remove all files."""
-        files = {*self.outputs.iterdir()}
-        try:
-            if self.file in files and (wrong := difference(snapshot(Evaluator.load(self.file)), expected)):
-                return f"{wrong} in the file"
-            wrong = "" if raised or self.file in files else "no file"
-            return "a temporary file is left" if files - {self.file} else wrong
-        finally:
-            for file in files:
-                file.unlink()
+        files = {*self.file.parent.iterdir()}
+        wrong = "" if raised or self.file in files else "no file"
+        if self.file in files:
+            wrong = difference(snapshot(Evaluator.load(self.file)), expected)
+        for file in files:
+            file.unlink()
+        return wrong or ("a temporary file is left" if files - {self.file} else "")
 
 
 def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, Any]:
@@ -219,13 +214,12 @@ def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, A
         batch["y_score"] = labels.astype(np.int32), np.take_along_axis(scores, labels, 1)
     else:
         batch["y_score"] = csr_array(np.where(rng.random(shape) < LISTED, 1 + scores, 0))
-    if "candidates" in parts:
-        batch["candidates"] = csr_array((rng.random(shape) < 0.2).astype(np.uint8))
-    if "groups" in parts:
-        batch["row_groups"] = rng.integers(0, 3, n_rows)
-    if "weighted" in parts:
-        batch["sample_weight"] = rng.uniform(0.5, 2, n_rows)
-    return batch
+    options = {
+        "candidates": csr_array((rng.random(shape) < 0.2).astype(np.uint8)),
+        "row_groups": rng.integers(0, 3, n_rows),
+        "sample_weight": rng.uniform(0.5, 2, n_rows),
+    }
+    return batch | {name: value for name, value in options.items() if name in parts}
 
 
 def snapshot(evaluator: Evaluator) -> list[str]:

@@ -23,7 +23,7 @@ class Ended(NamedTuple):
 def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
     """Yield what a forked process yields, as JSON values; at the end how it ended, if it hangs or crashes.
 
-    ``patience`` is the number of seconds for each value, many enough for a busy machine.
+    It hangs if a value takes longer than ``patience``, in seconds.
     """
     reading, writing = os.pipe()
     with tempfile.TemporaryFile("w+") as errors, open(reading, "rb", buffering=0) as lines:

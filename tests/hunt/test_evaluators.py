@@ -21,11 +21,10 @@ from tests.hunt.triggers import preloaded
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_an_operation_counts_all_rows_or_raises(scenario: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"scenario": scenario, "folder": str(tmp_path), "seed": SEED}
-    settings["seconds"] = SECONDS / len(SCENARIOS)
+    seconds = SECONDS / len(SCENARIOS)
+    settings = {"scenario": scenario, "folder": str(tmp_path), "seed": SEED, "seconds": seconds}
     command = [sys.executable, "-m", "tests.hunt.evaluators", json.dumps(settings)]
-    environment = os.environ | preloaded(tmp_path) | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=os.environ | preloaded(tmp_path), capture_output=True, text=True)
     assert done.returncode == 0, f"XMLEVAL_HUNT_SEED={SEED}: {done.stderr[-2000:]}"
     trials = [json.loads(line) for line in done.stdout.splitlines()]
     raised = Counter(kind for kind, _, has_raised, _ in trials if has_raised)

@@ -57,11 +57,9 @@ def test_damaged_files_are_read_or_refused(
 
 
 def edits(rng: random.Random) -> list[Edit]:
-    changes = []
-    for _ in range(rng.randint(1, 3)):
-        token = rng.choice(TOKENS) if rng.random() < 0.8 else rng.randbytes(rng.randint(1, 8))
-        changes.append((rng.choice(KINDS), rng.random(), rng.random(), token))
-    return changes
+    tokens = [*rng.choices(TOKENS, k=4), rng.randbytes(rng.randint(1, 8))]
+    n = rng.randint(1, 3)
+    return [(rng.choice(KINDS), rng.random(), rng.random(), rng.choice(tokens)) for _ in range(n)]
 
 
 def run_on_damaged(case: Case, command: list[str]) -> tuple[str, str]:

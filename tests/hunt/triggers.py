@@ -20,10 +20,6 @@ LATE = 1.3  # of the measured duration, since operations do not always take as l
 INTERVAL = sys.getswitchinterval()
 
 
-class HandlerError(Exception):
-    """Raised by a signal handler."""
-
-
 @dataclass
 class Signal:
     """A signal at a random moment after it is armed, whose handler raises.
@@ -59,10 +55,7 @@ class Signal:
 
 
 class Allocation(Signal):
-    """Failure of the n-th allocation of any library and thread, alone or with some later ones.
-
-    Processes count all allocations or only large ones. They must start in a `preloaded` environment.
-    """
+    """Failure of the n-th allocation, or the n-th large one, in a process that started `preloaded`."""
 
     @cached_property
     def state(self) -> ctypes.Array[ctypes.c_int64]:
@@ -84,11 +77,9 @@ class Allocation(Signal):
 
 
 KINDS: dict[str, tuple[type[Signal], type[BaseException]]] = {
-    "alarm": (Signal, HandlerError),
-    "interrupt": (Signal, KeyboardInterrupt),
-    "terminate": (Signal, SystemExit),
-    "allocation": (Allocation, MemoryError),
-}
+    "alarm": (Signal, TimeoutError), "interrupt": (Signal, KeyboardInterrupt),
+    "terminate": (Signal, SystemExit), "allocation": (Allocation, MemoryError),
+}  # fmt: skip
 
 
 def preloaded(folder: Path) -> dict[str, str]:
