@@ -94,9 +94,7 @@ UNKNOWN = "so that nothing is known about a change"
         ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}"),
     ],
 )  # fmt: skip
-def test_values_worse_than_the_last_fail(
-    check: Check, before: dict[str, Any], after: dict[str, Any], margin: str, failure: str | None
-) -> None:
+def test_worse_values_fail(check: Check, before: Any, after: Any, margin: str, failure: str | None) -> None:
     write("last.json", before)
     write("new.json", after)
     code, lines = check(f"new.json --no-worse-than last.json {margin and f'--margin {margin}'}")
@@ -116,9 +114,7 @@ DIFFERENT: list[tuple[dict[str, Any], str, bool]] = [  # whether values of p@1 d
 
 
 @pytest.mark.parametrize(("change", "message", "matters"), DIFFERENT, ids=str)
-def test_results_that_differ_otherwise_are_not_compared(
-    check: Check, change: dict[str, Any], message: str, matters: bool
-) -> None:
+def test_results_are_not_comparable(check: Check, change: Any, message: str, matters: bool) -> None:
     values = {"p@1": 0.5, "psp@1": 0.5, "f1.macro": 0.5, "auc.micro": 0.5}
     write("last.json", values, propensity="given")
     write("new.json", values, **{"propensity": "given"} | change)

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,9 +112,7 @@ def test_leftovers_of_a_killed_run_are_removed_and_other_files_are_not(half_way:
 
 @pytest.mark.parametrize("text", ["notes", "{}", "[" * 99999, FUTURE, None, "folder"], ids=range(6))
 @pytest.mark.parametrize("name", ["checkpoint.json", "checkpoint.lock"])
-def test_file_of_another_program_is_refused_and_kept(
-    inputs: Path, refused: Run, name: str, text: str | None
-) -> None:
+def test_foreign_file_is_refused_and_stays(inputs: Path, refused: Run, name: str, text: Any) -> None:
     path = Path("kept", name)
     path.parent.mkdir()
     if text is None:

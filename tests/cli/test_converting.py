@@ -14,7 +14,7 @@ import xmleval
 from tests.commands import Run
 from tests.damage import answer
 from tests.limits import small_limits
-from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz
+from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz, trec_run
 from xmleval import calibrate
 from xmleval.io import read_scores, read_truth, write_xmc
 
@@ -27,8 +27,8 @@ def assert_same(actual: Any, expected: Any) -> None:
     assert actual.shape == expected.shape
     for matrix in (actual, expected):
         matrix.sort_indices()
-    for part in ("indptr", "indices", "data"):
-        np.testing.assert_array_equal(getattr(actual, part), getattr(expected, part))
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
 
 
 def ragged_scores() -> Any:
@@ -128,12 +128,10 @@ def test_shards_become_one_list(folder: Path, run: Run, dtype: type, filler: flo
         ("bad_indices.npy Z.parquet", "bad_indices.npy: row 7: label id 3 occurs twice"),
     ],
 )
-def test_refused_conversion_writes_nothing(
-    folder: Path, refused: Run, run: Run, line: str, message: str
-) -> None:
+def test_refused_conversion_writes_nothing(folder: Path, refused: Run, line: str, message: str) -> None:
     npz(folder / "Y", make_truth())
     npz(folder / "s", make_scores())
-    run("convert s.npz s.run --kind scores")
+    trec_run(Path("s"), make_scores())
     labels, _ = as_list(make_scores())
     np.save("bare_indices.npy", labels)
     labels[7] = 3
@@ -147,9 +145,7 @@ def test_refused_conversion_writes_nothing(
     ("ending", "of_list", "of_matrix"),
     [(".txt", 2, 0), (".npz", 2, 0), (".run", 1, 2), (".parquet", 0, 0), ("_indices.npy", 0, 0)],
 )
-def test_equal_scores_keep_their_order_or_are_noted(
-    folder: Path, run: Run, ending: str, of_list: int, of_matrix: int
-) -> None:
+def test_order_of_equal_scores(folder: Path, run: Run, ending: str, of_list: int, of_matrix: int) -> None:
     labels = np.array([[2, 0, 1], [2, 1, 0], [0, 1, 2], [1, 0, -1]])
     values = [[0.5, 0.5, 0.25], [0.75, 0.75, 0.5], [0.5, 0.5, 0.25], [0.5, 0.25, np.nan]]
     np.save("list_indices.npy", labels)
@@ -180,20 +176,14 @@ def test_calibrated_probabilities_of_dense_scores(folder: Path, run: Run) -> Non
 # ------------------------------------------------------------------------------------------- fuse
 
 
-@pytest.fixture
-def two(folder: Path) -> list[Any]:
-    """Return two models, of which files are there."""
+@pytest.mark.parametrize("rule", ["rrf", "mean", "sum", "rank", "borda", "round_robin"])
+def test_rules_of_fusion_are_those_of_python(folder: Path, run: Run, rule: str) -> None:
     npz(folder / "a", make_scores(seed=1))
     write_xmc("b.txt", make_scores(seed=2, depth=9), "scores")
-    return [make_scores(seed=1), read_scores("b.txt")]
-
-
-@pytest.mark.parametrize("rule", ["rrf", "mean", "sum", "rank", "borda", "round_robin"])
-def test_rules_of_fusion_are_those_of_python(two: list[Any], run: Run, rule: str) -> None:
     with small_limits():
         text = run(f"fuse a.npz b.txt --rule {rule} --k 4 --output out.npz")
     assert text == f"60 rows x 30 labels, 240 listed ({rule} of 2)\n"
-    expected = xmleval.fuse(two, rule, k=4)
+    expected = xmleval.fuse([make_scores(seed=1), read_scores("b.txt")], rule, k=4)
     np.testing.assert_array_equal(sp.load_npz("out.npz").toarray(), expected.toarray())
 
 

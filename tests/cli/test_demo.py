@@ -35,9 +35,7 @@ def test_demo_prints_two_models_that_disagree(run: Run) -> None:
         assert reports[better][name] > reports[worse][name] + 0.02
 
 
-def test_commands_that_the_demo_suggests_work(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_that_the_demo_suggests_work(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     commands = [line.strip() for line in run("demo").partition("Next:")[2].splitlines() if line.strip()]
     assert commands[0] == "xmleval demo --save demo"
@@ -48,16 +46,12 @@ def test_commands_that_the_demo_suggests_work(
     assert values == {name: expected[name] for name in values}
 
 
-def test_suggestions_run_where_no_shell_finds_the_program(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_suggestions_run_outside_the_search_path(run: Run, monkeypatch: Any, tmp_path: Path) -> None:
     program = tmp_path / "my tools" / "xmleval"
     program.parent.mkdir()
     program.touch(mode=0o755)
-    for started, expected in (
-        (program, shlex.quote(str(program))),
-        (Path("somewhere/xmleval/__main__.py"), f"{shlex.quote(sys.executable)} -m xmleval"),
-    ):
+    module = f"{shlex.quote(sys.executable)} -m xmleval"
+    for started, expected in (program, shlex.quote(str(program))), ("xmleval/__main__.py", module):
         monkeypatch.setattr(sys, "argv", [str(started)])
         assert f"\nexample: {expected} evaluate " in run("metrics p")
 
@@ -75,9 +69,7 @@ def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: 
 
 
 @pytest.mark.parametrize("metric", TABLE, ids=lambda metric: f"{metric.name}-{'-'.join(metric.averages)}")
-def test_measure_is_explained_by_an_example_that_works(
-    run: Run, demo_folder: Path, monkeypatch: pytest.MonkeyPatch, metric: Any
-) -> None:
+def test_example_of_a_measure_works(run: Run, demo_folder: Path, monkeypatch: Any, metric: Any) -> None:
     monkeypatch.chdir(demo_folder)
     text = run(f"metrics {metric.name}")
     for part in (metric.title, metric.formula, metric.reference, *metric.conventions):

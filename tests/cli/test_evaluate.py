@@ -199,9 +199,7 @@ SEVERAL = (
 
 @pytest.mark.parametrize("form", [*NAMED, "tags", "lines", "npy"])
 @pytest.mark.parametrize(("options", "n_labels"), SEVERAL, ids=range(len(SEVERAL)))
-def test_several_scores_have_the_values_of_each_alone(
-    models: None, form: str, options: str, n_labels: list[int]
-) -> None:
+def test_several_scores_are_as_each_alone(models: None, form: str, options: str, n_labels: Any) -> None:
     in_order = form in ("lines", "npy")
     by_id = "pred.csv" in options or "pool.csv" in options
     if (form == "tags" and ("threshold" in options or "rule" in options)) or (in_order and by_id):
@@ -217,7 +215,7 @@ def test_several_scores_have_the_values_of_each_alone(
 
 
 @pytest.mark.parametrize("truth", ["ids.txt", "Y.svm"])
-def test_several_scores_of_numbered_labels_have_the_values_of_each_alone(folder: Path, truth: str) -> None:
+def test_several_scores_of_numbered_labels_are_as_each_alone(folder: Path, truth: str) -> None:
     Path("ids.txt").write_text("0 2\n1\n5\n")
     Path("Y.svm").write_text("0,2 1:1\n1 1:1\n5 1:1\n")
     scores = np.array([[0.9, 0.4]] * 3, np.float32)
@@ -263,9 +261,7 @@ def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics:
         ("--per-row", "one_error,p@3", "one_error", True),
     ],
 )
-def test_worst_row_or_label_is_first(
-    folder: Path, option: str, metrics: str, worst: str, reverse: bool
-) -> None:
+def test_worst_is_first(folder: Path, option: str, metrics: str, worst: str, reverse: bool) -> None:
     json_of(f"evaluate Y_test.npz m --metrics {metrics} {option} out.csv")
     rows = table("out.csv")
     values = [float(row[worst]) for row in rows if row[worst]]

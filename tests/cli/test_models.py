@@ -45,9 +45,7 @@ ROWS = [*"aabb"]
         ),
     ],
 )
-def test_compare_gives_what_python_gives(
-    models: Path, run: Run, words: str, arguments: dict[str, Any]
-) -> None:
+def test_compare_gives_what_python_gives(models: Path, words: str, arguments: dict[str, Any]) -> None:
     metrics = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
     line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words}"
     expected = compare(MODELS, Y_TEST, metrics=metrics, y_train=Y_TRAIN, **arguments).to_dict()

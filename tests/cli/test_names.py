@@ -26,18 +26,17 @@ MARCO_RUN = "300674\t7067032\t1\n300674\t7067056\t2\n125705\t7067181\t1\n125705\
 
 
 @pytest.mark.parametrize(
-    ("truth", "scores", "texts", "expected"),
+    ("files", "expected"),
     [
-        ("news.txt", "model.txt", (TRUTH, RUN), 1.0),
-        ("judged.trec", "bm25.trec", (TRUTH, RUN), 1.0),
-        ("qrels.dev.tsv", "run.dev.tsv", (MARCO, MARCO_RUN), 1 / 3),
+        ({"news.txt": TRUTH, "model.txt": RUN}, 1.0),
+        ({"judged.trec": TRUTH, "bm25.trec": RUN}, 1.0),
+        ({"qrels.dev.tsv": MARCO, "run.dev.tsv": MARCO_RUN}, 1 / 3),
     ],
 )
-def test_trec_files_are_recognised_by_their_lines(
-    folder: Path, truth: str, scores: str, texts: tuple[str, str], expected: float
-) -> None:
-    Path(truth).write_text(texts[0])
-    Path(scores).write_text(texts[1])
+def test_trec_files_are_recognised(folder: Path, files: dict[str, str], expected: float) -> None:
+    for name, text in files.items():
+        Path(name).write_text(text)
+    truth, scores = files
     contents = json_of(f"evaluate {truth} {scores} --metrics p@1")
     assert contents["values"]["p@1"] == pytest.approx(expected, abs=1e-12)
     notes = " ".join(contents["notes"])
@@ -91,9 +90,7 @@ def test_list_names_the_columns_of_a_numbered_truth(folder: Path, truth: str, sc
 
 
 @pytest.mark.parametrize("names", [["a", "b", "c"], [7, 5, 9]])
-def test_numbered_lists_of_a_table_in_another_order_are_refused(
-    folder: Path, refused: Run, names: list[Any]
-) -> None:
+def test_rows_in_another_order_are_refused(folder: Path, refused: Run, names: list[Any]) -> None:
     scores = {"scores": [[0.5], [0.5], [0.5]]}
     columns = {"file_name": names, "labels": [[0], [1], [2]]}
     pq.write_table(pa.table(columns), "t.parquet")

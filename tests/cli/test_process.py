@@ -108,9 +108,7 @@ def test_full_device_is_reported(folder: Path) -> None:
 # ------------------------------------------------------------------------ outputs whole or not at all
 
 
-def test_output_that_cannot_be_written_leaves_nothing(
-    folder: Path, refused: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_leaves_no_output(folder: Path, refused: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -194,9 +192,7 @@ merge state --save {}
 
 
 @pytest.mark.parametrize("line", OUTPUTS.strip().splitlines())
-def test_outputs_are_checked_before_rows_are_read(
-    folder: Path, refused: Run, run: Run, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+def test_outputs_are_checked_first(folder: Path, refused: Run, run: Run, monkeypatch: Any, line: str) -> None:
     def read(*arguments: Any, **options: Any) -> None:
         raise AssertionError("rows were read")
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 
 import pytest
 
-from tests.commands import process
+from tests.commands import json_of, process
 from tests.conftest import DATA, NO_DATA
 
 SETS = {"bibtex": 40, "corel5k": 25, "debian_depends": 2}  # and how many rows the oracle bears
@@ -27,21 +26,13 @@ if not (DATA / "expected.json").is_file():
 EXPECTED = json.loads((DATA / "expected.json").read_text())
 
 
-def values(run: Callable[..., str], *words: object) -> dict[str, float]:
-    line = " ".join(["evaluate", *map(str, words), "--format", "json"])
-    printed: dict[str, float] = json.loads(run(line))["values"]
-    return printed
-
-
 @pytest.mark.parametrize(("name", "file"), [*LISTS, *((name, "scores_pecos.npz") for name in SETS)])
-def test_values_of_real_predictions_are_those_of_napkinxc(
-    name: str, file: str, run: Callable[..., str]
-) -> None:
+def test_values_are_those_of_napkinxc(name: str, file: str) -> None:
     folder, best = DATA / name, file.replace("scores_pecos.npz", "topk_pecos_indices.npy")
     recorded = EXPECTED[name][best]["napkinxc.metrics 0.7.2"]
     expected = {f"{ours}@{k}": recorded[theirs][str(k)] for ours, theirs in NAPKINXC.items() for k in KS}
-    actual = values(run, folder / "Y_test.npz", folder / file, "--train", folder / "Y_train.npz")
-    assert actual == pytest.approx(expected, abs=1e-9)
+    line = f"evaluate {folder / 'Y_test.npz'} {folder / file} --train {folder / 'Y_train.npz'}"
+    assert json_of(line)["values"] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.slow

@@ -28,11 +28,6 @@ def write_shards(name: str, formats: list[str], matrix: Any) -> None:
         write(Path(name, f"part_{number}"), matrix[ends[number] : ends[number] + size])
 
 
-def expected(scores: Any = None) -> str:
-    scores = make_scores() if scores is None else scores
-    return evaluate(make_truth(), scores, metrics=METRICS.split(",")).to_json() + "\n"
-
-
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
 @pytest.mark.parametrize("formats", [["npy"], ["feather"], ["npz", "npz-packed", "xmc", "xmc-gz", "npz-coo"]])
 def test_shards_are_in_row_order(folder: Path, run: Run, formats: list[str], memory: str) -> None:
@@ -41,19 +36,15 @@ def test_shards_are_in_row_order(folder: Path, run: Run, formats: list[str], mem
     write_shards("scores", formats, scores)
     Path("scores", "README.md").write_text("about these files")
     Path("scores", "older").mkdir()
+    Path("numbered").mkdir()
+    for number, rows in (9, slice(20)), (10, slice(20, 21)), (101, slice(21, 60)):
+        npz(Path(f"numbered/run2-{number}of200"), scores[rows])
     words = f"--metrics {METRICS} --format json --memory {memory}"
-    assert run(f"evaluate truth scores {words}") == expected(scores)
-    assert run(f"evaluate 'truth/part_*' 'scores/part_[0-9]*' {words}") == expected(scores)
+    expected = evaluate(make_truth(), scores, metrics=METRICS.split(",")).to_json() + "\n"
+    for files in ("truth scores", "'truth/part_*' 'scores/part_[0-9]*'", "truth numbered"):
+        assert run(f"evaluate {files} {words}") == expected
     npz(folder / "whole", make_truth())
     assert run("stats truth --format json") == run("stats whole.npz --format json")
-
-
-def test_shards_are_in_the_order_of_numbers_anywhere_in_their_names(folder: Path, run: Run) -> None:
-    Path("scores").mkdir()
-    for number, rows in (9, slice(20)), (10, slice(20, 21)), (101, slice(21, 60)):
-        npz(Path(f"scores/run2-{number}of200"), make_scores()[rows])
-    npz(folder / "truth", make_truth())
-    assert run(f"evaluate truth.npz scores --metrics {METRICS} --format json") == expected()
 
 
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
@@ -148,9 +139,7 @@ NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
         ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
     ],
 )
-def test_expanded_patterns_are_refused_and_scores_of_another_shard_noted(
-    folder: Path, words: str, refusal: str, note: str
-) -> None:
+def test_patterns_that_a_shell_expands(folder: Path, words: str, refusal: str, note: str) -> None:
     rng = np.random.default_rng(1)
     shards = [(f"{name}_{shard}", n) for name in "TS" for shard, n in ((9, 3), (10, 3), (11, 2))]
     for name, n_rows in (*shards, ("6", 6), ("8", 8), ("T8", 8)):

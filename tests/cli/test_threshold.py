@@ -120,7 +120,7 @@ def test_rule_is_for_the_scores_that_it_was_fitted_with(folder: Path, run: Run, 
 
 @pytest.mark.parametrize(("file", "memory"), [("x.npy", "8"), ("x.npz", "4KB")])  # a row or a few at a time
 def test_thresholds_may_depend_on_features(
-    folder: Path, run: Run, refused: Run, monkeypatch: pytest.MonkeyPatch, file: str, memory: str
+    folder: Path, run: Run, refused: Run, monkeypatch: Any, file: str, memory: str
 ) -> None:
     rng = np.random.default_rng(0)
     truth, scores = (rng.random((50, 5)) < 0.4).astype(int), rng.random((50, 5))
