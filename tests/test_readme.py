@@ -10,23 +10,12 @@ import pytest
 
 from benchmarks.comparisons import FAMILIES
 from benchmarks.tables import read_results, report
-from scripts.readme import (
-    DOCUMENTS,
-    EXAMPLES,
-    README,
-    RESULTS,
-    ROOT,
-    TABLES,
-    install_command,
-    shell_commands,
-    with_outputs,
-    with_tables,
-)
+from scripts import readme
 from xmleval.conventions import CHOICES
 from xmleval.io import FORMATS
 
-PAGES = [*DOCUMENTS, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
-TRANSCRIPTS = (ROOT / "tests" / "transcripts").glob("*.md")
+PAGES = [*readme.DOCUMENTS, *(readme.ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
+TRANSCRIPTS = (readme.ROOT / "tests" / "transcripts").glob("*.md")
 REPOSITORY = "https://github.com/xmleval/xmleval"
 LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.M)
 
@@ -36,10 +25,10 @@ def read(path: Path) -> str:
 
 
 def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+    return str(path.relative_to(readme.ROOT))
 
 
-EXAMPLES_OF = [path for path in DOCUMENTS if "\n>>> " in read(path)]
+EXAMPLES_OF = [path for path in readme.DOCUMENTS if "\n>>> " in read(path)]
 
 
 @pytest.mark.parametrize("path", EXAMPLES_OF, ids=name_of)
@@ -49,40 +38,42 @@ def test_python_examples_run(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if shell_commands(read(path))], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in readme.DOCUMENTS if readme.shell_commands(read(path))], ids=name_of
+)
 def test_shell_examples_print_what_is_shown(path: Path) -> None:
     text = read(path)
-    assert with_outputs(text) == text
+    assert readme.with_outputs(text) == text
 
 
 def test_tables_are_current_and_documents_complete() -> None:
-    texts = {path: read(path) for path in DOCUMENTS}
-    assert all(with_tables(text) == text for text in texts.values())
-    for name in TABLES:
+    texts = {path: read(path) for path in readme.DOCUMENTS}
+    assert all(readme.with_tables(text) == text for text in texts.values())
+    for name in readme.TABLES:
         marker = f"<!-- {name}: written by scripts/readme.py -->"
         assert sum(text.count(marker) for text in texts.values()) == 1
-    folders = [ROOT / name for name in ("xmleval", "tests", "benchmarks", "scripts")]
-    made = {RESULTS / name for name in ("tables.md", "real_models.md")}
+    folders = [readme.ROOT / name for name in ("xmleval", "tests", "benchmarks", "scripts")]
+    made = {readme.RESULTS / name for name in ("tables.md", "real_models.md")}
     files = {path for folder in folders for path in folder.rglob("*.md")} - made - {*TRANSCRIPTS}
-    assert files == {*DOCUMENTS} - {README}
+    assert files == {*readme.DOCUMENTS} - {readme.README}
 
 
 def test_speed_is_that_of_the_last_full_run() -> None:
-    results = read_results(RESULTS)
+    results = read_results(readme.RESULTS)
     assert set(results) == {"comparison", "threads", "growth", "startup"}
     assert all(part["scale"] == 1 for part in results.values())
     cases = {(record["family"], record["workload"]) for record in results["comparison"]["records"]}
     assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}
-    assert (RESULTS / "tables.md").read_text() == report(results)
-    assert (RESULTS / "growth.svg").stat().st_size < 100_000
+    assert (readme.RESULTS / "tables.md").read_text() == report(results)
+    assert (readme.RESULTS / "growth.svg").stat().st_size < 100_000
 
 
 def test_every_format_and_convention_is_named() -> None:
-    formats = read(ROOT / "xmleval" / "input" / "README.md")
+    formats = read(readme.ROOT / "xmleval" / "input" / "README.md")
     for known in FORMATS:
         assert f"`{known.name}`" in formats
         assert all(ending.removesuffix(".gz") in formats for ending in known.extensions)
-    rows = {line.split("`")[1]: line for line in read(README).splitlines() if line.startswith("| `")}
+    rows = {line.split("`")[1]: line for line in read(readme.README).splitlines() if line.startswith("| `")}
     for name, choices in CHOICES.items():
         shown = [f"{choice:g}" if isinstance(choice, float) else str(choice) for choice in choices]
         assert all(f"`{choice}`" in rows[name] for choice in shown)
@@ -90,21 +81,21 @@ def test_every_format_and_convention_is_named() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
-    for link in (inline or defined for inline, defined in LINK.findall(EXAMPLES.sub("", read(path)))):
+    for link in (inline or defined for inline, defined in LINK.findall(readme.EXAMPLES.sub("", read(path)))):
         target, _, _ = link.partition("#")
-        if path == README:
+        if path == readme.README:
             assert link.startswith("https://")  # a package index shows this page, and has no other files
         if target.startswith(f"{REPOSITORY}/blob/main/"):
-            assert (ROOT / target.removeprefix(f"{REPOSITORY}/blob/main/")).is_file()
+            assert (readme.ROOT / target.removeprefix(f"{REPOSITORY}/blob/main/")).is_file()
         elif not target.startswith("https://"):
             assert (path.parent / target).is_file()
 
 
 def test_the_first_page_is_short_and_begins_with_installing() -> None:
-    text = read(README)
+    text = read(readme.README)
     assert text.count("\n") < 250
     first_screen = "\n".join(text.splitlines()[:35])
     for kind in ("demo", "test"):
-        assert install_command(first_screen, kind).startswith(
+        assert readme.install_command(first_screen, kind).startswith(
             "python3 -m venv .venv && .venv/bin/pip install "
         )

@@ -173,9 +173,6 @@ def test_calibrated_probabilities_of_dense_scores(folder: Path, run: Run) -> Non
     assert np.array_equal(sp.load_npz("o.npz").toarray(), calibrator.apply(scores))
 
 
-# ------------------------------------------------------------------------------------------- fuse
-
-
 @pytest.mark.parametrize("rule", ["rrf", "mean", "sum", "rank", "borda", "round_robin"])
 def test_rules_of_fusion_are_those_of_python(folder: Path, run: Run, rule: str) -> None:
     npz(folder / "a", make_scores(seed=1))

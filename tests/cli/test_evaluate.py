@@ -70,8 +70,6 @@ def test_form_of_output_is_that_of_its_option_or_suffix(folder: Path, run: Run, 
         assert Path(output.split()[0]).read_text(encoding="utf-8") == printed
 
 
-# -------------------------------------------------------------------- candidates and excluded labels
-
 AMONG = sp.csr_array((np.random.default_rng(9).random((60, 30)) < 0.4).astype(np.float32))
 LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")
 
@@ -127,8 +125,6 @@ def test_note_counts_the_pairs_that_match(folder: Path, exclude_from: str) -> No
     json_of("evaluate Y1.npz s1 --metrics p@1 --save state1")
     assert answer(["merge", "state0", "state1"])[0] == 2  # of all pairs, and of less
 
-
-# ----------------------------------------------------------------------------------- several SCORES
 
 TRUTH = {"0": "cat dog", "1": "dog", "2": "bee cat owl", "3": "cow"}
 TRAIN = {"0": "cat eel", "1": "dog gnu eel", "2": "ant", "3": "cat dog bee"}
@@ -247,9 +243,6 @@ def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics:
         joint_cells, cells = ([[row[column] for column in shared] for row in part] for part in (rows, alone))
         assert joint_cells == cells
         assert not any(row[column] for row in rows for column in row.keys() - {*alone[0], "scores"})
-
-
-# ------------------------------------------------------------------------- values by label and by row
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,6 @@ def test_help_names_the_inputs_of_evaluate_that_a_command_lacks(run: Run, comman
     assert {*re.findall("--[a-z-]+", lacking)} == options - present
 
 
-# ------------------------------------------------------------------------------------------- rank
-
-
 @pytest.fixture
 def results(folder: Path, run: Run) -> Path:
     """Return a folder of results of three models on three data sets."""
@@ -123,8 +120,6 @@ def test_rank_matches_names_and_names_data_sets(results: Path) -> None:
     assert [*json_of(line)["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
 
 
-# ------------------------------------------------------------------------------- pages and figures
-
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -172,9 +167,6 @@ def test_figure_is_drawn(figures: Path, words: str, form: str) -> None:
     assert figure.startswith(BEGINS[form])
     assert b"ardinality" not in figure  # measures of the truth are not drawn
     assert "cutoffs" not in words or figure.count(b'<g id="xtick_') == 5  # of five labels
-
-
-# ------------------------------------------------------------------------------------------ bench
 
 
 def test_bench_counts_files_and_makes_data(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,6 @@ def test_rows_in_another_order_are_refused(folder: Path, refused: Run, names: li
     assert message in refused("evaluate t.parquet other.parquet --metrics p@1")
 
 
-# ------------------------------------------------------------------------ truth and scores swapped
-
 GRADED = "--gains linear --metrics ndcg@5"
 
 

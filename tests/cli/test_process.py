@@ -105,9 +105,6 @@ def test_full_device_is_reported(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
 
 
-# ------------------------------------------------------------------------ outputs whole or not at all
-
-
 def test_full_disk_leaves_no_output(folder: Path, refused: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
