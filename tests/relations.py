@@ -12,22 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.problems import (
-    CLUSTERS,
-    EXTRAS,
-    HIGHER,
-    IDLE,
-    PER_LABEL,
-    PER_ROW,
-    PRESETS,
-    Draw,
-    Problem,
-    Spec,
-    is_allowed,
-    mend,
-    parse_spec,
-    unchanged,
-)
+from tests import problems
+from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, Draw, Problem, Spec, unchanged
 from tests.routes import comparable, contents_of, differences, usual_tolerance
 
 Contents = dict[str, Any]
@@ -66,7 +52,7 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
     if not names:
         return []
     changed = relation.change(problem, draw)
-    names = [name for name in names if is_allowed(parse_spec(name), changed)]
+    names = [name for name in names if problems.is_allowed(problems.parse_spec(name), changed)]
     asked = draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)) if relation.fewer else {*names}
     if not asked:
         return []
@@ -98,7 +84,7 @@ def max_of(*tolerances: float | None) -> float | None:
 def asking(problem: Problem, metrics: Sequence[str]) -> Problem:
     """Return the problem with these measures, of which all values by row and by label are kept."""
     kept = {name: True for name in (PER_ROW, PER_LABEL) if problem.has(name)}
-    return mend(replace(problem.with_arguments(**kept), metrics=(*metrics,)), IDLE)
+    return problems.mend(replace(problem.with_arguments(**kept), metrics=(*metrics,)), problems.IDLE)
 
 
 def numbered(problem: Problem, draw: Draw) -> Problem:
@@ -215,10 +201,6 @@ def with_some_weights(problem: Problem, draw: Draw) -> Problem:
     return with_values("sample_weight", 0.0, 0.5, 3.0)(without_ones(problem, draw), draw)
 
 
-def listed_below(problem: Problem, draw: Draw) -> Problem:
-    return problem.with_conventions(unlisted="below")
-
-
 def without_ones(problem: Problem, draw: Draw) -> Problem:
     """Return a problem in which rows without relevant labels do not count 1, or groups had no shares."""
     return problem.with_conventions(empty="zero") if problem.conventions.empty == "one" else problem
@@ -226,7 +208,7 @@ def without_ones(problem: Problem, draw: Draw) -> Problem:
 
 def by_fields(problem: Problem, draw: Draw) -> Problem:
     """Give the conventions in another way."""
-    fields, preset = problem.conventions.as_dict(), draw(st.sampled_from([*PRESETS]))
+    fields, preset = problem.conventions.as_dict(), draw(st.sampled_from([*problems.PRESETS]))
     text = ",".join(f"{name}={value}" for name, value in fields.items())
     ways = [problem.conventions, vars(problem.conventions), fields, text, f"{preset},{text}"]
     problem = problem.without("unlisted", "gains", "link")
@@ -262,21 +244,10 @@ def with_decision(problem: Problem, draw: Draw) -> Problem:
     return problem.without("y_pred").with_arguments(decision=rule)
 
 
-def filled(problem: Problem, draw: Draw) -> Problem:
-    """Return dense scores, those of unlisted labels included."""
-    level = problem.unlisted
-    rows = (dict.fromkeys(range(problem.n_labels), level) | dict(row) for row in problem.listed)
-    changed = replace(problem, listed=[[*row.items()] for row in rows], form="dense")
-    return changed.with_conventions(unlisted="below")
-
-
-def with_level(problem: Problem, draw: Draw) -> Problem:
-    level = problem.unlisted
-    return problem.with_conventions(unlisted=draw(st.sampled_from([0.0, 0.5])) if level is None else level)
-
-
 def without_extras(problem: Problem, draw: Draw) -> Problem:
-    return problem.without(CLUSTERS, *draw(st.sets(st.sampled_from(EXTRAS), min_size=1)), "confidence")
+    return problem.without(
+        CLUSTERS, *draw(st.sets(st.sampled_from(problems.EXTRAS), min_size=1)), "confidence"
+    )
 
 
 def one_row_group(problem: Problem, draw: Draw) -> Problem:
@@ -320,7 +291,6 @@ def binary(problem: Problem, draw: Draw) -> Problem:
     return replace(problem.with_conventions(gains="binary"), truth=truth)
 
 
-SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
     "permuted rows": Relation(order_rows, base=numbered),
     "weight 2 is the row twice": Relation(
@@ -342,11 +312,7 @@ RELATIONS = {
     "conventions by fields": Relation(by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")),
     "sets of a decision": Relation(
         with_sets_of_decision, base=with_decision, parts=(*VALUES, "per_label"),
-        without=("exclude", "candidates"), limits=SCORED,
-    ),
-    "unlisted scores are stored": Relation(
-        filled, base=with_level, holds=lambda spec: spec.state != "key_counts", parts=KEPT,
-        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
+        without=("exclude", "candidates"), limits={"forms": ("csr", "dense", "list", "ragged")},
     ),
     "few measures": Relation(unchanged, fewer=True),
     "without extras": Relation(without_extras, parts=("values", "thresholds")),

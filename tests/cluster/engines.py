@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,12 @@ def count_leaves(
     return run(engine or SerialEngine(), job, leaves, exchange)
 
 
+@dataclass
 class Handle:
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], key: str) -> None:
-        self.function, self.arguments, self.key = function, arguments, key
-        self.sent: list[bytes] = []
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    key: str
+    sent: bytes = b""
 
 
 class ShuffledEngine:
@@ -59,12 +62,10 @@ class ShuffledEngine:
         """Forget nothing: what was given up may still run."""
 
     def result(self, handle: Handle) -> Any:
-        if not handle.sent:
-            for _ in range(int(self.rng.integers(1, 3))):
-                result = handle.function(*map(self.value_of, handle.arguments))
-                handle.sent.append(pickle.dumps(result, 5))
-                self.ran.append(handle.key)
-        return read_only(pickle.loads(handle.sent[-1]))
+        for _ in range(0 if handle.sent else int(self.rng.integers(1, 3))):
+            handle.sent = pickle.dumps(handle.function(*map(self.value_of, handle.arguments)), 5)
+            self.ran.append(handle.key)
+        return read_only(pickle.loads(handle.sent))
 
     def value_of(self, argument: Any) -> Any:
         if isinstance(argument, list):

@@ -27,7 +27,7 @@ from tests.hunt.triggers import KINDS
 from tests.limits import small_limits
 from xmleval import Evaluator
 
-N_LABELS, DEPTH, LISTED = 300, 20, 0.3
+N_LABELS = 300
 ROWS = (1500, 900, 1300, 700)  # of the batches
 OPERATIONS = ("update", "update", "update", "compute", "save", "load", "merge")  # and how often
 TRIALS = 12  # of a forked process
@@ -69,8 +69,8 @@ class Trials:
         threads, block_rows = CUTS[self.rng.integers(len(CUTS))]
         self.memory = ENOUGH if scenario == "groups" else str(self.rng.choice((ENOUGH, LITTLE)))
         q = self.rng.uniform(1, 9, N_LABELS)
-        self.settings = options | {"threads": threads, "block_rows": block_rows, "memory": self.memory}
-        self.settings |= {"inverse_propensity": q, "n_labels": N_LABELS}
+        self.settings = options | {"threads": threads, "block_rows": block_rows, "memory": self.memory,
+                                   "inverse_propensity": q, "n_labels": N_LABELS}  # fmt: skip
         self.batches = [make_batch(self.rng, n, of_batches) for n in ROWS]
         self.files = [folder / f"{number}.npz" for number in range(len(ROWS))]
         self.file = folder / "outputs" / "saved.npz"
@@ -138,8 +138,7 @@ class Trials:
             wrong = f"cannot go on: {traceback.format_exc(-3)}"
         if wrong:
             self.renew()
-            cause = "".join(traceback.format_exception(error)[-3:]) if error else "no exception"
-            wrong += f", after {cause}"
+            wrong += f", after {''.join(traceback.format_exception(error)[-3:])}"
         return inside, wrong
 
     def run_under_fault(self, name: str, number: int) -> tuple[Any, BaseException | None]:
@@ -210,10 +209,10 @@ def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, A
     scores: Any = np.round(rng.random(shape, np.float32), 3)
     batch: dict[str, Any] = {"y_true": csr_array((rng.random(shape) < 0.02).astype(np.uint8))}
     if "lists" in parts:
-        labels = np.argsort(-scores, axis=1)[:, :DEPTH]
+        labels = np.argsort(-scores, axis=1)[:, :20]
         batch["y_score"] = labels.astype(np.int32), np.take_along_axis(scores, labels, 1)
     else:
-        batch["y_score"] = csr_array(np.where(rng.random(shape) < LISTED, 1 + scores, 0))
+        batch["y_score"] = csr_array(np.where(rng.random(shape) < 0.3, 1 + scores, 0))
     options = {
         "candidates": csr_array((rng.random(shape) < 0.2).astype(np.uint8)),
         "row_groups": rng.integers(0, 3, n_rows),

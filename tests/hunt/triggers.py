@@ -30,9 +30,7 @@ class Signal:
     fault: type[BaseException]
     rng: np.random.Generator
     sizes: dict[str, float]
-    name = ""
-    start = 0.0
-    armed = False
+    name, start, armed = "", 0.0, False
 
     def arm(self, name: str) -> None:
         signal.signal(signal.SIGALRM, self.handle)

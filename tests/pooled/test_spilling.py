@@ -8,6 +8,7 @@ import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,30 +69,25 @@ def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, mem
     assert open_files(folder) == []
 
 
-class Disk:
-    """Room for so many bytes in all temporary files: they take what there is room for, and then nothing."""
-
-    room: float = np.inf
-
-
 @pytest.fixture
-def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
-    full, real = Disk(), os.pwrite
+def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Room for so many bytes in all temporary files: they take what there is room for, and then nothing."""
+    disk, pwrite = SimpleNamespace(room=np.inf), os.pwrite
 
     def write(number: int, data: Any, offset: int) -> int:
-        if full.room < 1:
+        if disk.room < 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        n_written = real(number, data[: int(min(len(data), full.room))], offset)
-        full.room -= n_written
+        n_written = pwrite(number, data[: int(min(len(data), disk.room))], offset)
+        disk.room -= n_written
         return n_written
 
     monkeypatch.setattr(os, "pwrite", write)
-    return full
+    return disk
 
 
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "block_rows": 3}])
 @pytest.mark.parametrize("room", [0, 37, 700])
-def test_full_disk_loses_nothing(folder: Path, disk: Disk, room: int, options: dict[str, Any]) -> None:
+def test_full_disk_loses_nothing(folder: Path, disk: Any, room: int, options: dict[str, Any]) -> None:
     evaluator = evaluator_of(1, *HALVES[0], **options)
     before, sizes = contents(evaluator), open_files(folder)
     for _ in range(2):
@@ -109,7 +105,7 @@ def test_full_disk_loses_nothing(folder: Path, disk: Disk, room: int, options: d
 
 
 @pytest.mark.parametrize("room", [0, 700])
-def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Disk, room: int) -> None:
+def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Any, room: int) -> None:
     parts = [evaluator_of("1GiB", *rows) for rows in HALVES]
     path = folder.parent / "state.npz"
     parts[0].save(path)
