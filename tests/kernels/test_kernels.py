@@ -13,52 +13,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.conftest import (
-    LEVELS,
-    SIZES,
-    csr,
-    cut,
-    exact,
-    float_types,
-    int_types,
-    seeds,
-)
-from xmleval.kernels import checking, fixed, keys, ranking, sorting
-from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
-from xmleval.kernels.fixed import BITS, LIMBS
+from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_types, seeds
+from xmleval.kernels import checking, fixed, keys, parsing, ranking, sorting
 
-BIG = 2**31 + 7
-
-
-@given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3), kind=st.integers(0, 4))
-def test_sort_down_is_stable_and_stays_in_its_range(seed: int, size: int, before: int, kind: int) -> None:
-    rng = np.random.default_rng(seed)
-    keys = rng.choice(LEVELS, size + 2 * before)
-    inside = slice(before, before + size)
-    keys[inside] = [keys[inside], np.sort(keys[inside]), -np.sort(-keys[inside]), 1.0, rng.random(size)][kind]
-    want, payload = keys.tolist(), np.arange(keys.size, dtype=np.int32)
-    places = payload.tolist()
-    places[inside] = sorted(places[inside], key=lambda p: -want[p])
-    sorting.sort_down(keys, payload, before, before + size, np.empty(size), np.empty(size, np.int32))
-    assert payload.tolist() == places
-    assert keys.tobytes() == np.array([want[p] for p in places]).tobytes()  # -0.0 moves with its payload
-
-
-@given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3))
-def test_sort_up(seed: int, size: int, before: int) -> None:
-    values = np.random.default_rng(seed).integers(-5, 5 if seed % 2 else 2**62, size + 2 * before)
-    expected = values.tolist()
-    expected[before : before + size] = sorted(expected[before : before + size])
-    sorting.sort_up(values, before, before + size)
-    assert values.tolist() == expected
+FINE, BIG = (checking.FINE, -1, -1), 2**31 + 7
 
 
 @given(
-    sizes=st.lists(st.sampled_from(SIZES), max_size=4), seed=seeds, float_type=float_types, int_type=int_types
-)
+    sizes=st.lists(st.sampled_from([*SIZES, 1000]), max_size=4), seed=seeds, float_type=float_types,
+    int_type=int_types,
+)  # fmt: skip
 def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_type: Any) -> None:
     rng = np.random.default_rng(seed)
-    ptr, ids = csr([rng.permutation(500)[:size].tolist() for size in sizes], int_type)
+    ptr, ids = csr([rng.permutation(1000)[:size].tolist() for size in sizes], int_type)
     scores = rng.choice(LEVELS, ids.size).astype(float_type)
     want = [
         sorted(zip(*row, strict=True), key=lambda item: -item[1])
@@ -90,13 +57,13 @@ negative = st.builds(math.ldexp, st.integers(-(2**53) + 1, 0), st.integers(-104,
 @given(values=st.lists(terms | negative | st.floats(2.0**-50, 2.0**40), max_size=30), data=st.data())
 def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -> None:
     def total(some: list[float]) -> Any:
-        limbs = np.zeros(LIMBS, np.int64)
+        limbs = np.zeros(fixed.LIMBS, np.int64)
         for term in some:
             fixed.add_term(limbs, term)
         return limbs
 
     whole = total(values)
-    assert exact(whole) * 8**BITS == sum(int(Fraction(v) * 8**BITS) for v in values)
+    assert exact(whole) * 8**fixed.BITS == sum(int(Fraction(v) * 8**fixed.BITS) for v in values)
     assert total(data.draw(st.permutations(values))).tobytes() == whole.tobytes()
     at = data.draw(st.integers(0, len(values)))
     parts = np.stack([total(values[:at]) + total(values[at:]), whole - total(values[:at])])
@@ -105,7 +72,7 @@ def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -
     weights = np.array([data.draw(st.sampled_from([0.0, 0.5, 3.0])) for _ in values])
     some = np.where(weights == 3.0, np.nan, values)
     for weight in (np.empty(0), weights):
-        sums = np.zeros((2, LIMBS), np.int64)
+        sums = np.zeros((2, fixed.LIMBS), np.int64)
         kept = [(v, w) for v, w in zip(some.tolist(), weights.tolist(), strict=True) if v == v]
         assert fixed.sum_terms(some, weight, sums[0], sums[1]) == len(kept)
         assert sums[0].tobytes() == total([v * w if weight.size else v for v, w in kept]).tobytes()
@@ -118,7 +85,7 @@ def test_many_terms_are_carried_in_time(n: int, sign: float) -> None:
     largest = sign * (1.0 - 2.0**-53)
     values = np.array([largest, largest * 2.0**-51, np.nan, largest * 2.0**-103])[np.arange(n) % 4]
     for weight in (np.empty(0), np.full(n, 1.0 - 2.0**-53)):
-        want = np.full((2, LIMBS), fixed.MASK)
+        want = np.full((2, fixed.LIMBS), fixed.MASK)
         want[:, 0] = 0
         sums = want.copy()
         defined = values[~np.isnan(values)]
@@ -134,8 +101,9 @@ def test_many_terms_are_carried_in_time(n: int, sign: float) -> None:
 def test_check_pointer_names_the_first_offence(ptr: list[int], rising: bool, dtype: Any) -> None:
     ptr = sorted(ptr) if rising else ptr
     offences = [i for i in range(len(ptr) - 1) if ptr[i + 1] < ptr[i] or ptr[i + 1] > 5]
-    want = (BAD_POINTER, offences[0], offences[0] + 1) if offences else (FINE, -1, -1)
-    assert checking.check_pointer(np.array(ptr, dtype), 5) == ((BAD_POINTER, 0, 0) if ptr[0] else want)
+    bad = checking.BAD_POINTER
+    want = (bad, offences[0], offences[0] + 1) if offences else FINE
+    assert checking.check_pointer(np.array(ptr, dtype), 5) == ((bad, 0, 0) if ptr[0] else want)
 
 
 id_rows = st.lists(st.lists(st.integers(-1, 7), max_size=5), max_size=5)
@@ -148,19 +116,19 @@ def test_check_and_sort_labels(lists: list[list[int]], tidy: bool, dtype: Any) -
     lists = [sorted({abs(j) % 6 for j in row}) for row in lists] if tidy else lists
     ptr, ids = csr(lists, dtype)
     cells = [(i, int(ptr[i]) + s, row[:s], j) for i, row in enumerate(lists) for s, j in enumerate(row)]
-    outside = [(BAD_LABEL, i, p) for i, p, _, j in cells if not 0 <= j < 7]
-    level = [(DUPLICATE, i, p) for i, p, before, j in cells if before and before[-1] == j]
+    outside = [(checking.BAD_LABEL, i, p) for i, p, _, j in cells if not 0 <= j < 7]
+    level = [(checking.DUPLICATE, i, p) for i, p, before, j in cells if before and before[-1] == j]
     found = checking.check_labels(ptr, ids, 7)
     if not outside and any(before and before[-1] > j for *_, before, j in cells):
-        assert found in [(UNSORTED, -1, -1), *level]  # to be sorted, and then checked again
+        assert found in [(checking.UNSORTED, -1, -1), *level]  # to be sorted, and then checked again
     else:
-        assert found == (outside or level or [(FINE, -1, -1)])[0]
-    twice = [(DUPLICATE, i, p) for i, p, before, j in cells if j in before]
+        assert found == (outside or level or [FINE])[0]
+    twice = [(checking.DUPLICATE, i, p) for i, p, before, j in cells if j in before]
     found = checking.check_list(ptr, ids, 7, np.empty(2, np.int64))
     if outside and twice:
         assert found in (outside[0], twice[0])
     else:
-        assert found == (outside or twice or [(FINE, -1, -1)])[0]
+        assert found == (outside or twice or [FINE])[0]
     if not outside:
         given_ids, order = ids.copy(), np.arange(ids.size)
         checking.sort_labels(ptr, ids, order)
@@ -168,21 +136,25 @@ def test_check_and_sort_labels(lists: list[list[int]], tidy: bool, dtype: Any) -
         assert given_ids[order].tolist() == ids.tolist()
 
 
-long_rows = st.lists(st.sampled_from([*SIZES, HASHED - 1, HASHED, HASHED + 1, 3000]), min_size=1, max_size=3)
+long_rows = st.lists(st.sampled_from([*SIZES, 2047, 2048, 2049, 3000]), min_size=1, max_size=3)
 
 
 @given(sizes=long_rows, seed=seeds, dtype=int_types)
 def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: Any) -> None:
     rng, base = np.random.default_rng(seed), (BIG if dtype == np.int64 else 0)
     ptr, ids = csr([(base + rng.permutation(3000)[:size]).tolist() for size in sizes], dtype)
-    assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == (FINE, -1, -1)
+    assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == FINE
     ordered = ids.copy()
     checking.sort_labels(ptr, ordered, np.arange(ids.size))
-    assert checking.check_labels(ptr, ordered, base + 3000) == (FINE, -1, -1)
+    assert checking.check_labels(ptr, ordered, base + 3000) == FINE
     if sizes[row := int(rng.integers(len(sizes)))] > 1:
         first, second = sorted(int(ptr[row]) + rng.permutation(sizes[row])[:2])
         ids[second] = ids[first]
-        assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == (DUPLICATE, row, second)
+        assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == (
+            checking.DUPLICATE,
+            row,
+            second,
+        )
 
 
 @given(
@@ -201,3 +173,10 @@ def test_relevant_entries_are_flagged(sizes: list[int], seed: int, dtype: Any) -
     flags = rng.random(labels.size) < 0.5
     keys.flag_listed(list_ptr, labels, *csr(truth, dtype), flags)
     assert cut(list_ptr, flags) == [[j in y for j in row] for row, y in zip(listed, truth, strict=True)]
+
+
+def test_arrays_that_are_too_short_are_not_overrun() -> None:
+    text, lists = (np.array([*words, *b"\n7777777"], np.uint8) for words in (b"1:1 2:2\n3:3", b"1\n2,3\n4"))
+    ptr, labels = np.full(3, -9), np.full(1, -9, np.int32)
+    assert parsing.parse_entries(text, 2, 9, ptr, labels, np.empty(1), np.empty(1, np.int16)) == 0
+    assert parsing.parse_lists(lists, 3, 9, False, np.empty(4, np.int64), labels, ptr) == (1, 1)
