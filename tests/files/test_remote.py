@@ -28,17 +28,11 @@ from xmleval.files.remote import as_path
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-ATTEMPTS = {"files.ranges": {"PAUSE_SECONDS": 0, "ATTEMPTS": 3}}
-FEW_PAGES = {"files.ranges": {"KEPT_PAGES": 1}}
-SMALL_PAGES = {
-    "files.ranges": {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
-}
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    with small_limits(ATTEMPTS):
+    with small_limits({"files.ranges": {"PAUSE_SECONDS": 0, "ATTEMPTS": 3}}):
         yield tmp_path
     fsspec.filesystem("memory").store.clear()
 
@@ -50,13 +44,13 @@ def web() -> Iterator[Web]:
 
 
 def put(name: str, data: bytes) -> None:
-    fsspec.filesystem("memory").pipe_file(f"/bucket/{name}", data)
+    fsspec.filesystem("memory").pipe_file(f"/bucket{name}", data)
 
 
 def put_all() -> None:
     """Copy the files of the current folder to ``memory://bucket``."""
     for path in Path().rglob("*.*"):
-        put(str(path), path.read_bytes())
+        put(f"/{path}", path.read_bytes())
 
 
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
@@ -85,7 +79,7 @@ def test_python_reads_them_wherever_it_reads_files() -> None:
 
 
 class Place(NamedTuple):
-    """Where files are put; ``sent`` tells how many bytes came from there, ``tag`` what their version has."""
+    """Where files are put; ``sent`` counts the bytes that came from there, ``tag`` names their version."""
 
     url: str
     put: Callable[[str, bytes], object]
@@ -131,24 +125,22 @@ def bucket_of(name: str, tag: str) -> Any:
 
 @pytest.fixture(params=["web", "gs", "hf", pytest.param("s3", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    if request.param == "web":
+    name = request.param
+    if name == "web":
         with serving() as web:
-            yield Place(
-                web.url, lambda name, data: web.files.update({f"/{name}": data}), lambda: web.sent, "ETag"
-            )
-    elif request.param == "s3":
+            yield Place(web.url, web.files.__setitem__, lambda: web.sent, "ETag")
+    elif name == "s3":
         pytest.importorskip("s3fs")
         pytest.importorskip("moto.server")
         with storing(monkeypatch) as storage:
             pipe = storage.system.pipe_file
             yield Place(
-                "s3://bucket", lambda name, data: pipe(f"bucket/{name}", data), lambda: storage.sent, "ETag"
+                "s3://bucket", lambda path, data: pipe(f"bucket{path}", data), lambda: storage.sent, "ETag"
             )
     else:
-        tag = {"gs": "generation", "hf": "blob_id"}[request.param]
-        system = bucket_of(request.param, tag)
-        monkeypatch.setitem(import_module("fsspec.registry")._registry, request.param, system)
-        yield Place(f"{request.param}://bucket", put, lambda: Ranged.n_read, tag)
+        tag = {"gs": "generation", "hf": "blob_id"}[name]
+        monkeypatch.setitem(import_module("fsspec.registry")._registry, name, bucket_of(name, tag))
+        yield Place(f"{name}://bucket", put, lambda: Ranged.n_read, tag)
 
 
 @pytest.mark.slow
@@ -161,7 +153,7 @@ def test_values_of_remote_files_and_bytes_that_are_fetched(place: Place) -> None
     for number, (start, stop) in enumerate(((0, 9_000), (9_000, 9_005), (9_005, 20_000))):
         npz(Path(f"pred/part_{number + 8}"), scores[start:stop], number == 2)  # part_10 comes after part_9
     for path in Path().rglob("*.*"):
-        place.put(str(path), path.read_bytes())
+        place.put(f"/{path}", path.read_bytes())
     metrics = ["p@1", "ndcg@3", "auc.micro"]
     size = {str(path): path.stat().st_size for path in Path().rglob("*.*")}
     given = {name: [name] for name in ("m.npz", "t.txt")} | {"l": ["l_indices.npy", "l_scores.npy"]}
@@ -185,14 +177,14 @@ def test_a_file_that_changes_is_refused(
     truth = npz(Path("Y"), make_truth(20_000))
     path, update = SCORES[name](Path("m"), make_scores(20_000)), Evaluator.update
     for each in Path().glob("m*"):
-        place.put(str(each), each.read_bytes())
+        place.put(f"/{each}", each.read_bytes())
 
     def update_and_write(*args: Any, **arguments: Any) -> None:
         update(*args, **arguments)
-        place.put(str(path), path.read_bytes()[: 1 << 16])
+        place.put(f"/{path}", path.read_bytes()[: 1 << 16])
 
     monkeypatch.setattr(Evaluator, "update", update_and_write)
-    with small_limits(FEW_PAGES):
+    with small_limits({"files.ranges": {"KEPT_PAGES": 1}}):
         message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{place.url}/{path}: ")
     assert f"changed while it was read, from {path.stat().st_size} bytes, {place.tag} " in message
@@ -275,9 +267,10 @@ def test_any_reads_give_the_bytes_of_the_file(
     size: int, reads: list[tuple[int | None, int]], in_order: bool, ends: list[int]
 ) -> None:
     data = np.random.default_rng(size).bytes(size)
-    put("object", data)
+    put("/object", data)
     file = InputFile(as_path("memory://bucket/object"))
-    with small_limits(SMALL_PAGES), file.open(in_order) as opened:
+    small = {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
+    with small_limits({"files.ranges": small}), file.open(in_order) as opened:
         file.has_ends(ends)
         raw: Any = opened.raw
         place = 0

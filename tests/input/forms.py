@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -28,63 +30,37 @@ ROLES = ("y_true", "y_score", "y_pred")
 Rows = dict[str, dict[str, Any]]  # values by row and label, in the order in which they are listed
 
 
-class Offered:
-    """An object of another library that knows how to become an array."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = np.array(array)
-        self.shape = self.array.shape
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array(self.array, dtype)
+def offered(array: Any) -> Any:
+    """Return an object of another library that knows how to become an array."""
+    array = np.array(array)
+    return SimpleNamespace(shape=array.shape, __array__=lambda dtype=None, copy=None: np.array(array, dtype))
 
 
-class OnDevice(Offered):
-    """An array that must be copied from a device by its method."""
-
-    __cuda_array_interface__ = None
-
-    def get(self) -> Any:
-        return self.array
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+def on_device(array: Any) -> Any:
+    """Return an array that must be copied from a device by its method."""
+    array = np.array(array)
+    refuse = mock.Mock(side_effect=TypeError("Implicit conversion to a NumPy array is not allowed"))
+    methods = {"get": lambda: array, "__array__": refuse, "__cuda_array_interface__": None}
+    return SimpleNamespace(shape=array.shape, **methods)
 
 
-class Exchanged:
-    """An array that is given by DLPack alone."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = np.array(array)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
+def exchanged(array: Any) -> Any:
+    """Return an array that is given by DLPack alone."""
+    array = np.array(array)
+    return SimpleNamespace(__dlpack__=array.__dlpack__, __dlpack_device__=array.__dlpack_device__)
 
 
-class Elsewhere(Exchanged):
-    """An array on another device."""
+def elsewhere(array: Any) -> Any:
+    """Return an array on another device."""
+    refuse = mock.Mock(side_effect=BufferError("device is not supported"))
+    return SimpleNamespace(__dlpack__=refuse, __dlpack_device__=np.array(array).__dlpack_device__)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        raise BufferError("device is not supported")
 
-
-class Tensor:
-    """A tensor by its methods, without a type."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.shape = np.array(array), np.shape(array)
-
-    def detach(self) -> Tensor:
-        return self
-
-    def cpu(self) -> Tensor:
-        return self
-
-    def numpy(self) -> Any:
-        return self.array
+def tensor(array: Any) -> Any:
+    """Return a tensor by its methods, without a type."""
+    made = SimpleNamespace(shape=np.shape(array), numpy=lambda: np.array(array))
+    made.detach = made.cpu = lambda: made
+    return made
 
 
 class Result(NamedTuple):
@@ -167,10 +143,10 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "read-only": frozen,
     "nested lists": lambda a: a.tolist(),
     "memory map": mapped,
-    "__array__": Offered,
-    "device": OnDevice,
-    "DLPack": Exchanged,
-    "tensor": Tensor,
+    "__array__": offered,
+    "device": on_device,
+    "DLPack": exchanged,
+    "tensor": tensor,
     **{
         f"torch {name}": torch_of(make)
         for name, make in {
@@ -227,7 +203,7 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "int8": listed(lambda labels, scores: (labels.astype("i1"), scores)),
     "pair of lists": listed(lambda labels, scores: (labels.tolist(), scores.tolist())),
     "strided pair": listed(lambda labels, scores: (np.asfortranarray(labels), strided(scores))),
-    "other library": listed(lambda labels, scores: (OnDevice(labels), Exchanged(scores))),
+    "other library": listed(lambda labels, scores: (on_device(labels), exchanged(scores))),
     "torch.topk": torch_of(lambda torch, a: Result(*map(torch.tensor, slots(a)[::-1]))),
     "pair without scores": lambda s: (slots(s, False)[0], None),
     "dict without scores": lambda s: {"indices": slots(s, False)[0]},
@@ -239,45 +215,21 @@ LISTED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class ByStream:
-    """A frame that gives its columns as Arrow's C stream alone."""
-
-    def __init__(self, table: Any) -> None:
-        self.table = table
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.table.__arrow_c_stream__(requested_schema)
+def arrow(columns: dict[str, Any]) -> Any:
+    return pytest.importorskip("pyarrow").table(columns)
 
 
-class ByProtocol:
-    """A frame that gives its columns by the dataframe interchange protocol alone, which knows no lists."""
-
-    def __init__(self, table: Any) -> None:
-        self.table = table
-
-    def __dataframe__(self, **options: Any) -> Any:
-        return self.table.__dataframe__(**options)
-
-
-class Ranx:
-    """Values by query and document as ranx' Qrels and Run hold them, which are no dicts."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def keys(self) -> Any:
-        return self._rows.keys()
-
-    def to_dict(self) -> Rows:
-        return self._rows
+def by_protocol(columns: dict[str, Any]) -> Any:
+    """Return a frame with the dataframe interchange protocol alone, which knows no lists."""
+    return SimpleNamespace(__dataframe__=arrow(columns).__dataframe__)
 
 
 FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pandas": lambda columns: pytest.importorskip("pandas").DataFrame(columns),
     "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
-    "arrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
-    "stream": lambda columns: ByStream(pytest.importorskip("pyarrow").table(columns)),
-    "protocol": lambda columns: ByProtocol(pytest.importorskip("pyarrow").table(columns)),
+    "arrow": arrow,
+    "stream": lambda columns: SimpleNamespace(__arrow_c_stream__=arrow(columns).__arrow_c_stream__),
+    "protocol": by_protocol,
 }
 Make = Callable[[Rows, str], Any]
 Table = dict[str, list[Any]]
@@ -429,7 +381,7 @@ def frames_of(library: str) -> dict[str, Form]:
 SCORES_ALONE, SETS_ALONE = ("y_score",), ("y_true", "y_pred")
 NAMED: dict[str, Form] = {
     "dict of dicts": Form(lambda rows, role: rows, True, True),
-    "ranx": Form(lambda rows, role: Ranx(rows), True, True),
+    "ranx": Form(lambda rows, role: SimpleNamespace(keys=rows.keys, to_dict=lambda: rows), True, True),
     "list of dicts": Form(lambda rows, role: [*rows.values()], False, True),
     "dict of lists": Form(lambda rows, role: dict(zip(rows, members(rows, role), strict=True)), True),
     "lists": Form(members),

@@ -29,11 +29,9 @@ LISTED = np.array([[1, -1], [0, -1], [2, 0]]), None
 SCORES = sp.csr_array(([0.25, 0.5, 3, -1e-3], ([0, 0, 2, 2], [0, 1, 2, 1])), shape=(3, 3))
 SETS, RANKED = ["f1.micro", "f1.macro", "subset_accuracy"], ["p@1", "p@2", "mrr@2"]
 FORMS: list[Any] = [
-    lambda row: row,
-    lambda row: [[name, score] for name, score in row.items()],
+    dict, json.dumps, lambda row: [*row.items()],
     lambda row: [{"label": name, "score": score} for name, score in row.items()],
-    lambda row: json.dumps(row),
-]
+]  # fmt: skip
 SCORED = [(["a", "b"], {"b": 0.5, "a": 0.25}), ([], {}), (["c"], {"c": 3, "b": -1e-3})]
 TAGS = "doc,tags\nx,a;b\ny,\nz,c\n"
 
@@ -55,29 +53,18 @@ def in_json(form: Any) -> str:
 
 
 CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command, and what they hold as arrays
-    *(
-        ({"d.csv": cut_at(*marks)}, "d.csv", {"y_pred": PRED})
-        for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])
-    ),
+    *(({"d.csv": cut_at(*marks)}, "d.csv", {"y_pred": PRED})
+      for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])),
     ({"d.csv": DOCS}, "d.csv --ranked", {"y_pred": PRED, "y_score": LISTED}),
     *(({"d.jsonl": in_json(form)}, "d.jsonl --pred-field out", {"y_score": SCORES}) for form in FORMS),
-    (
-        {"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
-        "d.csv --pred-field out --score-field p",
-        {"y_score": SCORES},
-    ),
-    (
-        {"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n"},
-        "t.csv --pred p.csv --id-field doc",
-        {"y_pred": PRED},
-    ),
+    ({"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
+     "d.csv --pred-field out --score-field p", {"y_score": SCORES}),
+    ({"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n"},
+     "t.csv --pred p.csv --id-field doc", {"y_pred": PRED}),
     ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"}, "t.csv --pred p.csv", {"y_pred": PRED}),
-    (
-        {"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
-        "t.csv p.csv",
-        {"y_score": LISTED},
-    ),
-]
+    ({"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
+     "t.csv p.csv", {"y_score": LISTED}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("files", "line", "arrays"), CASES)
@@ -99,8 +86,8 @@ CELLS: list[tuple[str, list[str], list[Any]]] = [  # options, cells, and labels 
     ("", ["{'a', 'b'}", "set()", "frozenset({'a', 'b'})", "frozenset()"], [["a", "b"], [], ["a", "b"], []]),
     (
         "",
-        ["array(['a',\n       'c'], dtype=object)", "array([], dtype=float64)", "array(['b', 'a'])"],
-        [["a", "c"], [], ["a", "b"]],
+        ["array(['a',\n  'c'], dtype=object)", "array([], dtype=float64)", "array(['b'])"],
+        [["a", "c"], [], ["b"]],
     ),
     ("", ["[np.str_('a'), \"c\"]"], [["a", "c"]]),
     ("", ["(('a', 0.5), ('c', 0.25))", "{'a': 0.5, 'c': 0.25}"], [{"a": 0.5, "c": 0.25}] * 2),
@@ -151,28 +138,18 @@ def test_training_labels_in_documents() -> None:
 
 
 SEPARATORS: list[tuple[list[str], str, list[str]]] = [  # relevant | predicted labels, options, what is noted
-    (
-        ["a;b|b;a", "c;d|d;c"],
-        "--separator ,",
-        [
-            "--separator ',' is in no field; --separator ';' cuts 'a;b'",
-            "no label of it is in the truth; cut at ';', 'a' would be; --separator ';' cuts both",
-        ],
-    ),
+    (["a;b|b;a", "c;d|d;c"], "--separator ,",
+     ["--separator ',' is in no field; --separator ';' cuts 'a;b'",
+      "no label of it is in the truth; cut at ';', 'a' would be; --separator ';' cuts both"]),
     (["a/b|b/a", "c|d/c"], "", ["cut at '/', 'a' would be; --separator '/' cuts both"]),
     (["a;b|b,a", "c|c,a"], "--separator ';'", ["'b,a' is one label, and 'b' another; without --separator"]),
     (["a;b|b/a", "c|c/a"], "", ["'b/a' is one label, and 'b' another; expected the same separator in all"]),
     (["a;b|X", "c|Y"], "", ["no label of it is in the truth: 'X' is not, 'a' is"]),
-    *(
-        (cells, options, [])
-        for cells, options in [
-            (["a;b|b;x", "c|c"], "--separator ';'"),
-            (["TCP/IP|TCP/IP", "TCP|IP"], "--separator ';'"),
-            (["Paris, France|Paris, France", "Lyon, France|Rome, Italy"], "--separator ';'"),
-            (["['a;b', 'c']|['c']", "['c']|['a;b']"], ""),
-        ]
-    ),
-]
+    (["a;b|b;x", "c|c"], "--separator ';'", []),
+    (["TCP/IP|TCP/IP", "TCP|IP"], "--separator ';'", []),
+    (["Paris, France|Paris, France", "Lyon, France|Rome, Italy"], "--separator ';'", []),
+    (["['a;b', 'c']|['c']", "['c']|['a;b']"], "", []),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("cells", "options", "expected"), SEPARATORS)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.input.forms import ARRAYS, ByProtocol, Elsewhere, sparse
+from tests.input.forms import ARRAYS, by_protocol, elsewhere, sparse
 from tests.input.test_forms import IDS, H, M, N, S, T
 from tests.input.test_named_objects import FULL, NAMES, QRELS, RUN, SCORED, TAGS
 from xmleval import Evaluator, evaluate, from_df
@@ -115,7 +115,7 @@ NUMBERED: list[Case] = [
     ("shape (5,) is not (6,): one per label", {"inverse_propensity": np.ones(5)}),
     *((f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
       for q in (0.0, np.nan, np.inf)),
-    ("cannot be read by DLPack (device is not supported); copy it", {"y_score": Elsewhere(S)}),
+    ("cannot be read by DLPack (device is not supported); copy it", {"y_score": elsewhere(S)}),
     ("names its labels, which y_true has by number; give labels=", {"y_score": [*RUN.values()]}),
 ]  # fmt: skip
 NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
@@ -199,7 +199,7 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
     refuse("row 0: 2 labels with 1 score", {"y_score": uneven}, y_true=TAGS[:1])
     refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
-    listless = ByProtocol(pytest.importorskip("pyarrow").table({"labels": [["a"]]}))
+    listless = by_protocol({"labels": [["a"]]})
     refuse("cannot be read as a frame: ", {"y_true": listless}, y_score=SCORED[:1])
     columns = "the columns are 'q', 'doc', 'bm25'"
     for message, arguments in (
