@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.damage import answer
 from xmleval import Comparison, Report, check, compare, evaluate
-from xmleval.cli import main
 
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((100, 6)) < 0.3).astype(np.int8)
@@ -29,25 +30,23 @@ CHECKS: list[tuple[dict[str, Any], str]] = [
     ({"min": {"p@1": 0.5}, "max": {"coverage": 5}}, "--min p@1=0.5 --max coverage=5"),
     ({"min": {"x:p@1": 0.99, "en:ndcg@3": 0.01}}, "--min x:p@1=0.99 --min en:ndcg@3=0.01"),
     ({"min": {"tail:p@1": 0.1, "groups y:p@1": 0.99}}, "--min 'tail:p@1=0.1,groups y:p@1=0.99'"),
-    (
-        {"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
-        f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3",
-    ),
+    ({"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
+     f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3"),
     ({"no_worse_than": True, "margin": 9.0}, f"{OLD} --margin 9"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "words"), CHECKS, ids=[words for _, words in CHECKS])
 def test_check_answers_as_the_command_does(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, arguments: dict[str, Any], words: str
+    tmp_path: Path, monkeypatch: Any, arguments: dict[str, Any], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     new, old = (report(model, **GROUPS) for model in ("b", "a"))
     Path("results").write_text(new.to_json())
     Path("no_worse_than").write_text(old.to_json())
     checked = check(new, **arguments | ({"no_worse_than": old} if "no_worse_than" in arguments else {}))
-    code = main(["check", "results", *shlex.split(words)])
-    assert (code, capsys.readouterr().out) == (0 if checked else 1, f"{checked}\n")
+    code, out, _ = answer(["check", "results", *shlex.split(words)])
+    assert (code, out) == (0 if checked else 1, f"{checked}\n")
 
 
 def test_failures_name_measure_value_and_limit() -> None:
@@ -63,11 +62,11 @@ def test_failures_name_measure_value_and_limit() -> None:
 
 
 FORMS: dict[str, Callable[[Report, Path], Any]] = {
-    "report": lambda own, path: own,
-    "path": lambda own, path: str(path),
-    "JSON": lambda own, path: json.loads(own.to_json()),
-    "reports": lambda own, path: {"m": own},
-    "comparison": lambda own, path: Comparison({"m": own}),
+    "report": lambda made, path: made,
+    "path": lambda made, path: str(path),
+    "JSON": lambda made, path: json.loads(made.to_json()),
+    "reports": lambda made, path: {"m": made},
+    "comparison": lambda made, path: Comparison({"m": made}),
 }
 
 
@@ -84,16 +83,9 @@ def test_results_come_in_any_form(form: str, tmp_path: Path) -> None:
     assert len(check(compared, min={"p@1": 1}, model="a").failures) == 1
 
 
-def test_kept_rows_are_paired() -> None:
-    scores = MODELS["a"].copy()
-    row = np.flatnonzero(TRUTH[:, 0])[0]
-    scores[row] = -TRUTH[row]
-    old = report("a", ["p@3"], per_row=True)
-    for keeps, passes in ((True, True), (False, False)):
-        new = evaluate(TRUTH, scores, metrics=["p@3"], per_row=keeps)
-        assert new["p@3"] < old["p@3"]
-        assert bool(check(new, no_worse_than=old)) is passes
-    (failure,) = check(report("b", ["p@3"], per_row=True), no_worse_than=old).failures
+def test_rows_in_reports_are_paired() -> None:
+    reports = [report(model, ["p@3"], per_row=True) for model in ("b", "a")]
+    (failure,) = check(reports[0], no_worse_than=reports[1]).failures
     assert "95% interval of the difference" in failure.told
     assert "over 100 rows" in failure.told
 
@@ -115,16 +107,13 @@ def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
 
 def test_results_without_different_labels_are_not_compared() -> None:
     pairs: dict[str, Any] = {"exclude": [(0, 0), (1, 2)]}
-    kinds: list[dict[str, Any]] = [
-        {}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}
-    ]  # fmt: skip
-    results = [report(metrics=["p@1"], **options) for options in kinds]
-    for new in results:
-        assert check(new, no_worse_than=new)
-        for old in results:
-            if old is not new:
-                with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
-                    check(new, no_worse_than=old)
+    kinds: list[Any] = [{}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}]
+    for new, old in itertools.product([report(metrics=["p@1"], **options) for options in kinds], repeat=2):
+        if old is new:
+            assert check(new, no_worse_than=old)
+        else:
+            with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
+                check(new, no_worse_than=old)
 
 
 @pytest.mark.parametrize(

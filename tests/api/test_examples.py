@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import xmleval
-from xmleval.cached import cached
 
 MODULES = "xmleval", "xmleval.dask", "xmleval.effectiveness", "xmleval.io", "xmleval.thresholds"
 NEEDS = {"to_frame": "pandas"}  # examples that other runs skip
@@ -40,9 +39,10 @@ def shown_names() -> Iterator[tuple[str, Any]]:
 
 def is_ours(member: Any, name: str, owner: type) -> bool:
     """Tell whether a member is a method or a property of this package, and no field."""
-    if isinstance(member, cached):
-        return True
-    member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    parts = (
+        getattr(member, part, None) for part in ("fget", "__func__", "func")
+    )  # of properties and methods
+    member = next(filter(None, parts), member)
     is_field = name in getattr(owner, "__dataclass_fields__", ())
     return inspect.isfunction(member) and member.__module__.startswith("xmleval") and not is_field
 

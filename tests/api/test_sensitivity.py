@@ -39,8 +39,8 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
         for (i, a), (j, b) in product(enumerate(A), enumerate(B)):
             q = inverse_propensity(y_train, a, b)
             expected = evaluate(y_true, form, metrics=NAMES, inverse_propensity=q, exclude=exclude)
-            own = {metric: of[name][i, j] for metric, of in grid.values.items()}
-            assert own == pytest.approx(dict(expected), rel=1e-12)
+            values = {metric: of[name][i, j] for metric, of in grid.values.items()}
+            assert values == pytest.approx(dict(expected), rel=1e-12)
 
 
 def test_a_truth_without_labels_has_no_values() -> None:
@@ -49,22 +49,20 @@ def test_a_truth_without_labels_has_no_values() -> None:
     expected = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
     assert all(np.isnan(expected[name]) for name in NAMES)
     assert all(np.isnan(values).all() for of in grid.values.values() for values in of.values())
-    assert str(grid).splitlines()[1:] == [
-        f"{name:<12}undefined: no row has a relevant label" for name in NAMES
-    ]
+    undefined = [f"{name:<12}undefined: no row has a relevant label" for name in NAMES]
+    assert str(grid).splitlines()[1:] == undefined
 
 
 def test_labels_are_matched_by_name() -> None:
     y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
     run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
     grid = propensity_sensitivity({"one": run}, y_true, y_train, a=[0.5], b=[1.0], metrics="psp@1")
-    expected = evaluate(
-        y_true, run, metrics="psp@1", inverse_propensity=inverse_propensity(y_train, 0.5, 1.0)
-    )
+    q = inverse_propensity(y_train, 0.5, 1.0)
+    expected = evaluate(y_true, run, metrics="psp@1", inverse_propensity=q)
     assert grid.values["psp@1"]["one"][0, 0] == pytest.approx(expected["psp@1"], rel=1e-12)
 
 
-def test_where_the_best_model_changes_is_told() -> None:
+def test_the_text_says_where_the_best_model_changes() -> None:
     y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
     y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
     models = {"head": np.tile([0.9, 0.5, 0.1], (9, 1)), "tail": np.tile([0.1, 0.5, 0.9], (9, 1))}
@@ -105,27 +103,24 @@ def test_constants_that_made_a_sample_are_found(a: float, b: float) -> None:
         p = 1 / np.asarray(inverse_propensity(a=a, b=b, label_counts=COUNTS, n_instances=3000))
         return -float((observed * np.log(p) + (full - observed) * np.log1p(-p)).sum())
 
-    other = minimize(loss, (fit.a, fit.b), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
-    assert (fit.a, fit.b) == pytest.approx(other.x, rel=1e-3)
-    step = 1e-3
-    hessian = [
-        [
-            (loss(other.x + step * (u + v)) - loss(other.x + step * (u - v)) - loss(other.x - step * (u - v))
-             + loss(other.x - step * (u + v))) / (4 * step**2)
-            for v in np.eye(2)
-        ]
-        for u in np.eye(2)
-    ]  # fmt: skip
+    best = minimize(loss, (fit.a, fit.b), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
+    assert (fit.a, fit.b) == pytest.approx(best.x, rel=1e-3)
+    step = 1e-3 * np.eye(2)
+
+    def curvature(u: Any, v: Any) -> float:
+        ends = (loss(best.x + u + v), loss(best.x - u - v), -loss(best.x + u - v), -loss(best.x - u + v))
+        return sum(ends) / 4e-6
+
+    hessian = [[curvature(u, v) for v in step] for u in step]
     errors = np.sqrt(np.diag(np.linalg.inv(hessian)))
     assert (fit.a_error, fit.b_error) == pytest.approx(errors, rel=0.1)
 
 
 def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
     y_train, full, observed = sampled(2, 0.55, 1.5)
-    wrong = np.where(full == 0, 1, observed)
-    assert str(fit_propensity(sp.csr_array(wrong), sp.csr_array(full), y_train)) == str(
-        fit_propensity(observed, full, y_train)
-    )
+    wrong = sp.csr_array(np.where(full == 0, 1, observed))
+    expected = str(fit_propensity(observed, full, y_train))
+    assert str(fit_propensity(wrong, sp.csr_array(full), y_train)) == expected
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
