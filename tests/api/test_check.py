@@ -37,10 +37,8 @@ CHECKS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), CHECKS, ids=[words for _, words in CHECKS])
-def test_check_answers_as_the_command_does(
-    tmp_path: Path, monkeypatch: Any, arguments: dict[str, Any], words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_check_answers_as_the_command_does(arguments: dict[str, Any], words: str) -> None:
     new, old = (report(model, **GROUPS) for model in ("b", "a"))
     Path("results").write_text(new.to_json())
     Path("no_worse_than").write_text(old.to_json())

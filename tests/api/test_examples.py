@@ -39,10 +39,9 @@ def shown_names() -> Iterator[tuple[str, Any]]:
 
 def is_ours(member: Any, name: str, owner: type) -> bool:
     """Tell whether a member is a method or a property of this package, and no field."""
-    parts = (
-        getattr(member, part, None) for part in ("fget", "__func__", "func")
-    )  # of properties and methods
-    member = next(filter(None, parts), member)
+    if type(member).__module__.startswith("xmleval"):  # a cached property
+        return True
+    member = getattr(member, "fget", None) or getattr(member, "__func__", member)
     is_field = name in getattr(owner, "__dataclass_fields__", ())
     return inspect.isfunction(member) and member.__module__.startswith("xmleval") and not is_field
 

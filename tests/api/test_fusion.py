@@ -158,7 +158,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ([MATRIX, MATRIX * [1, np.inf, 1]], {"rule": "sum"}, r"predictions\[1\]: row 0: score inf cannot be"),
     ([MATRIX * 1e308] * 2, {"rule": "sum"}, "predictions: row 0: sums of scores exceed float64"),
     ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which predictions\[0\]"),
-    ([NAMED, {"r": {"a": 1.0}}], {}, r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not; e"),
+    ([NAMED, {"r": {"a": 1.0}}], {}, r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not;"),
     ([[[0], [1, 2]]] * 2, {}, r"predictions\[0\]: not a rectangular array .* need n_labels="),
 ]  # fmt: skip
 

@@ -73,9 +73,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[[Evaluator], Any]]] = {
 @pytest.mark.parametrize("resources", RESOURCES)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
-def test_operation_that_a_signal_interrupts_counts_nothing(
-    error: type[BaseException], operation: str, resources: str
-) -> None:
+def test_interrupted_operation_counts_nothing(error: Any, operation: str, resources: str) -> None:
     original = counting(**RESOURCES[resources])
     method, change = OPERATIONS[operation]
     durations = []

@@ -72,10 +72,13 @@ def test_shares_of_label_groups_add_up_or_are_undefined(weight: Any, n_empty: in
     truth = TRUTH.copy()
     truth[truth.sum(axis=1) == 0, 0] = 1
     truth[:n_empty] = 0
-    report = evaluate(
-        truth, SCORES, metrics=["xmc", "ps", "rcap@3", "dcg@3"], inverse_propensity=Q, label_groups=NAMES,
-        conventions={"empty": empty}, sample_weight=weight,
-    )  # fmt: skip
+    options: dict[str, Any] = {
+        "conventions": {"empty": empty},
+        "sample_weight": weight,
+        "label_groups": NAMES,
+    }
+    metrics = ["xmc", "ps", "rcap@3", "dcg@3"]
+    report = evaluate(truth, SCORES, metrics=metrics, inverse_propensity=Q, **options)
     undefined = [name for name in report if name.startswith(("r@", "ndcg@", "rcap@"))]
     undefined = undefined if empty == "one" and n_empty else []
     for name in report:

@@ -65,14 +65,11 @@ def test_candidates_are_given_in_every_form(form: str) -> None:
 
 def test_pairs_of_two_labels_are_no_matrix() -> None:
     truth, scores = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    pairs, matrix = np.array([[0, 1], [1, 1], [2, 0]]), np.zeros((3, 2), bool)
-    matrix[tuple(pairs.T)] = True
-    tuples = [*map(tuple, pairs.tolist())]
+    pairs, matrix = np.array([[0, 1], [1, 1], [2, 0]]), np.array([[0, 1], [0, 1], [1, 0]], bool)
     expected = values(truth, scores, exclude=matrix)
-    for form in (pairs, pairs[::-1], pairs.astype(float), tuples, sp.csr_array(matrix)):
+    for form in (pairs, pairs[::-1], pairs.astype(float), [(0, 1), (1, 1), (2, 0)], sp.csr_array(matrix)):
         assert values(truth, scores, exclude=form) == expected
-    few = [(0, 1), (1, 1), (1, 0)]  # of rows 0 and 1 alone
-    gone = np.array([[0, 1], [1, 1], [0, 0]])
+    few, gone = [(0, 1), (1, 1), (1, 0)], np.array([[0, 1], [1, 1], [0, 0]])  # of rows 0 and 1 alone
     assert values(truth, scores, exclude=few) == values(truth, scores, exclude=gone.astype(bool))
     message = r"^exclude: 0 and 1 of shape \(3, 2\) can be pairs or a matrix; give pairs as a list of tuples"
     for unclear in (np.array(few), gone, gone.astype(float)):
@@ -84,10 +81,8 @@ def test_pairs_and_candidates_have_names() -> None:
     gone = np.zeros((4, 4), int)
     gone[[0, 3], [number("green"), number("grey")]] = 1
     expected = values(Y, S, exclude=gone)
-    report = evaluate(
-        QRELS, RUN, metrics=["p", "ndcg", "mrr@3", "f1.macro@2"],
-        exclude=[("q1", "green"), ("q4", "grey"), ("q4", "pink"), ("other", "red")],
-    )  # fmt: skip
+    pairs = [("q1", "green"), ("q4", "grey"), ("q4", "pink"), ("other", "red")]
+    report = evaluate(QRELS, RUN, metrics=["p", "ndcg", "mrr@3", "f1.macro@2"], exclude=pairs)
     assert dict(report) == expected
     assert report.label_names == NAMES
     message = "2 of 4 pairs are excluded; the others match no relevant and no predicted label"

@@ -45,10 +45,9 @@ def test_rows_are_those_that_changed_most_losses_first(metric: str) -> None:
         assert [*one.lists.b] == np.argsort(-NEW[one.number])[:depth].tolist()
 
 
-@pytest.mark.parametrize(
-    ("metric", "column"), [("f1.macro@3", "f1@3"), ("ndcg@3", "tp@3"), ("auc.macro", "auc")]
-)
-def test_labels_are_those_that_changed_most(metric: str, column: str) -> None:
+@pytest.mark.parametrize("column", ["f1@3 f1.macro@3", "tp@3 ndcg@3", "auc auc.macro"])
+def test_labels_are_those_that_changed_most(column: str) -> None:
+    column, metric = column.split()
     changes = diff(MODELS, TRUTH, metric=metric, worst=4)
     columns = [evaluate(TRUTH, scores, metrics=[metric], per_label=True).per_label() for scores in (OLD, NEW)]
     old, new = (own[column].astype(float) for own in columns)

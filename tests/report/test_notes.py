@@ -140,10 +140,11 @@ def test_every_form_of_a_result_has_the_notes_on_its_inputs(command: str, form: 
         code, out, err = answer(line)
         assert (code, err) == (0, "")  # no note is there twice
         lines = [line.replace("\\", "").strip().removeprefix("% ") for line in out.splitlines()]
-        notes = (
-            json.loads(out)["notes"] if form == "json" else [line.removeprefix("note: ") for line in lines]
-        )
-        expected = [note.replace("labels=", "labels=" if form == "json" else "--labels") for note in ON_INPUT]
+        notes, expected = [line.removeprefix("note: ") for line in lines], ON_INPUT
+        if form == "json":
+            notes = json.loads(out)["notes"]
+        else:
+            expected = [note.replace("labels=", "--labels") for note in ON_INPUT]
         assert [note for note in notes_on(notes, "m.run") if note[0] != "±"] == expected
 
 

@@ -93,14 +93,6 @@ def test_changes_follow_the_schema(metric: str) -> None:
         assert {*one} < members("change")
 
 
-@pytest.mark.usefixtures("folder")
-def test_commands_follow_the_schema(run: Callable[..., str]) -> None:
-    line = "evaluate Y_test.npz m scores.npz --metrics p,psp --train Y_train.npz"
-    follows(run(f"{line} --format json"))
-    printed = run("evaluate Y_test.npz m --metrics p@1,lrap --format json --save s.npz")
-    assert follows(run("merge s.npz --format json")) == json.loads(printed)
-
-
 CHANGES = [
     {"schema": SCHEMA + 1}, {"values": {"p@1": "0.5"}}, {"n_rows": -1}, {"intervals": {"lrap": [0.5]}},
     {"conventions": {"empty": None}}, {"notes": "one"},

@@ -234,8 +234,8 @@ def test_rules_that_do_not_fit_the_data_are_refused() -> None:
         ("has 2 labels; 3 were expected", sets(label, three, three)),
     ]
     rules = (label, by_scores, weighted, fit(EYE, EYE, "f1.micro", rule="rank"))
-    wide = [("has 3 labels; 2 were expected", partial(rule.apply, three)) for rule in rules]
-    for message, call in [*refused, *wide]:
+    refused += [("has 3 labels; 2 were expected", partial(rule.apply, three)) for rule in rules]
+    for message, call in refused:
         with pytest.raises(ValueError, match=re.escape(message)):
             call()
 
@@ -246,8 +246,10 @@ def test_infinite_scores_are_refused_by_linear_rules_alike(value: float) -> None
     rule, wild = fit(truth, scores, **ROW, k=5), scores.copy()
     wild[7, 2] = value
     message = rf"^y_score: row 7: score {value} is infinite; a linear rule needs"
-    evaluation = partial(evaluate, truth, decision=rule, metrics=NAMES)
-    for call in (partial(fit, truth, **ROW, k=5), rule.apply, evaluation):
+    calls: list[Callable[..., Any]] = [
+        partial(fit, truth, **ROW, k=5), rule.apply, partial(evaluate, truth, decision=rule, metrics=NAMES)
+    ]  # fmt: skip
+    for call in calls:
         with pytest.raises(ValueError, match=message):
             call(y_score=wild)
     evaluate(truth, wild, decision=rule, metrics=["f1.samples@2"])  # makes no sets of the rule

@@ -74,8 +74,7 @@ def weighted_rule(data: st.DataObject, n_labels: int, k: int) -> Rule:
     """Return a rule with few distinct weights and offsets, so that there are ties."""
     numbers = data.draw(st.lists(st.sampled_from([-0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
     fitted_rule = fit(np.eye(2, dtype=int), np.eye(2), f"f1.macro@{k}")
-    numbers = np.resize(np.array(numbers), 2 * n_labels)
-    decision = dataclasses.replace(fitted_rule.decision, numbers=numbers)
+    decision = dataclasses.replace(fitted_rule.decision, numbers=np.resize(numbers, 2 * n_labels))
     return dataclasses.replace(fitted_rule, n_labels=n_labels, decision=decision)
 
 
@@ -125,9 +124,7 @@ def test_weighted_scores_choose_the_best_of_each_row(form: str, data: st.DataObj
 
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
 @given(data=st.data())
-def test_rules_decide_as_their_sets_however_rows_are_cut(
-    rule: str, measure: str | None, data: st.DataObject
-) -> None:
+def test_rules_decide_as_their_sets_however_cut(rule: str, measure: str | None, data: st.DataObject) -> None:
     problem = drawn(data, "csr", "dense", "list", rows=9, probable=rule == "weighted")
     if rule == "row":
         floor = -math.inf if problem.unlisted is None else problem.unlisted
