@@ -68,11 +68,14 @@ def write_lines(path: Path, ending: str, lines: Iterable[str]) -> Path:
     return path.with_suffix(ending)
 
 
-def packed(path: Path) -> Path:
-    whole = path.with_name(f"{path.name}.gz")
-    whole.write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    return whole
+def gzipped(write: Callable[..., Path]) -> Writer:
+    def written(path: Path, matrix: Any) -> Path:
+        plain = write(path, matrix)
+        packed = plain.rename(f"{plain}.gz")
+        packed.write_bytes(gzip.compress(packed.read_bytes()))
+        return packed
+
+    return written
 
 
 def writer(ending: str, write: Callable[..., object]) -> Callable[..., Path]:
@@ -85,14 +88,8 @@ def writer(ending: str, write: Callable[..., object]) -> Callable[..., Path]:
     return written
 
 
-def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> Path:
-    sp.save_npz(path.with_suffix(".npz"), matrix.asformat(scheme), compressed=compressed)
-    return path.with_suffix(".npz")
-
-
-def xmc(path: Path, matrix: Any, kind: str) -> Path:
-    write_xmc(path.with_suffix(".txt"), matrix, kind)
-    return path.with_suffix(".txt")
+def save_sparse(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> None:
+    sp.save_npz(path, matrix.asformat(scheme), compressed=compressed)
 
 
 def save_list(path: Path, matrix: Any, compressed: bool = False) -> None:
@@ -104,6 +101,8 @@ def save_dense(path: Path, matrix: Any, order: Any = "C") -> None:
     np.save(path, np.asarray(matrix.toarray(), order=order))
 
 
+npz = writer(".npz", save_sparse)
+xmc = writer(".txt", write_xmc)
 npz_list = writer(".npz", save_list)
 npz_dense = writer(".npz", lambda path, matrix: np.savez(path, scores=matrix.toarray()))
 dense = writer(".npy", save_dense)
@@ -138,17 +137,14 @@ def npz_calibration_truth(path: Path, matrix: Any) -> Path:
     return path.with_suffix(".npz")
 
 
-def data_lines(matrix: Any) -> list[str]:
+def svmlight(path: Path, matrix: Any, ending: str = ".svm", header: tuple[str, ...] = ()) -> Path:
     """Labels with features, a line each row."""
-    return [f"{','.join(map(str, row))} 0:1.5 3:0.25" for row in rows_of(matrix)]
+    lines = (f"{','.join(map(str, row))} 0:1.5 3:0.25" for row in rows_of(matrix))
+    return write_lines(path, ending, [*header, *lines])
 
 
 def xmc_data(path: Path, matrix: Any) -> Path:
-    return write_lines(path, ".txt", [f"{matrix.shape[0]} 4 {matrix.shape[1]}", *data_lines(matrix)])
-
-
-def svmlight(path: Path, matrix: Any) -> Path:
-    return write_lines(path, ".svm", data_lines(matrix))
+    return svmlight(path, matrix, ".txt", (f"{matrix.shape[0]} 4 {matrix.shape[1]}",))
 
 
 def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
@@ -227,10 +223,9 @@ def entries(path: Path, matrix: Any, kind: str) -> Path:
 def feather(path: Path, matrix: Any, kind: str) -> Path:
     table = pa.parquet.read_table(parquet(path, matrix, kind))
     path.with_suffix(".parquet").unlink()
-    pa.feather.write_feather(
-        table, path.with_suffix(".feather"), compression="lz4", chunksize=max(7, table.num_rows // 20)
-    )
-    return path.with_suffix(".feather")
+    path, size = path.with_suffix(".feather"), max(7, table.num_rows // 20)
+    pa.feather.write_feather(table, path, compression="lz4", chunksize=size)
+    return path
 
 
 TRUTHS: dict[str, Writer] = {
@@ -240,13 +235,13 @@ TRUTHS: dict[str, Writer] = {
     "npz-calibration": npz_calibration_truth,
     "xmc": partial(xmc, kind="truth"),
     "xmc-data": xmc_data,
-    "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),
+    "xmc-gz": gzipped(xmc_data),
     "ids": ids,
-    "ids-gz": lambda path, matrix: packed(ids(path, matrix, ",")),
+    "ids-gz": gzipped(partial(ids, separator=",")),
     "svmlight": svmlight,
-    "svmlight-gz": lambda path, matrix: packed(svmlight(path, matrix)),
+    "svmlight-gz": gzipped(svmlight),
     "mulan": mulan,
-    "meka-gz": lambda path, matrix: packed(meka(path, matrix)),
+    "meka-gz": gzipped(meka),
     "qrels": qrels,
     "parquet": partial(parquet, kind="truth"),
     "parquet-entries": partial(entries, kind="truth"),
@@ -262,7 +257,7 @@ SCORES: dict[str, Writer] = {
     "npy": npy,
     "npy-labels": npy_labels,
     "xmc": partial(xmc, kind="scores"),
-    "xmc-gz": lambda path, matrix: packed(xmc(path, matrix, "scores")),
+    "xmc-gz": gzipped(partial(xmc, kind="scores")),
     "parquet": partial(parquet, kind="scores"),
     "parquet-entries": partial(entries, kind="scores"),
     "feather": partial(feather, kind="scores"),
@@ -280,7 +275,7 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
     "run": ("scores", trec_run),
     "csv": ("truth", partial(csv_documents, kind="truth")),
     "csv-scores": ("scores", partial(csv_documents, kind="scores")),
-    "csv-gz": ("truth", lambda path, matrix: packed(csv_documents(path, matrix, "truth"))),
+    "csv-gz": ("truth", gzipped(partial(csv_documents, kind="truth"))),
     "jsonl": ("truth", partial(jsonl_documents, kind="truth")),
     "jsonl-scores": ("scores", partial(jsonl_documents, kind="scores")),
     "beir": ("truth", beir_qrels),

@@ -20,8 +20,18 @@ LIBRARIES = [name for name in FRAMES if name != "protocol"]
 FILES = ["csv", "tsv", "jsonl", "parquet"]
 JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
 KEYS = [
-    "instance", "row", "id", "ID", "row_id", "doc_id", "document_id", "docid", "query_id", "qid", "query-id",
-]  # fmt: skip
+    "instance",
+    "row",
+    "id",
+    "ID",
+    "row_id",
+    "doc_id",
+    "document_id",
+    "docid",
+    "query_id",
+    "qid",
+    "query-id",
+]
 NAMES = [
     ("query_id", "doc_id", "relevance"), ("query-id", "corpus-id", "score"), ("qid", "docno", "label"),
     ("q_id", "document_id", "grade"), ("doc_id", "label", "relevance"), ("id", "label", "rel"),
@@ -175,12 +185,10 @@ WIDE_TRUTH: Table = {label: [int(label in row) for row in TAGS] for label in WID
 def test_columns_that_are_no_labels_are_named(form: str, kind: str) -> None:
     make = FRAMES[form]
     truth: Any = {
-        "frame": make(WIDE_TRUTH),
-        "frame with ids": make({"id": [104, 103, 102, 101], **WIDE_TRUTH}),
-        "lists": TAGS,
-        "dicts": [dict.fromkeys(row, 1) for row in TAGS],
+        "frame": make(WIDE_TRUTH), "frame with ids": make({"id": [104, 103, 102, 101], **WIDE_TRUTH}),
+        "lists": TAGS, "dicts": [dict.fromkeys(row, 1) for row in TAGS],
         "array": np.array([*WIDE_TRUTH.values()]).T,
-    }[kind]
+    }[kind]  # fmt: skip
     for name in ("id", "Unnamed: 0"):
         columns: Table = {name: [104, 103, 102, 101], **WIDE}
         for step in (1, -1) if (name, kind) == ("id", "frame with ids") else (1,):

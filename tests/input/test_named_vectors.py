@@ -37,9 +37,7 @@ def pandas() -> Any:
 
 def assert_same(report: Report, expected: Report = EXPECTED) -> None:
     assert dict(report) == dict(expected)
-    assert [(name, repr(dict(group))) for name, group in report.groups.items()] == [
-        (name, repr(dict(group))) for name, group in expected.groups.items()
-    ]  # of which some are NaN
+    assert repr(report.groups) == repr(expected.groups)  # of which some values are NaN
 
 
 BY_LABEL: dict[str, Callable[[Any], Any]] = {
@@ -123,9 +121,7 @@ NUMBERED: dict[str, Callable[[Any], Any]] = {
     "integers": lambda frame: frame,
     "texts": lambda frame: frame.rename(columns=str),
     "sparse": lambda frame: frame.astype(pandas().SparseDtype(float, 0)),
-    "polars": lambda frame: pytest.importorskip("polars").DataFrame(
-        {str(name): frame[name] for name in frame}
-    ),
+    "polars": lambda frame: pytest.importorskip("polars").DataFrame({str(j): frame[j] for j in frame}),
 }
 
 
