@@ -99,3 +99,26 @@ def test_the_first_page_is_short_and_begins_with_installing() -> None:
         assert readme.install_command(first_screen, kind).startswith(
             "python3 -m venv .venv && .venv/bin/pip install "
         )
+
+
+def test_outputs_are_written_below_their_commands() -> None:
+    text = readme.with_outputs("```console\n$ xmleval stats --help\nformer\n```\n")
+    assert text.startswith("```console\n$ xmleval stats --help\nUsage: xmleval stats")
+    assert "former" not in text
+    with pytest.raises(RuntimeError, match=r"^xmleval stats none\.npz: exit 2"):
+        readme.with_outputs("```console\n$ xmleval stats none.npz\n```\n")
+
+
+def test_tables_are_written_between_their_marks() -> None:
+    text = "before\n<!-- formats: written by scripts/readme.py -->\nold\n<!-- end of formats -->\nafter\n"
+    before, table, after = readme.with_tables(text).split(" -->\n")[0:3]
+    assert before.startswith("before\n")
+    assert table.startswith("| format | what it is |")
+    assert after == "after\n"
+
+
+def test_the_commands_of_the_documentation_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    readme.main(["command", "test"])
+    assert capsys.readouterr().out.startswith("python3 -m venv")
+    readme.main(["shell"])
+    assert all(line.startswith("xmleval ") for line in capsys.readouterr().out.splitlines())

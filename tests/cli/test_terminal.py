@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -12,10 +16,10 @@ from numba import config
 from tests.commands import Run, process
 from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
-from tests.terminal import on_terminal, plain
 from xmleval.cli import warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
 
+HOME = str(Path(__file__).resolve().parents[2])
 BEST = "\x1b[1;32m"  # bold and green
 compiles = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 SLOWLY = """
@@ -33,6 +37,32 @@ Evaluator.update = slowly
 sys.exit(main(sys.argv[1:]))
 """
 WORDS = ["m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
+
+
+def on_terminal(folder: Path, *words: str, columns: int = 100, piped: bool = True) -> tuple[str, str]:
+    """Return what a Python process prints: on stdout, if it is a pipe, and on its terminal."""
+    pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE if piped else theirs, stderr=theirs,
+        env=os.environ | {"PYTHONPATH": HOME, "TERM": "xterm", "COLUMNS": str(columns)}, text=True,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while process.poll() is None or select.select([ours], [], [], 0)[0]:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                shown += os.read(ours, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+    os.close(ours)
+    out = process.communicate()[0]
+    assert process.returncode == 0, shown
+    return out or "", shown.decode().replace("\r\n", "\n")
+
+
+def plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
 
 
 @pytest.mark.slow
