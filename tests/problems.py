@@ -252,35 +252,26 @@ def lacks(problem: Problem, quality: Callable[[Spec], Any]) -> bool:
 REFUSALS = [
     Refusal("are for intervals", lambda p: p.has(CLUSTERS) and not p.has("confidence"), dropping(CLUSTERS)),
     Refusal("ranked by y_score=", lambda p: p.has("candidates") and p.form == "none", dropping("candidates")),
-    Refusal(
-        "needs the pairs to exclude", lambda p: p.has("exclude_from") and not p.has("exclude"),
-        dropping("exclude_from"),
-    ),
-    Refusal(
-        "gives all labels a score",
-        lambda p: (p.has("exclude") or p.has("candidates")) and p.unlisted is not None, listing_below,
-    ),
+    Refusal("needs the pairs to exclude", lambda p: p.has("exclude_from") and not p.has("exclude"),
+            dropping("exclude_from")),
+    Refusal("gives all labels a score",
+            lambda p: (p.has("exclude") or p.has("candidates")) and p.unlisted is not None, listing_below),
     Refusal("bounds need unlisted", lambda p: p.has("bounds") and p.unlisted is not None, listing_below),
     Refusal("compares", lambda p: p.bare and p.unlisted is not None, listing_below),
     Refusal("given together with decision", lambda p: p.has("y_pred", "decision"), dropping("decision")),
     Refusal("would predict every unlisted label", passes_unlisted, dropping("decision")),
-    Refusal(
-        "needs scores; this list has none",
-        lambda p: p.bare and p.arguments.get("decision", "").startswith("threshold"), dropping("decision"),
-    ),
-    Refusal("points= needs", lambda p: p.has("curve_points") and not p.scored, dropping("curve_points")),
+    Refusal("needs scores; this list has none",
+            lambda p: p.bare and "threshold" in p.arguments.get("decision", ""), dropping("decision")),
+    Refusal("curve_points= needs scores",
+            lambda p: p.has("curve_points") and not p.scored, dropping("curve_points")),
 ]  # fmt: skip
 # of options without the measures that they are for
 IDLE = [
-    Refusal(
-        "has no effect: none of .* has bounds",
-        lambda p: p.has("bounds") and lacks(p, lambda spec: spec.metric.bounded), dropping("bounds"),
-    ),
-    Refusal(
-        "hierarchy= has no effect",
-        lambda p: p.has("hierarchy") and lacks(p, lambda spec: "hierarchy" in spec.needs),
-        dropping("hierarchy"),
-    ),
+    Refusal("has no effect: none of .* has bounds",
+            lambda p: p.has("bounds") and lacks(p, lambda spec: spec.metric.bounded), dropping("bounds")),
+    Refusal("hierarchy= has no effect",
+            lambda p: p.has("hierarchy") and lacks(p, lambda spec: "hierarchy" in spec.needs),
+            dropping("hierarchy")),
     Refusal(
         f"{PER_LABEL}= needs",
         lambda p: p.has(PER_LABEL) and not p.scored and not has_sets(p)

@@ -166,6 +166,15 @@ def negated(problem: Problem, draw: Draw) -> Problem:
     return map_scores(problem.without(HIGHER), lambda score: 0.0 - score)
 
 
+def plain(problem: Problem, draw: Draw) -> Problem:
+    """Return the problem without pairs, candidates and distances, which the definitions do not know."""
+    if problem.has("exclude"):
+        problem = without_pairs(problem, draw)
+    if problem.has("candidates"):
+        problem = within_candidates(problem, draw)
+    return negated(problem, draw) if problem.has(HIGHER) else problem
+
+
 def negate_thresholds(contents: Contents, problem: Problem, changed: Problem) -> Contents:
     """Return contents with thresholds of scores that are negated; JSON has infinite ones as texts."""
 

@@ -6,9 +6,9 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,13 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def failing(number: int) -> Callable[..., NoReturn]:
+def failing(number: int) -> Any:
     """Return a function of the system that fails."""
-
-    def fail(*args: Any, **options: Any) -> NoReturn:
-        raise OSError(number, os.strerror(number))
-
-    return fail
+    return mock.Mock(side_effect=OSError(number, os.strerror(number)))
 
 
 def test_lines_that_csv_cannot_read_are_refused() -> None:

@@ -30,12 +30,9 @@ from xmleval import Evaluator
 N_LABELS = 300
 ROWS = (1500, 900, 1300, 700)  # of the batches
 OPERATIONS = ("update", "update", "update", "compute", "save", "load", "merge")  # and how often
-TRIALS = 12  # of a forked process
 PATIENCE, STARTING = 150.0, 3000.0  # seconds for a trial on a busy machine, and for what may compile
-ORDERED = {  # limits by which small batches are ordered and packed as large ones are
-    "pooled.values": {"MANY": 1000, "CHUNK": 4000},
-    "pooled.store": {"LEAST_PACKED": 20_000},
-}
+# limits by which small batches are ordered and packed as large ones are
+ORDERED = {"pooled.values": {"MANY": 1000, "CHUNK": 4000}, "pooled.store": {"LEAST_PACKED": 20_000}}
 CUTS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
 ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to disk
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
@@ -112,7 +109,7 @@ class Trials:
     def try_operations(self, kind: str, number: int) -> Iterator[Any]:
         self.begin(kind, number, {})
         self.renew()
-        for _ in range(TRIALS):
+        for _ in range(12):
             name = str(self.rng.choice(self.operations))
             yield name, *self.try_operation(name, int(self.rng.integers(len(ROWS))))
 
@@ -213,11 +210,8 @@ def make_batch(rng: np.random.Generator, n_rows: int, parts: str) -> dict[str, A
         batch["y_score"] = labels.astype(np.int32), np.take_along_axis(scores, labels, 1)
     else:
         batch["y_score"] = csr_array(np.where(rng.random(shape) < 0.3, 1 + scores, 0))
-    options = {
-        "candidates": csr_array((rng.random(shape) < 0.2).astype(np.uint8)),
-        "row_groups": rng.integers(0, 3, n_rows),
-        "sample_weight": rng.uniform(0.5, 2, n_rows),
-    }
+    options = {"row_groups": rng.integers(0, 3, n_rows), "sample_weight": rng.uniform(0.5, 2, n_rows)}
+    options["candidates"] = csr_array((rng.random(shape) < 0.2).astype(np.uint8))
     return batch | {name: value for name, value in options.items() if name in parts}
 
 

@@ -1,7 +1,7 @@
 """Damaged files of every format through the command line: a result, or one line that names the file.
 
-Unlike in `tests/input`, commands run in forked processes, where they may hang, crash or take memory, also on
-larger files. The damaged files of a failure stay in the temporary folder.
+Commands run in forked processes, where they may hang, crash or take memory, also on larger files. The damaged
+files of a failure stay in the temporary folder.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-SOURCE = Path(__file__).with_name("failing_malloc.c")
 LARGE = 1024  # bytes; most smaller allocations are Python objects, most larger ones data of arrays
 LATE = 1.3  # of the measured duration, since operations do not always take as long
 INTERVAL = sys.getswitchinterval()
@@ -22,14 +21,11 @@ INTERVAL = sys.getswitchinterval()
 
 @dataclass
 class Signal:
-    """A signal at a random moment after it is armed, whose handler raises.
-
-    ``sizes`` has the durations of operations, each of which is measured when it is first met.
-    """
+    """A signal at a random moment after it is armed, whose handler raises."""
 
     fault: type[BaseException]
     rng: np.random.Generator
-    sizes: dict[str, float]
+    sizes: dict[str, float]  # durations of operations, each measured when it is first met
     name, start, armed = "", 0.0, False
 
     def arm(self, name: str) -> None:
@@ -82,7 +78,7 @@ KINDS: dict[str, tuple[type[Signal], type[BaseException]]] = {
 
 def preloaded(folder: Path) -> dict[str, str]:
     """Compile the failing allocator; return the environment of processes that use it for all memory."""
-    library = folder / "failing_malloc.so"
-    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", str(library), str(SOURCE)]
+    source, library = Path(__file__).with_name("failing_malloc.c"), folder / "failing_malloc.so"
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", str(library), str(source)]
     subprocess.run(command, check=True)
     return {"LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"}

@@ -12,18 +12,7 @@ from hypothesis import strategies as st
 
 from tests import relations, routes
 from tests.definitions import case_of, value_of
-from tests.problems import (
-    HIGHER,
-    IDLE,
-    REFUSALS,
-    SPECS,
-    Problem,
-    free_problems,
-    is_allowed,
-    law,
-    mend,
-    problems,
-)
+from tests.problems import IDLE, REFUSALS, SPECS, free_problems, is_allowed, law, mend, problems
 
 
 @law
@@ -42,20 +31,11 @@ def test_combination_is_refused_by_its_message(data: st.DataObject) -> None:
         problem.evaluate()
 
 
-def plain(problem: Problem, data: st.DataObject) -> Problem:
-    """Return the problem without pairs, candidates and distances, which the definitions do not know."""
-    if problem.has("exclude"):
-        problem = relations.without_pairs(problem, data.draw)
-    if problem.has("candidates"):
-        problem = relations.within_candidates(problem, data.draw)
-    return relations.negated(problem, data.draw) if problem.has(HIGHER) else problem
-
-
 @law
 @given(data=st.data())
 def test_value_is_that_of_its_definition(data: st.DataObject) -> None:
     problem = data.draw(problems(without=("decision",), least_rows=1))
-    report, case = problem.evaluate(), case_of(plain(problem, data))
+    report, case = problem.evaluate(), case_of(relations.plain(problem, data.draw))
     # the definitions do not clip probabilities at what float32 can tell from 0 and 1
     exact = problem.dtype == "float64" or problem.conventions.link == "sigmoid"
     specs = [spec for spec in problem.specs if spec.name in report]
