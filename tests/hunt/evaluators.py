@@ -125,8 +125,7 @@ class Trials:
             self.renew()  # the same rows are not merged twice
         n_rows = self.tried.n_rows
         result, error = self.run_under_fault(name, number)
-        if name == "merge" and error is None:
-            self.merged.add(number)
+        self.merged |= {number} if name == "merge" and error is None else set()
         frames = traceback.walk_tb(error.__traceback__ if error else None)
         inside = any(frame.f_code.co_filename.startswith(PACKAGE) for frame, _ in frames)
         try:

@@ -58,8 +58,8 @@ def test_damaged_files_are_read_or_refused(
 
 def edits(rng: random.Random) -> list[Edit]:
     tokens = [*rng.choices(TOKENS, k=4), rng.randbytes(rng.randint(1, 8))]
-    n = rng.randint(1, 3)
-    return [(rng.choice(KINDS), rng.random(), rng.random(), rng.choice(tokens)) for _ in range(n)]
+    places = range(rng.randint(1, 3))
+    return [(rng.choice(KINDS), rng.random(), rng.random(), rng.choice(tokens)) for _ in places]
 
 
 def run_on_damaged(case: Case, command: list[str]) -> tuple[str, str]:
@@ -96,8 +96,9 @@ PLANTED: list[tuple[str, Callable[[list[str]], Any]]] = [
 
 @pytest.mark.parametrize(("kind", "planted"), PLANTED)
 def test_a_planted_fault_is_noticed(kind: str, planted: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(damage, "answer", planted)
     monkeypatch.setitem(globals(), "GROWTH", 300 << 20)
     monkeypatch.setitem(globals(), "PATIENCE", 2.0 if kind == "hang" else PATIENCE)
-    case = make_case(tmp_path, "option", "pairs.txt")
+    case = make_case(Path(), "option", "pairs.txt")
     assert run_on_damaged(case, case.commands[0])[0] == kind
