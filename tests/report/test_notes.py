@@ -131,6 +131,15 @@ def test_merged_evaluators_have_the_notes_of_one_pass(tmp_path: Path) -> None:
     assert sorted(notes_on(merged.notes, "y_score")) == sorted(expected)
 
 
+def test_a_note_on_all_batches_and_shards_is_there_once() -> None:
+    truth, scores = map(pytest.importorskip("pandas").DataFrame, (T, S))
+    shards = [Evaluator("p@1", n_labels=4) for _ in range(2)]
+    for shard in (*shards, *shards):
+        shard.update(truth, scores[::-1])
+    notes = shards[0].merge(shards[1]).compute().notes
+    assert notes == ["y_score: rows were brought in the order of y_true's index"]
+
+
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("form", ["json", "table", "markdown", "latex"])
 @pytest.mark.parametrize("command", ["evaluate t.qrels m.run --save s", "compare t.qrels m.run n.run"])
