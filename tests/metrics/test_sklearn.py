@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import seeds
 from xmleval import evaluate
-from xmleval.conventions import PRESETS
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +85,7 @@ def agree(actual: dict[str, float], expected: dict[str, float]) -> None:
 
 def ours(data: Data, names: list[str], of_sets: bool = False, division: float = 0.0) -> dict[str, float]:
     inputs = {"y_pred": data.pred} if of_sets else {"y_score": data.score}
-    fields = dataclasses.replace(PRESETS["sklearn"], zero_division=division)
+    fields = f"sklearn,zero_division={division}"
     return dict(evaluate(data.true, **inputs, metrics=names, conventions=fields, sample_weight=data.weight))
 
 

@@ -9,15 +9,11 @@ from fractions import Fraction
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_weights
 
+AVERAGES = ("micro", "macro", "weighted")
+POINTS = ("recall_at_precision", "precision_at_recall", "fpr_at_tpr")
 MEASURES = frozenset(
-    [(name, average, "") for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
-    + [("ap", "geometric", "")]
-    + [("peak_f1", average, "") for average in ("micro", "macro")]
-    + [
-        (name, average, "")
-        for name in ("recall_at_precision", "precision_at_recall", "fpr_at_tpr")
-        for average in ("micro", "macro", "weighted")
-    ]
+    [(name, average, "") for name in ("auc", "ap", *POINTS) for average in AVERAGES]
+    + [("ap", "geometric", ""), ("peak_f1", "micro", ""), ("peak_f1", "macro", "")]
 )
 Cell = tuple[float, bool, bool, Fraction]  # score, relevant, listed, weight of its row
 

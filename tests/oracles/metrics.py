@@ -74,8 +74,6 @@ class Case:
 
 def convention(case: Case, name: str) -> object:
     """The value of one convention, the default where it is not overridden."""
-    if not set(case.conventions) <= set(DEFAULTS):
-        raise ValueError(f"unknown conventions {sorted(set(case.conventions) - set(DEFAULTS))}")
     return case.conventions.get(name, DEFAULTS[name])
 
 
@@ -105,14 +103,12 @@ def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
     Inside a group labels stand in their order of rank. Unlisted labels that are "below" form the last
     group, in order of their ids, and cannot be credited at k.
     """
-    if case.listed is None:
-        raise ValueError("this measure needs a ranking")
+    assert case.listed is not None
     stored = [(j, s) for j, s in case.listed[i] if j >= 0]  # an id of -1 marks an empty slot
     unlisted = sorted(set(range(case.n_labels)) - {j for j, _ in stored})
     fill = convention(case, "unlisted")
     if stored and all(s is None for _, s in stored):  # a list without scores: positions are distinct ranks
-        if fill != "below" and unlisted:
-            raise ValueError("a list without scores gives no place to unlisted labels that have one")
+        assert fill == "below" or not unlisted
         groups = [[j] for j, _ in stored]
     else:
         scored = [(j, float(s)) for j, s in stored if s is not None]
@@ -153,7 +149,6 @@ def ranking_row(name: str, case: Case, i: int) -> float:
     """Measures of the whole ranking of row i."""
     relevant, size, rank = case.truth[i], len(case.truth[i]), worst_ranks(case, i)
     no_pairs = convention(case, "no_pairs")
-    assert no_pairs in ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant")
     if name == "one_error":  # [top label not in Y]
         return float(not set(top(case, i, 1)) & relevant)
     if name == "coverage" and size == 0:
@@ -199,14 +194,11 @@ def dcg(case: Case, i: int, k: int | None) -> float:
     """
     groups, creditable = tie_groups(case, i)
     depth = creditable if k is None else min(k, creditable)
-    ties = convention(case, "ndcg_ties")
-    assert ties in ("order", "average")
-    terms: list[float] = []
-    rank = 0
+    terms, rank = list[float](), 0
     for group in groups:
         discounts = [discount(r) if r <= depth else 0.0 for r in range(rank + 1, rank + 1 + len(group))]
         gains = [gain_of(case, i, j) for j in group]
-        if ties == "average":
+        if convention(case, "ndcg_ties") == "average":
             gains = [sum(gains) / len(group)] * len(group)
         terms += [gain * d for gain, d in zip(gains, discounts, strict=True)]
         rank += len(group)
@@ -220,7 +212,6 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
     """
     relevant, size = case.truth[i], len(case.truth[i])
     empty = convention(case, "empty")
-    assert empty in ("zero", "skip", "one")
     if size == 0 and empty == "skip":
         return NAN
     if size == 0:
@@ -257,8 +248,7 @@ def ps_terms(name: str, case: Case, i: int, k: int) -> tuple[float, float]:
     psp: sum of hit q | the k largest q in Y. psr: both / R. psdcg: both sums discounted by rank.
     psndcg: the same, both divided by the unit ideal over min(k, R).
     """
-    if case.inverse_propensity is None:
-        raise ValueError("this measure needs propensities")
+    assert case.inverse_propensity is not None
     relevant, size, q = case.truth[i], len(case.truth[i]), case.inverse_propensity
     if size == 0:
         return 0.0, 0.0
@@ -287,8 +277,7 @@ def predictions(case: Case, k: int | None) -> list[set[int]]:
     """The predicted sets: those given, or with k the filled slots of each row's first k."""
     if k is not None:
         return [set(top(case, i, k)) for i in range(len(case.truth))]
-    if case.pred is None:
-        raise ValueError("this measure needs predicted sets")
+    assert case.pred is not None
     return case.pred
 
 
@@ -313,11 +302,7 @@ def label_average(name: str, case: Case, average: str, k: int | None, beta: floa
     if average == "weighted":
         values = [set_formula(name, counts, zero, beta) for counts in per_label]
         supported = any(n > 0 and v == v for n, v in zip(support, values, strict=True))
-        return mean(
-            values, support if supported else [1.0] * len(values)
-        )  # scikit-learn's way without support
-    assert average == "macro"
-    assert which in ("all", "present", "seen")
+        return mean(values, support if supported else [1.0] * len(values))  # as in scikit-learn
     if which == "present":
         per_label = [counts for counts, n_true in zip(per_label, support, strict=True) if n_true > 0]
     elif which == "seen":
@@ -339,23 +324,16 @@ def f_of_averages(case: Case, average: str, beta: float) -> float:
     return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case) or 0.0)
 
 
-def checked(
-    name: str, average: str | None, cutoff: Cutoff, params: dict[str, float]
-) -> tuple[int | None, float]:
-    """k and beta (1 but for fbeta, which must be given it), after refusing what is not a measure."""
-    k = int(cutoff) if cutoff and cutoff != "all" else None
-    if (name, average, "k" if k else str(cutoff or "")) not in MEASURES or (k is not None and k < 1):
-        raise ValueError(f"no such measure: {name}, average={average}, cutoff={cutoff}")
-    if set(params) != ({"beta"} if name == "fbeta" else set()):
-        raise ValueError(f"wrong parameters for {name}: {params}")
-    return k, params.get("beta", 1.0)
+def cut_and_beta(cutoff: Cutoff, params: dict[str, float]) -> tuple[int | None, float]:
+    """k and beta, 1 but for fbeta."""
+    return int(cutoff) if cutoff and cutoff != "all" else None, params.get("beta", 1.0)
 
 
 def rows(
     name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float
 ) -> list[float] | None:
     """Values row by row (nan = left out of the mean); None where the measure is no mean over rows."""
-    k, beta = checked(name, average, cutoff, params)
+    k, beta = cut_and_beta(cutoff, params)
     if average not in (None, "samples") or name in ("label_coverage", *STATISTICS[2:], *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
@@ -373,7 +351,7 @@ def rows(
 
 def value(name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float) -> float:
     """The measure of the whole case; nan where it is undefined."""
-    k, beta = checked(name, average, cutoff, params)
+    k, beta = cut_and_beta(cutoff, params)
     if average in ("of_means", "of_macros"):
         return f_of_averages(case, str(average), beta)
     if name == "rprec" and average:
