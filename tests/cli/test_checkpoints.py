@@ -77,6 +77,7 @@ def test_runs_killed_at_random_moments_end_with_the_same_bytes(inputs: Path, run
     assert not list(inputs.glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", ["m", "m other.npz"])
 def test_run_interrupted_at_any_batch_can_be_resumed(inputs: Path, run: Run, scores: str) -> None:
     words = EVALUATE.replace(" m ", f" {scores} ")

@@ -146,9 +146,12 @@ def write_model(form: str, name: str) -> str:
         np.save(f"{name}-labels.npy", np.array([row[::2] for row in rows]))
         np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
         return f"{name}-labels.npy"
+    if form == "tags":
+        lines = [f"{i},{';'.join(row[::2])}\n" for i, row in enumerate(rows)]
+        Path(f"{name}.csv").write_text("".join(["id,predicted\n", *lines]))
+        return f"{name}.csv"
     records = [Record(str(i), row[::2], [*map(float, row[1::2])]) for i, row in enumerate(rows)]
-    kind, content = ("csv", "sets") if form == "tags" else (form, "scores")
-    return NAMED[kind](Path(name), content, records).name
+    return NAMED[form](Path(name), "scores", records).name
 
 
 @pytest.fixture

@@ -115,6 +115,7 @@ def test_undefined_and_mixed_results_have_pages() -> None:
     assert Comparison(reports).to_html()
 
 
+@pytest.mark.slow
 def test_names_are_shown_as_text() -> None:
     names = np.array(HOSTILE * 4, object)[:20].tolist()
     reports = zip(HOSTILE, compared(12).reports.values(), strict=False)
