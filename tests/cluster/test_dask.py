@@ -110,8 +110,8 @@ def kill(process: int, *_: Any) -> None:
 
 
 def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-c", SCHEDULER]
-    started: Any = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command, env = [sys.executable, "-c", SCHEDULER], {**os.environ, "PYTHONPATH": str(ROOT)}
+    started: Any = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
     address = started.stdout.readline().strip()
     with started, distributed.Client(address, timeout=5, set_as_default=False) as client:
         workers.wrap_tasks(monkeypatch, kill, started.pid)
