@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
@@ -37,6 +39,11 @@ class Record(NamedTuple):
     labels: list[str]
     values: list[float]
 
+    def lists(self, role: str) -> dict[str, Any]:
+        """Return labels and values as columns of lists; sets have no values."""
+        column = {"truth": "relevance", "scores": "scores"}.get(role)
+        return {"labels": self.labels} | ({column: self.values} if column else {})
+
 
 def names_of(problem: Problem) -> list[str]:
     """Return names of labels that descend where ids ascend, as ties go to the later name."""
@@ -47,14 +54,35 @@ def keys_of(problem: Problem) -> list[str]:
     return [f"row-{row}" for row in range(problem.n_rows)]
 
 
+def write_json(path: Path, role: str, records: list[Record]) -> Path:
+    rows = {record.key: dict(zip(record.labels, record.values, strict=True)) for record in records}
+    path.with_suffix(".json").write_text(json.dumps(rows))
+    return path.with_suffix(".json")
+
+
 def write_jsonl(path: Path, role: str, records: list[Record]) -> Path:
-    column = {"truth": "relevance", "scores": "scores"}.get(role)  # sets have no values
-    lines = []
-    for record in records:
-        values = {column: record.values} if column else {}
-        lines.append(json.dumps({"id": record.key, "labels": record.labels, **values}))
+    lines = [json.dumps({"id": record.key, **record.lists(role)}) for record in records]
     path.with_suffix(".jsonl").write_text("\n".join([*lines, ""]))
     return path.with_suffix(".jsonl")
+
+
+def write_csv(path: Path, role: str, records: list[Record]) -> Path:
+    columns = ["id", *records[0].lists(role)]
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(columns)
+        for record in records:
+            lines.writerow([record.key, *(";".join(map(str, each)) for each in record.lists(role).values())])
+    return path.with_suffix(".csv")
+
+
+def write_parquet(path: Path, role: str, records: list[Record]) -> Path:
+    rows = [{"instance": record.key, **record.lists(role)} for record in records]
+    types = {"labels": pa.list_(pa.string())}
+    schema = [(name, types.get(name, pa.list_(pa.float64()))) for name in records[0].lists(role)]
+    table = pa.Table.from_pylist(rows, pa.schema([("instance", pa.string()), *schema]))
+    pyarrow.parquet.write_table(table, path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
 
 
 def write_trec(path: Path, role: str, records: list[Record]) -> Path:
@@ -65,7 +93,9 @@ def write_trec(path: Path, role: str, records: list[Record]) -> Path:
     return path
 
 
-NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {"jsonl": write_jsonl, "trec": write_trec}
+NAMED: dict[str, Callable[[Path, str, list[Record]], Path]] = {
+    "json": write_json, "jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet, "trec": write_trec,
+}  # fmt: skip
 
 
 class Files:

@@ -118,6 +118,23 @@ def drop_weightless(problem: Problem, draw: Draw) -> Problem:
     return problem.take(row for row, weight in enumerate(problem.arguments["sample_weight"]) if weight)
 
 
+def rename_labels(problem: Problem, draw: Draw) -> Problem:
+    new = draw(st.permutations(range(problem.n_labels)))
+    old = sorted(range(problem.n_labels), key=new.__getitem__)
+    arguments = dict(problem.arguments)
+    for name in ("y_pred", "exclude", "candidates", "y_train"):
+        if name in arguments:
+            arguments[name] = [{new[label] for label in row} for row in arguments[name]]
+    for name in ("label_groups", "inverse_propensity"):
+        if name in arguments:
+            arguments[name] = [arguments[name][label] for label in old]
+    if "hierarchy" in arguments:
+        arguments["hierarchy"] = [(new[child], new[parent]) for child, parent in arguments["hierarchy"]]
+    truth = [{new[label]: grade for label, grade in row.items()} for row in problem.truth]
+    listed = [[(new[label], score) for label, score in row] for row in problem.listed]
+    return replace(problem, truth=truth, listed=listed, arguments=arguments)
+
+
 def without_pairs(problem: Problem, draw: Draw) -> Problem:
     gone, predictions_alone = problem.arguments["exclude"], problem.has("exclude_from")
     truth = [
@@ -166,6 +183,10 @@ def negated(problem: Problem, draw: Draw) -> Problem:
     return map_scores(problem.without(HIGHER), lambda score: 0.0 - score)
 
 
+def stretched(problem: Problem, draw: Draw) -> Problem:
+    return map_scores(problem, lambda score: 4 * score - 7)
+
+
 def plain(problem: Problem, draw: Draw) -> Problem:
     """Return the problem without pairs, candidates and distances, which the definitions do not know."""
     if problem.has("exclude"):
@@ -204,6 +225,16 @@ def in_groups_of(contents: Contents, problem: Problem, changed: Problem) -> Cont
 def has_no_sets_of_labels(spec: Spec) -> bool:
     """Whether a measure is none of the numbers of different label sets, which have no weights."""
     return spec.metric.name not in ("label_diversity", "proportional_diversity")
+
+
+def is_of_order(spec: Spec) -> bool:
+    """Whether a measure reads the order of scores alone."""
+    of_scores = spec.state == "key_counts" or spec.metric.family == "margins"
+    return not of_scores and "probabilities" not in spec.needs
+
+
+def listed_below(problem: Problem, draw: Draw) -> Problem:
+    return problem.with_conventions(unlisted="below")
 
 
 def with_some_weights(problem: Problem, draw: Draw) -> Problem:
@@ -309,6 +340,12 @@ RELATIONS = {
     "weight 0 is no row": Relation(
         drop_weightless, base=with_some_weights, holds=has_no_sets_of_labels, ignored=("n_rows",),
         expected=in_groups_of,
+    ),
+    "renamed labels": Relation(
+        rename_labels, base=listed_below, tolerance=ROUNDED, limits={"forms": ("list", "none")}
+    ),
+    "monotone scores": Relation(
+        stretched, holds=is_of_order, parts=tuple({*VALUES} - {"thresholds"})
     ),
     "excluded pairs are gone": Relation(without_pairs, base=with_sets("exclude")),
     "candidates alone are listed": Relation(

@@ -109,8 +109,20 @@ def resources(problem: Problem, draw: Draw) -> dict[str, Any]:
     }
 
 
-def in_pieces(problem: Problem, draw: Draw) -> Report:
-    return problem.evaluate(**resources(problem, draw))
+def in_batches(problem: Problem, draw: Draw) -> Report:
+    evaluator = problem.evaluator()
+    for _, batch in cut(problem, draw):
+        evaluator.update(**batch.rows())
+    return evaluator.compute()
+
+
+def in_blocks(problem: Problem, draw: Draw) -> Report:
+    return problem.evaluate(threads=2, block_rows=draw(st.integers(1, 4)))
+
+
+def in_tiny_memory(problem: Problem, draw: Draw) -> Report:
+    memory = ENOUGH if problem.has("confidence") else draw(st.sampled_from([TINY, 300, 3000]))
+    return problem.evaluate(memory=memory, block_rows=draw(st.integers(1, 4)))
 
 
 def saved(problem: Problem, draw: Draw) -> Report:
@@ -293,7 +305,9 @@ OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
 ROUTES = {
-    "in blocks, threads and little memory": Route(in_pieces),
+    "in batches": Route(in_batches),
+    "in blocks and threads": Route(in_blocks),
+    "in tiny memory": Route(in_tiny_memory),
     "saved and loaded": Route(saved),
     "copied": Route(in_copies),
     "disturbed": Route(disturbed),
