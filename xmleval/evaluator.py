@@ -77,7 +77,8 @@ class Evaluator:
     ) -> None:
         self._settle: Callable[..., Settings] | None = None  # takes the number of labels that rows will tell
         if n_labels is None and options.get("labels") is None:
-            metrics = metrics if metrics is None or isinstance(metrics, str) else [*metrics]
+            if isinstance(metrics, Iterable) and not isinstance(metrics, str):
+                metrics = [*metrics]  # an iterator is read once
             self._settle = partial(Settings.checked, metrics, **options)
             settings = Settings.unsettled(metrics, **options)
         else:

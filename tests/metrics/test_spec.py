@@ -155,7 +155,8 @@ def test_groups_hold_what_their_names_say() -> None:
         ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
         ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
         ("xmc", None, "k: None is not a positive"), ([5], [1], "metrics: 5 is not a name"),
-        (b"p@5", [1], "metrics"), (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
+        (b"p@5", [1], "metrics"), (5, [1], "metrics: 5 is neither a name nor a list"),
+        (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
         ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"), ("xmc@5", [1], "'xmc@5': unknown measure"),
     ],
 )  # fmt: skip

@@ -211,11 +211,11 @@ def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
     targets = (n_hits + 1) / (n_hits + 2), 1 / (n_misses + 2)
 
     def sums_at(slope: float, intercept: float) -> list[float]:
-        sums = np.zeros(6)
+        sums = np.zeros((2, 6))  # of hits and of misses, so that ranges of scores add up in one order
         for tables in state.tables(k):
-            for table, target in zip(tables, targets, strict=True):
-                add_platt(table, slope, intercept, target, sums)
-        return [float(total) for total in sums]
+            for table, target, part in zip(tables, targets, sums, strict=True):
+                add_platt(table, slope, intercept, target, part)
+        return [float(total) for total in sums.sum(axis=0)]
 
     slope, intercept = 0.0, float(log_ratio(n_hits + 1, n_misses + 1))
     found = sums_at(slope, intercept)
