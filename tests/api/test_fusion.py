@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.made_files import as_list, items_of
 from tests.oracles.fusion import Listed, best_first, fused_row
 from xmleval import fuse
 
@@ -33,20 +34,7 @@ def models(seed: int, n: int = 3, rows: int = 40) -> list[Any]:
 
 def lists_of(scores: Any) -> list[Listed]:
     """Return the labels of each row with their scores, best first."""
-    rows = np.split(np.arange(scores.nnz), scores.indptr[1:-1])
-    pairs = [[(int(scores.indices[p]), float(scores.data[p])) for p in row] for row in rows]
-    return [sorted(row, key=lambda pair: (-pair[1], pair[0])) for row in pairs]
-
-
-def pair_of(scores: Any) -> tuple[Any, Any]:
-    """Return the same as arrays of labels and scores."""
-    rows = lists_of(scores)
-    depth = max(map(len, rows))
-    labels, values = np.full((len(rows), depth), -1), np.full((len(rows), depth), np.nan)
-    for i, row in enumerate(rows):
-        for j, (label, score) in enumerate(row):
-            labels[i, j], values[i, j] = label, score
-    return labels, values
+    return [sorted(row, key=lambda pair: -pair[1]) for row in items_of(scores)]
 
 
 @pytest.mark.parametrize("k", [None, 3])
@@ -57,7 +45,7 @@ def test_values_are_those_of_the_definition(rule: str, k: int | None) -> None:
     longest = max(len(row) for model in rows for row in model)
     by_matrix = fuse(matrices, rule, k=k, weights=weights)
     dense = by_matrix.toarray()
-    labels, scores = fuse([pair_of(scores) for scores in matrices], rule, k=k, weights=weights)
+    labels, scores = fuse([as_list(scores) for scores in matrices], rule, k=k, weights=weights)
     for i in range(matrices[0].shape[0]):
         expected = fused_row(rule, [model[i] for model in rows], weights, longest)
         best = labels[i][labels[i] >= 0].tolist()
@@ -123,7 +111,7 @@ def test_forms_have_the_same_fused_scores() -> None:
     first, second = models(4, 2)
     expected = fuse([first, second], "mean").toarray()
     ragged = [lists_of(first), lists_of(second)]
-    for form in ([first.toarray(), second], ragged, [first, pair_of(second)]):
+    for form in ([first.toarray(), second], ragged, [first, as_list(second)]):
         n_labels = N_LABELS if form is ragged else None
         np.testing.assert_array_equal(fuse(form, "mean", n_labels=n_labels).toarray(), expected)
 

@@ -1,7 +1,8 @@
-"""`xmleval check`: a line for each failure, exit codes, and no comparison of what differs otherwise."""
+"""`xmleval check` and `check`: a line for each failure, and no comparison of what differs otherwise."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shlex
@@ -14,19 +15,26 @@ import pytest
 import scipy.stats
 
 from tests.damage import answer
-from xmleval import Comparison, Report, evaluate
+from xmleval import Comparison, Report, check, compare, evaluate
 from xmleval.cli.details import write_rows
 
 N_ROWS, N_LABELS = 100, 6
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((N_ROWS, N_LABELS)) < 0.3).astype(np.int8)
 MODELS = {"a": TRUTH + RNG.normal(size=TRUTH.shape), "b": TRUTH + 4 * RNG.normal(size=TRUTH.shape)}
-Check = Callable[[str], tuple[int, list[str]]]
+LABEL_GROUPS = [*"xxyyyz"]
+GROUPS: dict[str, Any] = {"label_groups": LABEL_GROUPS, "row_groups": ["de", "en"] * 50}
+Command = Callable[[str], tuple[int, list[str]]]
 
 
 def report(model: str = "a", metrics: Any = ("p@1", "ndcg@3", "coverage"), **options: Any) -> Report:
     arguments: dict[str, Any] = {"per_row": True, "inverse_propensity": np.arange(1.0, 7.0), **options}
     return evaluate(TRUTH, MODELS[model], metrics=metrics, **arguments)
+
+
+def plain(*arguments: Any, **options: Any) -> Report:
+    """Return a report without values by row."""
+    return report(*arguments, per_row=False, **options)
 
 
 def write(name: str, values: Mapping[str, float | None], **members: Any) -> None:
@@ -42,7 +50,7 @@ def save(name: str, *reports: Report, **named: Report) -> None:
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run `xmleval check` in an empty folder, and return the exit code and the lines."""
     monkeypatch.chdir(tmp_path)
 
@@ -60,18 +68,15 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     [
         ("--min P@1=0.5,ndcg@3=0.7 --max coverage=3", []),
         ("--min 'fbeta.micro(beta=2)=0.25'", []),
-        ("--max coverage=2", ["coverage 3 is above the maximum 2"]),
-        (
-            "--min p@1=1 --max coverage=2",
-            ["p@1 0.5 is below the minimum 1", "coverage 3 is above the maximum 2"],
-        ),
-        ("--min lrap=0.1", ["lrap is undefined; its minimum is 0.1"]),
+        ("--min p@1=1 --max coverage=2",
+         ["p@1 0.5 is below the minimum 1", "coverage 3 is above the maximum 2"]),
+        ("--min lrap=0.1", ["lrap is undefined; its minimum is 0.1"])
     ],
-)
-def test_values_beyond_limits_fail(check: Check, limits: str, failures: list[str]) -> None:
+)  # fmt: skip
+def test_values_beyond_limits_fail(command: Command, limits: str, failures: list[str]) -> None:
     values = {"p@1": 0.5, "ndcg@3": 0.70001, "coverage": 3.0, "lrap": None, "fbeta.micro(beta=2)": 0.3}
     write("new.json", values)
-    code, lines = check(f"new.json {limits}")
+    code, lines = command(f"new.json {limits}")
     assert code == bool(failures)
     assert lines == failures if failures else lines[0].endswith(("measures hold", "measure holds"))
 
@@ -91,13 +96,15 @@ UNKNOWN = "so that nothing is known about a change"
         ({"coverage": 3}, {"coverage": 3.5}, "1 --margin coverage=0.4", "coverage 3.5 is worse than 3 in"),
         ({"p@1": 0.6}, {"coverage": 3}, "1", "'p@1' is not in this report; it has coverage"),
         ({"p@1": 0.6}, {"p@1": None}, "1", f"p@1 is undefined in these results, {UNKNOWN}"),
-        ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}"),
+        ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}")
     ],
 )  # fmt: skip
-def test_worse_values_fail(check: Check, before: Any, after: Any, margin: str, failure: str | None) -> None:
+def test_worse_values_fail(
+    command: Command, before: Any, after: Any, margin: str, failure: str | None
+) -> None:
     write("last.json", before)
     write("new.json", after)
-    code, lines = check(f"new.json --no-worse-than last.json {margin and f'--margin {margin}'}")
+    code, lines = command(f"new.json --no-worse-than last.json {margin and f'--margin {margin}'}")
     assert (code, len(lines)) == (failure is not None, 1)
     assert lines[0].startswith(failure or "1 measure holds")
 
@@ -114,15 +121,15 @@ DIFFERENT: list[tuple[dict[str, Any], str, bool]] = [  # whether values of p@1 d
 
 
 @pytest.mark.parametrize(("change", "message", "matters"), DIFFERENT, ids=str)
-def test_results_are_not_comparable(check: Check, change: Any, message: str, matters: bool) -> None:
+def test_results_are_not_comparable(command: Command, change: Any, message: str, matters: bool) -> None:
     values = {"p@1": 0.5, "psp@1": 0.5, "f1.macro": 0.5, "auc.micro": 0.5}
     write("last.json", values, propensity="given")
     write("new.json", values, **{"propensity": "given"} | change)
-    assert check("new.json --no-worse-than last.json") == (2, [f"last.json: not comparable: {message}"])
-    assert check("new.json --min p@1=0.4") == (0, ["1 measure holds"])
+    assert command("new.json --no-worse-than last.json") == (2, [f"last.json: not comparable: {message}"])
+    assert command("new.json --min p@1=0.4") == (0, ["1 measure holds"])
     if not matters:
         write("last.json", {"p@1": 0.5}, propensity="given")
-        assert check("new.json --no-worse-than last.json") == (0, ["1 measure holds"])
+        assert command("new.json --no-worse-than last.json") == (0, ["1 measure holds"])
 
 
 BY_ROW = "new.json --no-worse-than last.json --rows new.csv --last-rows last.csv"
@@ -136,7 +143,7 @@ def interval(new: Report, last: Report, name: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("conventions", ["default", "sklearn"])
-def test_worse_is_what_the_paired_interval_says(check: Check, conventions: str) -> None:
+def test_worse_is_what_the_paired_interval_says(command: Command, conventions: str) -> None:
     """SciPy's interval of the rows decides, for losses the other way, and the value where there are none."""
     options: dict[str, Any] = {"metrics": "all", "decision": "top2", "conventions": conventions}
     new, last = report("b", **options), report("a", **options)
@@ -151,52 +158,156 @@ def test_worse_is_what_the_paired_interval_says(check: Check, conventions: str) 
                 expected[spec.name] = f"difference {low:.3g} to {high:.3g} over "
         elif sign * (new[spec.name] - last[spec.name]) < 0:
             expected[spec.name] = ""
-    code, lines = check(BY_ROW)
+    code, lines = command(BY_ROW)
     assert code == 1
     assert [line.partition(" ")[0] for line in lines if "undefined" not in line] == [*expected]
     assert [text for text in expected.values() if not any(text in line for line in lines)] == []
     assert 5 < sum(bool(text) for text in expected.values()) < len(last.per_row())
+    assert len(check(new, no_worse_than=last).failures) == len(lines)
 
 
-def test_margin_is_allowed_beyond_the_interval(check: Check) -> None:
+def test_margin_is_allowed_beyond_the_interval(command: Command) -> None:
     new, last = report("b"), report("a")
     save("new", new)
     save("last", last)
     high, low = interval(new, last, "p@1")[1], interval(new, last, "coverage")[0]
     assert high < 0 < low
     for factor, expected in (1.001, (0, ["3"])), (0.999, (1, ["p@1", "coverage"])):
-        code, lines = check(f"{BY_ROW} --margin p@1={-high * factor},coverage={low * factor} --margin 1")
+        code, lines = command(f"{BY_ROW} --margin p@1={-high * factor},coverage={low * factor} --margin 1")
         assert (code, [line.split()[0] for line in lines]) == expected
 
 
-def test_each_of_several_models_is_checked(check: Check) -> None:
+def test_each_of_several_models_is_checked(command: Command) -> None:
     save("last", a=report("a"), b=report("b"))
     save("new", b=report("b"), a=report("b"), **{"c\x1b[31m": report("a")})
-    code, lines = check(BY_ROW)
+    code, lines = command(BY_ROW)
     assert (code, {line.partition(" ")[0] for line in lines}) == (1, {"a:"})
-    assert check(f"{BY_ROW} --model b") == (0, ["3 measures hold"])
-    code, lines = check("new.json --min p@1=1")
+    assert command(f"{BY_ROW} --model b") == (0, ["3 measures hold"])
+    code, lines = command("new.json --min p@1=1")
     assert (code, [line.split(": ")[0] for line in lines]) == (1, ["b", "a", "c\\x1b[31m"])
-    code, lines = check("last.json --no-worse-than new.json --margin 9")
+    code, lines = command("last.json --no-worse-than new.json --margin 9")
     assert (code, lines) == (1, ["c\\x1b[31m: no report of this name, which is in new.json"])
 
 
-def test_report_without_a_name_is_compared_with_a_model(check: Check) -> None:
+def test_report_without_a_name_is_compared_with_a_model(command: Command) -> None:
     save("last", report("a"))
     save("new", a=report("a"), b=report("b"))
-    assert check(f"{BY_ROW} --model a") == (0, ["3 measures hold"])
-    assert check(f"{BY_ROW} --model b")[1][0].startswith("b: p@1 0.")
+    assert command(f"{BY_ROW} --model a") == (0, ["3 measures hold"])
+    assert command(f"{BY_ROW} --model b")[1][0].startswith("b: p@1 0.")
     message = "last.json: its report has no name; --model tells which of new.json goes with it"
-    assert check(BY_ROW) == (2, [message])
+    assert command(BY_ROW) == (2, [message])
 
 
-def test_rows_that_cannot_be_paired_are_refused(check: Check) -> None:
+def test_rows_that_cannot_be_paired_are_refused(command: Command) -> None:
     for file, names in ("new", "abcd"), ("last", "abdc"):
         write(f"{file}.json", {"p@1": 0.5}, n_rows=4)
         lines = [f"{row},{name},{row % 2}\n" for row, name in enumerate(names)]
         Path(f"{file}.csv").write_text("".join(["row,name,p@1\n", *lines[::-1]]))
-    assert check(BY_ROW) == (2, ["last.csv: row 2 is 'd', in new.csv 'c'; expected the same rows"])
+    assert command(BY_ROW) == (2, ["last.csv: row 2 is 'd', in new.csv 'c'; expected the same rows"])
     for file in ("new", "last"):
         write(f"{file}.json", {"p@1": 0.5}, n_rows=4, sample_weight="given")
     message = "new.csv: the results have sample weights, which row values do not hold"
-    assert check(BY_ROW) == (2, [message])
+    assert command(BY_ROW) == (2, [message])
+
+
+# ------------------------------------------------------------------------------------ in Python
+
+OLD = "--no-worse-than no_worse_than"
+CHECKS: list[tuple[dict[str, Any], str]] = [
+    ({"min": {"p@1": 0.5}, "max": {"coverage": 5}}, "--min p@1=0.5 --max coverage=5"),
+    ({"min": {"x:p@1": 0.99, "en:ndcg@3": 0.01}}, "--min x:p@1=0.99 --min en:ndcg@3=0.01"),
+    ({"min": {"tail:p@1": 0.1, "groups y:p@1": 0.99}}, "--min 'tail:p@1=0.1,groups y:p@1=0.99'"),
+    ({"no_worse_than": True, "margin": {"": 0.1, "y:p@1": 0.5, "p@1": 0.3}},
+     f"{OLD} --margin 0.1,y:p@1=0.5 --margin p@1=0.3"),
+    ({"no_worse_than": True, "margin": 9.0}, f"{OLD} --margin 9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "words"), CHECKS, ids=[words for _, words in CHECKS])
+@pytest.mark.usefixtures("folder")
+def test_check_answers_as_the_command_does(arguments: dict[str, Any], words: str) -> None:
+    new, old = (plain(model, **GROUPS) for model in ("b", "a"))
+    Path("results").write_text(new.to_json())
+    Path("no_worse_than").write_text(old.to_json())
+    checked = check(new, **arguments | ({"no_worse_than": old} if "no_worse_than" in arguments else {}))
+    code, out, _ = answer(["check", "results", *shlex.split(words)])
+    assert (code, out) == (0 if checked else 1, f"{checked}\n")
+
+
+def test_failures_name_measure_value_and_limit() -> None:
+    new, old = (plain(model, **GROUPS) for model in ("b", "a"))
+    (low,) = check(new, min={"x:p@1": 0.9}).failures
+    assert (low.model, low.measure, low.value, low.limit) == ("", "x:p@1", new.groups["x"]["p@1"], 0.9)
+    margin = {"": 0.01, "coverage": 0.02, "en:coverage": 0.03}
+    failures = {one.measure: one for one in check(new, no_worse_than=old, margin=margin).failures}
+    assert failures["p@1"].limit == old["p@1"] - 0.01
+    assert failures["de:coverage"].limit == old.row_groups["de"]["coverage"] + 0.02
+    assert failures["en:coverage"].limit == old.row_groups["en"]["coverage"] + 0.03
+    assert failures["en:coverage"].value == new.row_groups["en"]["coverage"]
+
+
+FORMS: dict[str, Callable[[Report, Path], Any]] = {
+    "report": lambda made, path: made,
+    "path": lambda made, path: str(path),
+    "JSON": lambda made, path: json.loads(made.to_json()),
+    "reports": lambda made, path: {"m": made},
+    "comparison": lambda made, path: Comparison({"m": made}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_results_come_in_any_form(form: str, tmp_path: Path) -> None:
+    new, old = plain("b"), plain("a")
+    (tmp_path / "a.json").write_text(new.to_json())
+    results, last = (FORMS[form](each, tmp_path / "a.json") for each in (new, old))
+    failures = check(results, min={"p@1": 1}, no_worse_than=last).failures
+    assert failures[0].measure == "p@1"
+    assert {one.model for one in failures} == ({"m"} if form in ("reports", "comparison") else {""})
+    compared = compare(MODELS, TRUTH, metrics=["p@1"])
+    assert [one.model for one in check(compared, min={"p@1": 1}).failures] == ["a", "b"]
+    assert len(check(compared, min={"p@1": 1}, model="a").failures) == 1
+
+
+def test_groups_of_other_labels_and_of_one_name_are_refused() -> None:
+    new, old = plain(label_groups=[*"xyyyyz"]), plain(label_groups=LABEL_GROUPS)
+    message = r"^no_worse_than: not comparable: .*n_labels of group x is 2 instead of 1"
+    with pytest.raises(ValueError, match=message):
+        check(new, no_worse_than=old)
+    assert "'x:p@1': no group 'x' in this report; it has none" in str(check(plain(), no_worse_than=old))
+    both = plain(label_groups=LABEL_GROUPS, row_groups=["x", "en"] * 50)
+    message = "'x' is a group of labels and one of rows; expected groups x or row_groups x"
+    with pytest.raises(ValueError, match=message):
+        check(both, min={"x:p@1": 0.1})
+    failures = check(both, min={"row_groups x:p@1": 1, "groups x:p@1": 1}).failures
+    assert [one.value for one in failures] == [both.row_groups["x"]["p@1"], both.groups["x"]["p@1"]]
+    assert check(both, no_worse_than=both)
+
+
+def test_results_without_different_labels_are_not_compared() -> None:
+    pairs: dict[str, Any] = {"exclude": [(0, 0), (1, 2)]}
+    kinds: list[Any] = [{}, pairs, pairs | {"exclude_from": "predictions"}, {"candidates": TRUTH}]
+    for new, old in itertools.product([plain(metrics=["p@1"], **options) for options in kinds], repeat=2):
+        if old is new:
+            assert check(new, no_worse_than=old)
+        else:
+            with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
+                check(new, no_worse_than=old)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "results: nothing to check: give min=, max= or no_worse_than="),
+        ({"min": 0.5}, "min: 0.5 is no dict of limits by measure"),
+        ({"min": {"x:p@1": 50}}, "min: 'x:p@1=50': x:p@1 is between 0 and 1"),
+        ({"min": {"p@1": 0.1, "P@1": 0.2}}, "min: p@1 is given twice"),
+        ({"no_worse_than": "gone.json"}, "gone.json"),
+        ({"no_worse_than": plain(), "margin": -1}, "margin: '-1' is negative"),
+        ({"no_worse_than": plain(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),
+        ({"min": {"p@1": 0.1}, "model": "a"}, "model='a': results holds one report, which has no name"),
+    ],
+)  # fmt: skip
+def test_check_refuses_by_argument(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, OSError)) as raised:
+        check(plain(), **arguments)
+    assert message in str(raised.value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import signal
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.commands import Run, process
-from tests.damage import answer
+from tests.damage import contents
 from tests.made_files import npz
 from xmleval import Evaluator
 from xmleval.input.reader import RowReader
@@ -105,38 +103,9 @@ def test_full_device_is_reported(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
 
 
-def test_full_disk_leaves_no_output(folder: Path, refused: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        before = {*folder.iterdir()}
-        assert refused("evaluate Y_test.npz m --output out.json") == "out.json: No space left on device"
-        assert {*folder.iterdir()} == before
+def test_more_memory_than_there_is_is_refused(folder: Path, refused: Run, monkeypatch: Any) -> None:
     monkeypatch.setattr(Evaluator, "compute", lambda self: np.empty(2**62, np.uint8))
     assert refused("evaluate Y_test.npz m").startswith("not enough memory: ")
-
-
-@pytest.mark.parametrize("moment", [(Evaluator, "compute"), (os, "fsync")])
-def test_interrupt_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch, moment: Any) -> None:
-    def interrupt(*arguments: Any, **options: Any) -> None:
-        raise KeyboardInterrupt
-
-    Path("out.json").write_text("old")
-    before = sorted(folder.iterdir())
-    monkeypatch.setattr(moment[0], moment[1], interrupt)
-    assert answer(["evaluate", "Y_test.npz", "m", "--output", "out.json"])[:2] == (130, "")
-    assert sorted(folder.iterdir()) == before
-    assert Path("out.json").read_text() == "old"
-
-
-def test_link_to_an_old_output_is_followed(folder: Path, run: Run) -> None:
-    Path("real.json").write_text("old")
-    Path("link.json").symlink_to("real.json")
-    run("evaluate Y_test.npz m --format json --output link.json")
-    assert Path("link.json").is_symlink()
-    assert json.loads(Path("real.json").read_text())["n_rows"] == 4
 
 
 # what stands behind the name of an input; the last word is the output
@@ -170,12 +139,12 @@ def test_output_never_takes_the_place_of_an_input(folder: Path, refused: Run, ru
     Path("link").symlink_to("parts")
     run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
     run("evaluate Y_test.npz m --save state --output state.txt")
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = contents(folder)
     for line in INPUTS.strip().splitlines():
         assert "is an input; expected another file for the output" in refused(line), line
     line = "evaluate Y_test.npz m --save one --output ./one"
     assert refused(line).startswith("two outputs have one name; see `xmleval ")
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert contents(folder) == before
 
 
 OUTPUTS = """

@@ -1,4 +1,4 @@
-"""Saved evaluators: damaged, of other kinds and versions, and written whole or not at all."""
+"""Saved evaluators that are damaged, or of other kinds and versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from tests.examples import H, S, T, counting
 from xmleval import Evaluator
-from xmleval.files import saved
 
 
 def save(folder: Path) -> Path:
@@ -59,21 +58,3 @@ def test_files_of_other_kinds_and_versions_are_refused_by_name(tmp_path: Path) -
             Evaluator.load(path)
     with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
         Evaluator.load(tmp_path / "missing.npz")
-
-
-def test_save_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, evaluator = save(tmp_path), counting()
-    before = path.read_bytes()
-    with pytest.raises(OSError, match="nowhere"):
-        evaluator.save(tmp_path / "nowhere" / "state.npz")
-    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
-
-        def fail(file: Any, arrays: Any, error: BaseException = error) -> None:
-            file.write(b"half of it")
-            raise error
-
-        monkeypatch.setattr(saved, "write_archive", fail)
-        with pytest.raises(type(error)):
-            evaluator.save(path)
-        assert [*tmp_path.iterdir()] == [path]
-        assert path.read_bytes() == before
