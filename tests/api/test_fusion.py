@@ -134,7 +134,9 @@ def test_distances_are_warned_of_or_taken() -> None:
 MATRIX, LIST = sp.csr_array(np.ones((2, 3))), (np.array([[0], [1]]), None)
 NAMED = {"q": {"a": 1.0}}
 TWO = [MATRIX] * 2
-REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+
+
+@pytest.mark.parametrize(("predictions", "options", "message"), [
     ([MATRIX], {}, "predictions: 1 given; expected those of two models or more"),
     (TWO, {"rule": "rff"}, "rule: 'rff' is not one of rrf, mean, sum, .*did you mean rrf"),
     ([MATRIX, MATRIX[:1]], {}, r"predictions\[1\]: 1 row does not match the 2 of predictions\[0\]"),
@@ -148,10 +150,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which predictions\[0\]"),
     ([NAMED, {"r": {"a": 1.0}}], {}, r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not;"),
     ([[[0], [1, 2]]] * 2, {}, r"predictions\[0\]: not a rectangular array .* need n_labels="),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("predictions", "options", "message"), REFUSED)
+])  # fmt: skip
 def test_fuse_refuses_by_argument(predictions: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         fuse(predictions, **options)

@@ -123,7 +123,7 @@ def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
     assert str(fit_propensity(wrong, sp.csr_array(full), y_train)) == expected
 
 
-REFUSED: list[tuple[dict[str, Any], str]] = [
+@pytest.mark.parametrize(("change", "message"), [
     ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
     ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
     ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),
@@ -132,10 +132,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"y_observed": np.eye(3), "y_train": np.eye(4)}, "y_train: 4 labels, but y_full has 3"),
     ({"y_observed": np.eye(3)}, "y_full: .* two training frequencies or more are needed, not 1"),
     ({"y_train": np.tri(3), "y_observed": np.zeros((3, 3))}, "y_observed: 0 of 3 relevant entries were"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), REFUSED)
+])  # fmt: skip
 def test_grids_and_fits_refuse_by_argument(change: dict[str, Any], message: str) -> None:
     is_fit = "y_observed" in change
     others = {"y_full": np.eye(3)} if is_fit else {"models": {"m": np.eye(3)}, "y_true": np.eye(3)}

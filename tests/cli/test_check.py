@@ -63,16 +63,13 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return run
 
 
-@pytest.mark.parametrize(
-    ("limits", "failures"),
-    [
-        ("--min P@1=0.5,ndcg@3=0.7 --max coverage=3", []),
-        ("--min 'fbeta.micro(beta=2)=0.25'", []),
-        ("--min p@1=1 --max coverage=2",
-         ["p@1 0.5 is below the minimum 1", "coverage 3 is above the maximum 2"]),
-        ("--min lrap=0.1", ["lrap is undefined; its minimum is 0.1"])
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("limits", "failures"), [
+    ("--min P@1=0.5,ndcg@3=0.7 --max coverage=3", []),
+    ("--min 'fbeta.micro(beta=2)=0.25'", []),
+    ("--min p@1=1 --max coverage=2",
+     ["p@1 0.5 is below the minimum 1", "coverage 3 is above the maximum 2"]),
+    ("--min lrap=0.1", ["lrap is undefined; its minimum is 0.1"])
+])  # fmt: skip
 def test_values_beyond_limits_fail(command: Command, limits: str, failures: list[str]) -> None:
     values = {"p@1": 0.5, "ndcg@3": 0.70001, "coverage": 3.0, "lrap": None, "fbeta.micro(beta=2)": 0.3}
     write("new.json", values)
@@ -84,21 +81,18 @@ def test_values_beyond_limits_fail(command: Command, limits: str, failures: list
 UNKNOWN = "so that nothing is known about a change"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "margin", "failure"),
-    [
-        ({"p@1": 0.6}, {"p@1": 0.7, "lrap": None}, "", None),
-        ({"p@1": 0.6}, {"p@1": math.nextafter(0.6, 0)}, "", None),
-        ({"p@1": 0.6}, {"p@1": 0.6 - 1e-13}, "", "p@1 0.5999999999999 is worse than 0.6 in"),
-        ({"coverage": 3}, {"coverage": 3.5}, "", "coverage 3.5 is worse than 3 in last.json"),
-        ({"p@1": 0.61}, {"p@1": 0.6}, "0.01", None),  # 0.61 - 0.6 is more than 0.01 as float64
-        ({"p@1": 0.61}, {"p@1": 0.59999}, "0.01", "p@1 0.59999 is worse than 0.61 in last.json by more"),
-        ({"coverage": 3}, {"coverage": 3.5}, "1 --margin coverage=0.4", "coverage 3.5 is worse than 3 in"),
-        ({"p@1": 0.6}, {"coverage": 3}, "1", "'p@1' is not in this report; it has coverage"),
-        ({"p@1": 0.6}, {"p@1": None}, "1", f"p@1 is undefined in these results, {UNKNOWN}"),
-        ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}")
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "margin", "failure"), [
+    ({"p@1": 0.6}, {"p@1": 0.7, "lrap": None}, "", None),
+    ({"p@1": 0.6}, {"p@1": math.nextafter(0.6, 0)}, "", None),
+    ({"p@1": 0.6}, {"p@1": 0.6 - 1e-13}, "", "p@1 0.5999999999999 is worse than 0.6 in"),
+    ({"coverage": 3}, {"coverage": 3.5}, "", "coverage 3.5 is worse than 3 in last.json"),
+    ({"p@1": 0.61}, {"p@1": 0.6}, "0.01", None),  # 0.61 - 0.6 is more than 0.01 as float64
+    ({"p@1": 0.61}, {"p@1": 0.59999}, "0.01", "p@1 0.59999 is worse than 0.61 in last.json by more"),
+    ({"coverage": 3}, {"coverage": 3.5}, "1 --margin coverage=0.4", "coverage 3.5 is worse than 3 in"),
+    ({"p@1": 0.6}, {"coverage": 3}, "1", "'p@1' is not in this report; it has coverage"),
+    ({"p@1": 0.6}, {"p@1": None}, "1", f"p@1 is undefined in these results, {UNKNOWN}"),
+    ({"p@1": None}, {"p@1": 0.6}, "1", f"p@1 is undefined in last.json, {UNKNOWN}")
+])  # fmt: skip
 def test_worse_values_fail(
     command: Command, before: Any, after: Any, margin: str, failure: str | None
 ) -> None:
@@ -109,7 +103,7 @@ def test_worse_values_fail(
     assert lines[0].startswith(failure or "1 measure holds")
 
 
-DIFFERENT: list[tuple[dict[str, Any], str, bool]] = [  # whether values of p@1 depend on it
+@pytest.mark.parametrize(("change", "message", "matters"), [  # whether values of p@1 depend on it
     ({"n_rows": 41}, "100 rows instead of 41", True),
     ({"n_labels": 7}, "6 labels instead of 7", True),
     ({"sample_weight": "given"}, "sample_weight is none instead of given", True),
@@ -117,10 +111,7 @@ DIFFERENT: list[tuple[dict[str, Any], str, bool]] = [  # whether values of p@1 d
     ({"propensity": {"a": 0.6, "b": 1.5}}, "propensity is given instead of a=0.6 b=1.5", False),
     ({"conventions": {"empty": "skip"}}, "empty is zero instead of skip", True),
     ({"conventions": {"labels": "seen"}}, "labels is all instead of seen", False),
-]
-
-
-@pytest.mark.parametrize(("change", "message", "matters"), DIFFERENT, ids=str)
+], ids=str)  # fmt: skip
 def test_results_are_not_comparable(command: Command, change: Any, message: str, matters: bool) -> None:
     values = {"p@1": 0.5, "psp@1": 0.5, "f1.macro": 0.5, "auc.micro": 0.5}
     write("last.json", values, propensity="given")
@@ -294,19 +285,16 @@ def test_results_without_different_labels_are_not_compared() -> None:
                 check(new, no_worse_than=old)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "results: nothing to check: give min=, max= or no_worse_than="),
-        ({"min": 0.5}, "min: 0.5 is no dict of limits by measure"),
-        ({"min": {"x:p@1": 50}}, "min: 'x:p@1=50': x:p@1 is between 0 and 1"),
-        ({"min": {"p@1": 0.1, "P@1": 0.2}}, "min: p@1 is given twice"),
-        ({"no_worse_than": "gone.json"}, "gone.json"),
-        ({"no_worse_than": plain(), "margin": -1}, "margin: '-1' is negative"),
-        ({"no_worse_than": plain(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),
-        ({"min": {"p@1": 0.1}, "model": "a"}, "model='a': results holds one report, which has no name"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({}, "results: nothing to check: give min=, max= or no_worse_than="),
+    ({"min": 0.5}, "min: 0.5 is no dict of limits by measure"),
+    ({"min": {"x:p@1": 50}}, "min: 'x:p@1=50': x:p@1 is between 0 and 1"),
+    ({"min": {"p@1": 0.1, "P@1": 0.2}}, "min: p@1 is given twice"),
+    ({"no_worse_than": "gone.json"}, "gone.json"),
+    ({"no_worse_than": plain(), "margin": -1}, "margin: '-1' is negative"),
+    ({"no_worse_than": plain(), "margin": {"p@9": 1}}, "no_worse_than: margin=: 'p@9' is not in this"),
+    ({"min": {"p@1": 0.1}, "model": "a"}, "model='a': results holds one report, which has no name"),
+])  # fmt: skip
 def test_check_refuses_by_argument(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, OSError)) as raised:
         check(plain(), **arguments)

@@ -15,7 +15,6 @@ from tests.commands import Run
 from tests.damage import answer
 from tests.limits import small_limits
 from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz, trec_run
-from xmleval import calibrate
 from xmleval.io import read_scores, read_truth, write_xmc
 
 TIES = "equal scores whose order is not kept; _indices.npy and .parquet keep it"
@@ -115,17 +114,14 @@ def test_shards_become_one_list(folder: Path, run: Run, dtype: type, filler: flo
     np.testing.assert_array_equal(np.load("whole_scores.npy"), scores)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("Y.npz Y --kind truth", "Y: its name does not tell a format that is written"),
-        ("Y.npz Z.npz", "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind"),
-        ("s.npz Z.txt --kind truth", "s.npz: row 0: value"),
-        ("s.run Z.npz", "s.run: has names; expected --like with the truth that they belong to"),
-        ("bare_indices.npy Z.txt", "bare_indices.npy: a list without scores is no matrix"),
-        ("bad_indices.npy Z.parquet", "bad_indices.npy: row 7: label id 3 occurs twice"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("Y.npz Y --kind truth", "Y: its name does not tell a format that is written"),
+    ("Y.npz Z.npz", "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind"),
+    ("s.npz Z.txt --kind truth", "s.npz: row 0: value"),
+    ("s.run Z.npz", "s.run: has names; expected --like with the truth that they belong to"),
+    ("bare_indices.npy Z.txt", "bare_indices.npy: a list without scores is no matrix"),
+    ("bad_indices.npy Z.parquet", "bad_indices.npy: row 7: label id 3 occurs twice"),
+])  # fmt: skip
 def test_refused_conversion_writes_nothing(folder: Path, refused: Run, line: str, message: str) -> None:
     npz(folder / "Y", make_truth())
     npz(folder / "s", make_scores())
@@ -159,16 +155,6 @@ def test_order_of_equal_scores(folder: Path, run: Run, ending: str, of_list: int
         run(f"convert list_indices.npy o{ending} --kind scores --n-labels 3")
         npz(folder / "Y", sp.csr_array(np.eye(3, dtype=np.uint8)[labels[:, 0]]))
         assert '"p@1": 1.0' in run(f"evaluate Y.npz o{ending} --metrics p@1 --format json")
-
-
-def test_calibrated_probabilities_of_dense_scores(folder: Path, run: Run) -> None:
-    scores = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
-    truth = (scores + np.random.default_rng(1).normal(size=scores.shape) > 0).astype(np.uint8)
-    np.save("S.npy", scores)
-    calibrator = calibrate.fit(truth, scores, "platt")
-    calibrator.save("map.json")
-    assert run("calibrate apply map.json S.npy --output o.npz") == "30 rows, 120 probabilities\n"
-    assert np.array_equal(sp.load_npz("o.npz").toarray(), calibrator.apply(scores))
 
 
 @pytest.mark.parametrize("rule", ["rrf", "mean", "sum", "rank", "borda", "round_robin"])

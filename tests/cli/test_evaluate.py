@@ -27,30 +27,18 @@ def table(path: str) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-@pytest.mark.parametrize(
-    ("options", "arguments"),
-    [
-        (
-            "--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
-            {"metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"], "decision": "top1"},
-        ),
-        ("--k 4 --k 1-2,3", {"k": [4, 1, 2, 3]}),
-        (
-            "--metrics f1.micro --decision Threshold1e-3",
-            {"metrics": "f1.micro", "decision": "threshold0.001"},
-        ),
-        ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
-        (
-            "--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
-            {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"},
-        ),
-        ("--metrics all --conventions unlisted=0.5 --unlisted below", {"metrics": "all"}),
-        (
-            "--train Y_train.npz --a 0.6 --b 2.6",
-            {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "arguments"), [
+    ("--metrics p@1 --metrics 'fbeta.macro(beta=2)@2, f1.samples ,lrap' --decision ' top1'",
+     {"metrics": ["p@1", "fbeta.macro(beta=2)@2", "f1.samples", "lrap"], "decision": "top1"}),
+    ("--k 4 --k 1-2,3", {"k": [4, 1, 2, 3]}),
+    ("--metrics f1.micro --decision Threshold1e-3", {"metrics": "f1.micro", "decision": "threshold0.001"}),
+    ("--metrics sets --pred sets.npz --threads 2", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
+    ("--metrics all --conventions 'sklearn, labels=seen,ap_empty=skip'",
+     {"metrics": "all", "conventions": "sklearn,labels=seen,ap_empty=skip"}),
+    ("--metrics all --conventions unlisted=0.5 --unlisted below", {"metrics": "all"}),
+    ("--train Y_train.npz --a 0.6 --b 2.6",
+     {"inverse_propensity": inverse_propensity(sp.csr_array(Y_TRAIN), 0.6, 2.6)}),
+])  # fmt: skip
 def test_options_are_arguments(folder: Path, run: Run, options: str, arguments: dict[str, Any]) -> None:
     report = evaluate(Y_TEST, (LABELS, SCORES), **arguments)
     assert run(f"evaluate Y_test.npz m {options} --format json") == report.to_json() + "\n"
@@ -102,24 +90,16 @@ def test_excluded_label_beyond_those_of_some_rows_changes_nothing(folder: Path, 
         assert contents["notes"][0] == note
 
 
-@pytest.mark.parametrize("exclude_from", ["both", "predictions"])
-def test_note_counts_the_pairs_that_match(folder: Path, exclude_from: str) -> None:
-    truth, scores = make_truth().toarray() > 0, make_scores().toarray() != 0
-    pairs = np.argwhere(np.random.default_rng(3).random(truth.shape) < 0.2)
-    n = int((truth | scores if exclude_from == "both" else scores)[pairs[:, 0], pairs[:, 1]].sum())
-    Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in [*pairs, pairs[0]]))
+def test_merged_states_count_the_pairs_that_match(folder: Path) -> None:
+    pairs = np.argwhere(np.random.default_rng(3).random((60, 30)) < 0.2)
     Path("few.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs if row < 25))
-    for name, rows in (("", slice(60)), ("0", slice(25)), ("1", slice(25, 60))):
+    for name, rows in ("0", slice(25)), ("1", slice(25, 60)):
         npz(Path(f"Y{name}"), make_truth()[rows])
         npy(Path(f"s{name}"), make_scores()[rows])
-
-    line = f"evaluate Y{{0}}.npz s{{0}} --metrics p@1 --exclude-from {exclude_from} --exclude"
-    contents = json_of(f"{line} pairs.txt".format(""))
-    assert f": {n} of {len(pairs)} pairs are excluded" in contents["notes"][0]
-    assert contents["exclude"] | {"sha256": ""} == {"file": "pairs.txt", "sha256": "", "from": exclude_from}
-
-    parts = [f"{line} few.txt --save state{{0}}".format(part) for part in "01"]
-    notes = [json_of(words)["notes"][0] for words in (*parts, "merge state0 state1")]
+    parts = [f"evaluate Y{n}.npz s{n} --metrics p@1 --exclude few.txt --save state{n}" for n in "01"]
+    contents = [json_of(words) for words in (*parts, "merge state0 state1")]
+    assert contents[0]["exclude"] | {"sha256": ""} == {"file": "few.txt", "sha256": "", "from": "both"}
+    notes = [each["notes"][0] for each in contents]
     *counts, merged = ([int(word) for word in note.split() if word.isdecimal()] for note in notes)
     assert merged == [*map(sum, zip(*counts, strict=True))]
     json_of("evaluate Y1.npz s1 --metrics p@1 --save state1")
@@ -138,10 +118,6 @@ MODELS = {  # labels with scores, of rows 0 to 3
 def write_model(form: str, name: str) -> str:
     """Write the rows of a model, in formats of names and in those of lines in order."""
     rows = [row.split() for row in MODELS[name]]
-    if form == "lines":
-        lines = [" ".join(map(":".join, zip(row[::2], row[1::2], strict=True))) for row in rows]
-        Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
-        return f"{name}.txt"
     if form == "npy":
         np.save(f"{name}-labels.npy", np.array([row[::2] for row in rows]))
         np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
@@ -196,10 +172,10 @@ SEVERAL = (
 )
 
 
-@pytest.mark.parametrize("form", [*NAMED, "tags", "lines", "npy"])
+@pytest.mark.parametrize("form", [*NAMED, "tags", "npy"])
 @pytest.mark.parametrize(("options", "n_labels"), SEVERAL, ids=range(len(SEVERAL)))
 def test_several_scores_are_as_each_alone(models: None, form: str, options: str, n_labels: Any) -> None:
-    in_order = form in ("lines", "npy")
+    in_order = form == "npy"
     by_id = "pred.csv" in options or "pool.csv" in options
     if (form == "tags" and ("threshold" in options or "rule" in options)) or (in_order and by_id):
         pytest.skip("the format has no scores, or no ids")
@@ -248,15 +224,12 @@ def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics:
         assert not any(row[column] for row in rows for column in row.keys() - {*alone[0], "scores"})
 
 
-@pytest.mark.parametrize(
-    ("option", "metrics", "worst", "reverse"),
-    [
-        ("--per-label", "p@1", "fn@1", True),
-        ("--per-label", "curves", "auc", False),
-        ("--per-row", "p@1,p@3,lrap", "p@1", False),
-        ("--per-row", "one_error,p@3", "one_error", True),
-    ],
-)
+@pytest.mark.parametrize(("option", "metrics", "worst", "reverse"), [
+    ("--per-label", "p@1", "fn@1", True),
+    ("--per-label", "curves", "auc", False),
+    ("--per-row", "p@1,p@3,lrap", "p@1", False),
+    ("--per-row", "one_error,p@3", "one_error", True),
+])  # fmt: skip
 def test_worst_is_first(folder: Path, option: str, metrics: str, worst: str, reverse: bool) -> None:
     json_of(f"evaluate Y_test.npz m --metrics {metrics} {option} out.csv")
     rows = table("out.csv")

@@ -35,16 +35,11 @@ def models(folder: Path) -> Path:
 ROWS = [*"aabb"]
 
 
-@pytest.mark.parametrize(
-    ("words", "arguments"),
-    [
-        ("--test randomisation --clusters rows.txt", {"test": "randomisation", "clusters": ROWS}),
-        (
-            "--baseline n.npz --confidence 0.9 --label-groups labels.csv --row-groups rows.txt",
-            {"baseline": "n.npz", "confidence": 0.9, "label_groups": [*"xxyyy"], "row_groups": ROWS},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "arguments"), [
+    ("--test randomisation --clusters rows.txt", {"test": "randomisation", "clusters": ROWS}),
+    ("--baseline n.npz --confidence 0.9 --label-groups labels.csv --row-groups rows.txt",
+     {"baseline": "n.npz", "confidence": 0.9, "label_groups": [*"xxyyy"], "row_groups": ROWS}),
+])  # fmt: skip
 def test_compare_gives_what_python_gives(models: Path, words: str, arguments: dict[str, Any]) -> None:
     metrics = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
     line = f"{COMPARE} --metrics {','.join(metrics)} --train Y_train.npz {words}"
@@ -152,14 +147,11 @@ def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, result
     assert all(text in page for text in ("Critical differences by P@1", "SHA-256 of", "<dt>Command</dt>"))
 
 
-@pytest.mark.parametrize(
-    ("words", "form"),
-    [
-        ("--metrics p,ndcg --kind roc", "pdf"),
-        ("--metrics all --label-groups labels.csv --kind groups", "svg"),
-        ("--metrics p@1 --kind cutoffs", "svg"),
-    ],
-)
+@pytest.mark.parametrize(("words", "form"), [
+    ("--metrics p,ndcg --kind roc", "pdf"),
+    ("--metrics all --label-groups labels.csv --kind groups", "svg"),
+    ("--metrics p@1 --kind cutoffs", "svg"),
+])  # fmt: skip
 def test_figure_is_drawn(figures: Path, words: str, form: str) -> None:
     code, _, err = answer(f"plot Y_test.npz m n.npz {words} --output a.{form}".split())
     assert code == 0, err

@@ -25,14 +25,11 @@ MARCO = "300674\t0\t7067032\t1\n125705\t0\t7067056\t1\n94798\t0\t7067181\t1\n"
 MARCO_RUN = "300674\t7067032\t1\n300674\t7067056\t2\n125705\t7067181\t1\n125705\t7067056\t2\n94798\t9\t1\n"
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"news.txt": TRUTH, "model.txt": RUN}, 1.0),
-        ({"judged.trec": TRUTH, "bm25.trec": RUN}, 1.0),
-        ({"qrels.dev.tsv": MARCO, "run.dev.tsv": MARCO_RUN}, 1 / 3),
-    ],
-)
+@pytest.mark.parametrize(("files", "expected"), [
+    ({"news.txt": TRUTH, "model.txt": RUN}, 1.0),
+    ({"judged.trec": TRUTH, "bm25.trec": RUN}, 1.0),
+    ({"qrels.dev.tsv": MARCO, "run.dev.tsv": MARCO_RUN}, 1 / 3),
+])  # fmt: skip
 def test_trec_files_are_recognised(folder: Path, files: dict[str, str], expected: float) -> None:
     for name, text in files.items():
         Path(name).write_text(text)
@@ -125,12 +122,8 @@ def test_truth_and_scores_that_look_swapped_are_noted(folder: Path, form: str) -
         assert not json_of(f"evaluate {truth} {scores} {GRADED}")["notes"]
 
 
-def test_note_on_swapped_inputs_is_that_of_each_scores_and_of_names(folder: Path) -> None:
+def test_note_on_swapped_inputs_is_that_of_each_scores(folder: Path) -> None:
     for name, values in ("t", [[0.5, 0.25]]), ("good", [[0.5, 0.75]]), ("judged", [[2.0, 1.0]]):
         npz(folder / name, sp.csr_array(values))
     reports = json_of(f"evaluate t.npz good.npz judged.npz {GRADED}")["reports"]
     assert ["swapped?" in " ".join(reports[f"{name}.npz"]["notes"]) for name in ("good", "judged")] == [0, 1]
-    for truth, score, is_swapped in ("70", "2", True), ("2", "70", False):
-        Path("t.qrels").write_text(f"q 0 a {truth}\nq 0 b 0\n")
-        Path("s.run").write_text(f"q Q0 a 1 {score} m\nq Q0 b 2 1 m\n")
-        assert ("swapped?" in " ".join(json_of(f"evaluate t.qrels s.run {GRADED}")["notes"])) == is_swapped

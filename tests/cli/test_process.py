@@ -1,4 +1,4 @@
-"""The process of the command line: how signals and pipes end it, and outputs whole or not at all."""
+"""The process of the command line: its memory, how signals and pipes end it, and inputs that stay."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.commands import Run, process
+from tests.conftest import DATA, NO_DATA
 from tests.damage import contents
 from tests.made_files import npz
 from xmleval import Evaluator
@@ -176,3 +177,21 @@ def test_outputs_are_checked_first(folder: Path, refused: Run, run: Run, monkeyp
         os.mkfifo("pipe")
         os.symlink("pipe", "pipe.npz")
         assert refused(line.format("pipe")).endswith(": exists and is not a regular file")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "expected.json").is_file(), reason=NO_DATA)
+def test_no_dense_matrix_is_allocated() -> None:
+    code = """
+import resource, sys, xmleval.cli
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for file in sys.argv[1:3]:
+    assert xmleval.cli.main(["evaluate", sys.argv[3], file, *sys.argv[4:]]) == 0
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    data = DATA / "debian_depends"
+    names = ("topk_pecos_indices.npy", "scores_pecos.npz", "Y_test.npz")
+    words = [*(data / name for name in names), "--train", data / "Y_train.npz", "--output", os.devnull]
+    done = process(code, *map(str, words), "--metrics", "all", "--decision", "top5", python="-c")
+    assert done.returncode == 0, done.stderr
+    assert max(map(float, done.stdout.split())) < 200  # MiB; the matrix would take 1.4 GiB in float64

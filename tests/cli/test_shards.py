@@ -126,19 +126,16 @@ ASK, FOLLOW = "do the files follow one another?", "follow one another as TRUTH? 
 NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
 
 
-@pytest.mark.parametrize(
-    ("words", "refusal", "note"),
-    [
-        (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
-        (f"{T} 8.npz", f"T_11.npz: 2 {ROWS} 3 of T_9.npz; do {T.replace(' ', ' and ')} {FOLLOW}", ""),
-        ("t_1.txt t_2.txt 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.txt; do t_1.txt and t_2.txt {FOLLOW}", ""),
-        (f"T8.npz {S}", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} quote the pattern: 'S_*.npz'", ""),
-        ("T8.npz S_9.npz S_11.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder", ""),
-        ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
-        ("T_10.npz S_9.npz S_10.npz", "", NOTE.format(10, 9)),
-        ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
-    ],
-)
+@pytest.mark.parametrize(("words", "refusal", "note"), [
+    (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
+    (f"{T} 8.npz", f"T_11.npz: 2 {ROWS} 3 of T_9.npz; do {T.replace(' ', ' and ')} {FOLLOW}", ""),
+    ("t_1.txt t_2.txt 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.txt; do t_1.txt and t_2.txt {FOLLOW}", ""),
+    (f"T8.npz {S}", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} quote the pattern: 'S_*.npz'", ""),
+    ("T8.npz S_9.npz S_11.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder", ""),
+    ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
+    ("T_10.npz S_9.npz S_10.npz", "", NOTE.format(10, 9)),
+    ("T_9.npz S_9.npz S_13.npz", "", ""),  # there is no T_13
+])  # fmt: skip
 def test_patterns_that_a_shell_expands(folder: Path, words: str, refusal: str, note: str) -> None:
     rng = np.random.default_rng(1)
     shards = [(f"{name}_{shard}", n) for name in "TS" for shard, n in ((9, 3), (10, 3), (11, 2))]

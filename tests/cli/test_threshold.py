@@ -20,19 +20,14 @@ from xmleval.thresholds import Rule, fit
 NAMES = ["sport", "art", "law", "war", "sea"]
 
 
-@pytest.mark.parametrize(
-    ("options", "arguments"),
-    [
-        ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "unlisted": 0.1}),
-        (
-            "--rule label --measure f1.macro --fbr 0.7 --fallback highest",
-            {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"},
-        ),
-        ("--rule rank --measure hamming_loss", {"rule": "rank", "measure": "hamming_loss"}),
-        ("--rule row --measure f1.samples --k 2", {"rule": "row", "measure": "f1.samples", "k": 2}),
-        ("--rule top --k 2", {"rule": "top", "k": 2}),
-    ],
-)
+@pytest.mark.parametrize(("options", "arguments"), [
+    ("--measure F1.micro --unlisted 0.1", {"measure": "f1.micro", "unlisted": 0.1}),
+    ("--rule label --measure f1.macro --fbr 0.7 --fallback highest",
+     {"rule": "label", "measure": "f1.macro", "fbr": 0.7, "fallback": "highest"}),
+    ("--rule rank --measure hamming_loss", {"rule": "rank", "measure": "hamming_loss"}),
+    ("--rule row --measure f1.samples --k 2", {"rule": "row", "measure": "f1.samples", "k": 2}),
+    ("--rule top --k 2", {"rule": "top", "k": 2}),
+])  # fmt: skip
 def test_rules_are_those_of_python(folder: Path, run: Run, options: str, arguments: dict[str, Any]) -> None:
     rule = fit(sp.csr_array(Y_TEST), (LABELS, SCORES), **arguments)
     assert run(f"threshold fit Y_test.npz m {options} --output rule.npz") == f"{rule}\n"

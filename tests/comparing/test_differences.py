@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import scipy.stats
 
 from tests.comparing.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
+from tests.made_files import as_list
 from tests.report.notebooks import page_of
 from xmleval import Comparison, compare, diff, evaluate
 
@@ -73,14 +74,11 @@ def by_permutations(a: Any, b: Any) -> Any:
     return scipy.stats.permutation_test((a - b,), np.mean, **options).pvalue
 
 
-@pytest.mark.parametrize(
-    ("test", "oracle", "tolerance"),
-    [
-        ("paired_t", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue, 1e-9),
-        ("wilcoxon", lambda a, b: scipy.stats.wilcoxon(np.round(a - b, 12)).pvalue, 1e-9),
-        ("randomisation", by_permutations, 0.03),
-    ],
-)
+@pytest.mark.parametrize(("test", "oracle", "tolerance"), [
+    ("paired_t", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue, 1e-9),
+    ("wilcoxon", lambda a, b: scipy.stats.wilcoxon(np.round(a - b, 12)).pvalue, 1e-9),
+    ("randomisation", by_permutations, 0.03),
+])  # fmt: skip
 def test_p_values_of_rows_are_those_of_scipy(test: str, oracle: Any, tolerance: float) -> None:
     comparison = compared({"same": MODELS["same"], "fair": MODELS["fair"]}, test=test)
     a, b = (report.per_row() for report in comparison.reports.values())
@@ -163,23 +161,42 @@ def test_lists_of_different_lengths_are_not_tested_by_deeper_measures() -> None:
     assert comparison.notes[-1].endswith("so that models whose lists differ are not tested for p@5")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"models": [MODELS["good"]]}, "models: list is not a dict; give models by name"),
-        ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
-        ({"baseline": "goood"}, "'goood' is none of the models good, fair; did you mean good?"),
-        ({"test": "bootstrap"}, "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon"),
-        ({"models": {**TWO, "b": TWO["fair"] * np.nan}}, "y_score of 'b': row 0: "),
-        ({"metrics": ["label_cardinality"]}, "none of label_cardinality depends on the models"),
-        ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
-        ({"test": "paired_t", "sample_weight": np.ones(N)}, "which sample_weight= says they are not"),
-        ({"confidence": 95}, "confidence: 95 is not a probability"),
-        ({"seeds": True}, "'good' is not a list with the scores of each seed"),
-        ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair"),
-        ({"metrics": ["lrap"], "worst": 3}, "worst: none of lrap has values by label, or a cutoff"),
-    ],
-)
+@pytest.mark.parametrize("argument", ["exclude", "candidates"])
+@pytest.mark.parametrize("form", [sp.csr_array, lambda matrix: as_list(sp.csr_array(matrix))])
+@pytest.mark.parametrize("listed", [  # as many labels without label 3, and with it; more than the cutoff
+    ([0, 1, 2, 3], [0, 1, 2]), ([0, 1, 2, 3], [0, 1, 2, 4]), ([0, 3], [0]), (range(7), [0, 1, 3]),
+], ids=str)  # fmt: skip
+def test_lists_are_as_long_as_without_excluded_labels(listed: Any, form: Any, argument: str) -> None:
+    gone = np.tile((np.arange(L) == 3).astype(np.uint8), (N, 1))
+    options: Any = {"exclude": gone, "exclude_from": "predictions"}
+    if argument == "candidates":
+        options = {"candidates": 1 - gone}
+    whole, without = (
+        {name: form(np.where(np.isin(range(L), labels), abs(MODELS[name]) + 1, 0) * part)
+         for name, labels in zip(("good", "fair"), listed, strict=True)}
+        for part in (1, 1 - gone)
+    )  # fmt: skip
+    names = ["p@1", "p@2", "p@4"]
+    actual, expected = compare(whole, TRUTH, metrics=names, **options), compare(without, TRUTH, metrics=names)
+    assert [*map(str, actual.differences)] == [*map(str, expected.differences)]
+    notes = [[note for note in each.notes if "lists hold" in note] for each in (actual, expected)]
+    assert notes[0] == notes[1]
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"models": [MODELS["good"]]}, "models: list is not a dict; give models by name"),
+    ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
+    ({"baseline": "goood"}, "'goood' is none of the models good, fair; did you mean good?"),
+    ({"test": "bootstrap"}, "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon"),
+    ({"models": {**TWO, "b": TWO["fair"] * np.nan}}, "y_score of 'b': row 0: "),
+    ({"metrics": ["label_cardinality"]}, "none of label_cardinality depends on the models"),
+    ({"test": "wilcoxon", "clusters": np.arange(N)}, "'wilcoxon' takes rows that count alike"),
+    ({"test": "paired_t", "sample_weight": np.ones(N)}, "which sample_weight= says they are not"),
+    ({"confidence": 95}, "confidence: 95 is not a probability"),
+    ({"seeds": True}, "'good' is not a list with the scores of each seed"),
+    ({"y_pred": {"a": TRUTH, "b": TRUTH}}, "y_pred: has other models (a, b) than good, fair"),
+    ({"metrics": ["lrap"], "worst": 3}, "worst: none of lrap has values by label, or a cutoff"),
+])  # fmt: skip
 def test_compare_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"models": TWO, "metrics": ["p@1"], **change}
     with pytest.raises(ValueError) as raised:

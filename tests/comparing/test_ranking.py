@@ -68,15 +68,12 @@ def test_the_example_of_demsar() -> None:
         assert any("more than 10 data sets and 5 models" in line for line in shown)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "control", "difference", "groups"),
-    [
-        (0.05, None, 1.25, [["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]]),
-        (0.10, None, 1.12, [["C4.5+m+cf", "C4.5+m", "C4.5+cf"], ["C4.5+cf", "C4.5"]]),
-        (0.05, "C4.5", 1.17, [["C4.5+m", "C4.5+cf", "C4.5"]]),  # printed as 1.16, cut off
-        (0.10, "C4.5", 1.04, [["C4.5+cf", "C4.5"]]),
-    ],
-)
+@pytest.mark.parametrize(("alpha", "control", "difference", "groups"), [
+    (0.05, None, 1.25, [["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]]),
+    (0.10, None, 1.12, [["C4.5+m+cf", "C4.5+m", "C4.5+cf"], ["C4.5+cf", "C4.5"]]),
+    (0.05, "C4.5", 1.17, [["C4.5+m", "C4.5+cf", "C4.5"]]),  # printed as 1.16, cut off
+    (0.10, "C4.5", 1.04, [["C4.5+cf", "C4.5"]]),
+])  # fmt: skip
 def test_critical_differences_of_demsar(alpha: float, control: Any, difference: float, groups: Any) -> None:
     ranking = of_demsar(alpha=alpha, control=control)
     assert round(ranking.critical_difference, 2) == difference
@@ -188,24 +185,21 @@ def with_reports(**down: Any) -> Any:
     return {"one": reports(), "two": {"up": reports()["up"], "down": reports(**down)["down"]}}
 
 
-@pytest.mark.parametrize(
-    ("results", "options", "message"),
-    [
-        ({"a": {"x": 1}, "b": {"x": 1}}, UP, "results: 1 model; average ranks need 2 or more"),
-        (TWO["a"], UP, "results: 'x' is one float; expected for each data set a mapping of models"),
-        ({"x": {"p@1": 0.5, "p@3": 1}}, UP, "results: 'x' holds 'p@1', a measure and no model; expected"),
-        (UNDEFINED, UP, "results: undefined value of y on c; average ranks need"),
-        (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
-        (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
-        (TWO, {**UP, "metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
-        (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
-        ({"one": reports(), "two": reports("ranking_loss")}, {"metric": "p@1"},
-         "up on two: 'p@1' is not in this report; it has ranking_loss; down"),
-        (with_reports(rows=2), {"metric": "p@1"}, "two: n_rows is 3 for up and 2 for down, whose values can"),
-        (with_reports(conventions={"empty": "skip"}), {"metric": "p@1"},
-         "results: two: empty is zero for up and skip for down"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("results", "options", "message"), [
+    ({"a": {"x": 1}, "b": {"x": 1}}, UP, "results: 1 model; average ranks need 2 or more"),
+    (TWO["a"], UP, "results: 'x' is one float; expected for each data set a mapping of models"),
+    ({"x": {"p@1": 0.5, "p@3": 1}}, UP, "results: 'x' holds 'p@1', a measure and no model; expected"),
+    (UNDEFINED, UP, "results: undefined value of y on c; average ranks need"),
+    (UNDEFINED, {**UP, "leave_out": "y"}, "leave_out: 'y' is neither 'data_sets' nor 'models'"),
+    (TWO, {**UP, "alpha": "0.05"}, "alpha: '0.05' is not a number"),
+    (TWO, {**UP, "metric": "coverage"}, "higher_is_better: True, and lower is better for coverage"),
+    (with_reports(), {}, "metric: not given; the models have p@1, ranking_loss"),
+    ({"one": reports(), "two": reports("ranking_loss")}, {"metric": "p@1"},
+     "up on two: 'p@1' is not in this report; it has ranking_loss; down"),
+    (with_reports(rows=2), {"metric": "p@1"}, "two: n_rows is 3 for up and 2 for down, whose values can"),
+    (with_reports(conventions={"empty": "skip"}), {"metric": "p@1"},
+     "results: two: empty is zero for up and skip for down"),
+])  # fmt: skip
 def test_results_that_cannot_be_ranked(results: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         rank(results, **options)

@@ -165,14 +165,11 @@ def test_deciles_have_equal_shares_of_positives() -> None:
 MEASURES = ["p@1", "p@3", "f1.macro@5", "mrr@1", "mrr@3", "lrap", "auc.macro", "hamming_loss"]
 
 
-@pytest.mark.parametrize(
-    ("named", "rows", "labels"),
-    [
-        ("p@3", ["p@3"], {"tp@3", "f1@3"}), ("f1.macro@5", [], {"tp@5", "f1@5"}),
-        ("auc.macro", [], {"auc", "ap"}), ("lrap p@1", ["lrap", "p@1"], {"tp@1", "f1@1"}),
-        ("p", ["p@1", "p@3"], {"tp@1", "tp@3"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("named", "rows", "labels"), [
+    ("p@3", ["p@3"], {"tp@3", "f1@3"}), ("f1.macro@5", [], {"tp@5", "f1@5"}),
+    ("auc.macro", [], {"auc", "ap"}), ("lrap p@1", ["lrap", "p@1"], {"tp@1", "f1@1"}),
+    ("p", ["p@1", "p@3"], {"tp@1", "tp@3"}),
+])  # fmt: skip
 def test_values_are_kept_of_the_measures_named(named: str, rows: list[str], labels: set[str]) -> None:
     options: Any = {"metrics": MEASURES, "k": [1, 3], "decision": "top2", "unlisted": 0.0}
     whole = evaluate(TRUTH, SCORES, per_row=True, per_label=True, **options)

@@ -111,15 +111,12 @@ def test_all_batches_and_shards_restrict_alike() -> None:
             evaluator.merge(shard)
 
 
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        ("exclude: pair 1: row 40 is not in 0..39", {"exclude": [(0, 1), (40, 1)]}),
-        ("exclude: pair 0: label id 9 is not in 0..8", {"exclude": np.array([[0, 9]])}),
-        ("exclude_from: 'truth' is neither 'both' nor", {"exclude": PAIRS, "exclude_from": "truth"}),
-        ("candidates: row 1: label id 9 is not in 0..8", {"candidates": np.arange(8, 48)[:, None]}),
-    ],
-)
+@pytest.mark.parametrize(("message", "options"), [
+    ("exclude: pair 1: row 40 is not in 0..39", {"exclude": [(0, 1), (40, 1)]}),
+    ("exclude: pair 0: label id 9 is not in 0..8", {"exclude": np.array([[0, 9]])}),
+    ("exclude_from: 'truth' is neither 'both' nor", {"exclude": PAIRS, "exclude_from": "truth"}),
+    ("candidates: row 1: label id 9 is not in 0..8", {"candidates": np.arange(8, 48)[:, None]}),
+])  # fmt: skip
 def test_wrong_restrictions_are_refused(message: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         values(T, D, **{"metrics": "p@1", **options})

@@ -97,13 +97,10 @@ def test_lists_of_predict_proba_are_scores_of_class_one(taker: str, n_labels: in
         p_at_k(y, arrays, k=1)
 
 
-@pytest.mark.parametrize(
-    ("shapes", "message"),
-    [
-        ([(3, 2), (3, 1)], "y_score: predict_proba's array of label 1 has one class"),
-        ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
-    ],
-)
+@pytest.mark.parametrize(("shapes", "message"), [
+    ([(3, 2), (3, 1)], "y_score: predict_proba's array of label 1 has one class"),
+    ([(3, 4), (3, 4)], "y_score: a list of 2 arrays, the first of shape (3, 4); concatenate"),
+])  # fmt: skip
 def test_lists_of_arrays_that_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         evaluate(np.eye(3, 2), [np.zeros(shape) for shape in shapes], metrics="p@1")
@@ -136,14 +133,11 @@ def test_a_search_has_the_better_model(metric: str) -> None:
     assert search.best_params_ == {"estimator__C": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("metric", "options", "method"),
-    [
-        ("f1.micro", {"decision": "top2"}, "decision_function"),
-        ("f1.micro", {"decision": "threshold0.3"}, "predict_proba"),
-        ("psp@3", {"inverse_propensity": inverse_propensity(Y[TRAIN])}, "decision_function"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "options", "method"), [
+    ("f1.micro", {"decision": "top2"}, "decision_function"),
+    ("f1.micro", {"decision": "threshold0.3"}, "predict_proba"),
+    ("psp@3", {"inverse_propensity": inverse_propensity(Y[TRAIN])}, "decision_function"),
+])  # fmt: skip
 def test_options_are_those_of_evaluate(metric: str, options: dict[str, Any], method: Any) -> None:
     model, weights = LINEAR.fit(X[TRAIN], Y[TRAIN]), np.arange(30) % 3
     options, scores = {"metrics": metric, **options}, getattr(model, method)(X[TEST])

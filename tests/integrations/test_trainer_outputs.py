@@ -52,15 +52,12 @@ def test_padded_ids_of_two_labels_are_no_vectors(order: list[int]) -> None:
     assert metrics.compute_metrics(prediction)["f1_micro"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("label_ids", "message"),
-    [
-        (np.array([[3, 3]]), "y_true: row 0: label id 3 occurs twice"),
-        (np.array([[0, 6]]), "y_true: row 0: label id 6 is not in"),
-        (np.array([[0, -7]]), "y_true: row 0: label id -7 is"),
-        ((TRUTH, TRUTH), "label_ids: 2 arrays, one for each of label_names; pass"),
-    ],
-)
+@pytest.mark.parametrize(("label_ids", "message"), [
+    (np.array([[3, 3]]), "y_true: row 0: label id 3 occurs twice"),
+    (np.array([[0, 6]]), "y_true: row 0: label id 6 is not in"),
+    (np.array([[0, -7]]), "y_true: row 0: label id -7 is"),
+    ((TRUTH, TRUTH), "label_ids: 2 arrays, one for each of label_names; pass"),
+])  # fmt: skip
 def test_ids_of_no_label_and_more_arrays_are_refused(label_ids: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         answer(LOGITS[:1], label_ids)

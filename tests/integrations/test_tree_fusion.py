@@ -63,15 +63,12 @@ def test_pairs_of_lists_have_the_same_fused_scores() -> None:
     assert np.diff(pairs.indptr).max() == 3
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"shortlist": SHORTLIST[:-1]}, "shortlist: 59 rows"),
-        ({"y_true": np.zeros_like(Y)}, "no label"),
-        ({"classifier": (np.zeros((M, 1), int), None)}, "without scores"),
-        ({"classifier": np.full((M, N), np.nan)}, "row 0"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"shortlist": SHORTLIST[:-1]}, "shortlist: 59 rows"),
+    ({"y_true": np.zeros_like(Y)}, "no label"),
+    ({"classifier": (np.zeros((M, 1), int), None)}, "without scores"),
+    ({"classifier": np.full((M, N), np.nan)}, "row 0"),
+])  # fmt: skip
 def test_fit_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TreeFusion(Q).fit(**{"y_true": Y, "classifier": CLASSIFIER, "shortlist": SHORTLIST} | change)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.figures.made_models import compared
+from tests.figures.test_figures import compared
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 AXE = os.environ.get("AXE")  # axe.min.js of the npm package axe-core

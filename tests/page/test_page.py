@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.figures.made_models import compared, made_scores
-from tests.figures.test_figures import HOSTILE
+from tests.figures.test_figures import HOSTILE, compared, made_scores
 from xmleval import Comparison, compare, diff, evaluate, label_groups, rank
 
 pytest.importorskip("matplotlib")

@@ -74,14 +74,11 @@ def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
         assert all(OLD[one.number, label] > 0 for label in one.lists.a)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"models": {**MODELS, "third": OLD}}, "models: 3 given; expected two"),
-        ({"worst": 0}, "worst: 0 is not a positive integer"),
-        ({"exclude": [(0, 0)]}, "exclude: diff shows whole lists"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"models": {**MODELS, "third": OLD}}, "models: 3 given; expected two"),
+    ({"worst": 0}, "worst: 0 is not a positive integer"),
+    ({"exclude": [(0, 0)]}, "exclude: diff shows whole lists"),
+])  # fmt: skip
 def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"models": MODELS, **change}
     with pytest.raises(ValueError) as raised:

@@ -158,16 +158,13 @@ def test_every_form_of_a_result_has_the_notes_on_its_inputs(command: str, form: 
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    "line",
-    [
-        "evaluate t.qrels m.run --format csv --metrics mrr@1",
-        "compare t.qrels m.run n.run --format csv --metrics mrr@1",
-        "diff t.qrels m.run n.run --format csv --metric mrr@1",
-        "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",
-        pytest.param("report t.qrels m.run n.run --output page.html --metrics mrr@1", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "evaluate t.qrels m.run --format csv --metrics mrr@1",
+    "compare t.qrels m.run n.run --format csv --metrics mrr@1",
+    "diff t.qrels m.run n.run --format csv --metric mrr@1",
+    "evaluate t.qrels n.run m.run --output out.json --metrics mrr@1",
+    pytest.param("report t.qrels m.run n.run --output page.html --metrics mrr@1", marks=pytest.mark.slow),
+])  # fmt: skip
 def test_what_the_terminal_does_not_show_is_noted_on_standard_error(line: str) -> None:
     code, _, err = answer(line.split())
     notes = [line.removeprefix("xmleval: ").removeprefix("note: ") for line in err.splitlines()]

@@ -43,13 +43,10 @@ def test_any_spelling_is_a_key(spelling: str) -> None:
     assert spelling in report
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("pp@1", "did you mean p@1?"), ("p@7", "it has p@1, p@3"), ("macro_f1@3", "it has f1.macro@2"),
-        ("zzz", "it has p@1, p@3, coverage, f1.macro@2"), (3, "3"), (("p@3",), "('p@3',)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "message"), [
+    ("pp@1", "did you mean p@1?"), ("p@7", "it has p@1, p@3"), ("macro_f1@3", "it has f1.macro@2"),
+    ("zzz", "it has p@1, p@3, coverage, f1.macro@2"), (3, "3"), (("p@3",), "('p@3',)"),
+])  # fmt: skip
 def test_a_measure_that_was_not_computed_is_a_key_error(name: Any, message: str) -> None:
     report: Mapping[Any, float] = report_of(["p@1", "p@3", "coverage", "f1.macro@2"])
     with pytest.raises(KeyError, match=re.escape(message)):
@@ -107,21 +104,18 @@ def test_undefined_is_null_empty_and_said() -> None:
     assert skipped.undefined_rows == {"p@1": 1, "r@1": 1, "hit@1": 1}
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "signature"),
-    [
-        ("psr_raw@1", {}, "empty=zero unlisted=below propensity=(given)"),
-        ("psp@1", {"inverse_propensity": MODEL}, "unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
-        ("ndcg@1", {}, "ndcg_ties=order empty=zero unlisted=below"), ("label_cardinality", {}, ""),
-        ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),
-        ("auc.samples", {}, "auc_ties=half no_pairs=skip unlisted=below"),
-        ("f1.micro", {"decision": "top2"}, "zero_division=0 unlisted=below decision=top2"),
-        ("f1.of_macros", {"y_pred": H}, "zero_division=0 labels=all decision=pred"),
-        ("f1.macro@1", {}, "zero_division=0 labels=all unlisted=below"),
-        ("f1.macro@1", {"conventions": {"unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}},
-         "zero_division=nan labels=seen unlisted=0.5"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "options", "signature"), [
+    ("psr_raw@1", {}, "empty=zero unlisted=below propensity=(given)"),
+    ("psp@1", {"inverse_propensity": MODEL}, "unlisted=below propensity=(a=0.6 b=2.6 n=30)"),
+    ("ndcg@1", {}, "ndcg_ties=order empty=zero unlisted=below"), ("label_cardinality", {}, ""),
+    ("ranking_loss", {}, "loss_ties=full no_pairs=skip unlisted=below"),
+    ("auc.samples", {}, "auc_ties=half no_pairs=skip unlisted=below"),
+    ("f1.micro", {"decision": "top2"}, "zero_division=0 unlisted=below decision=top2"),
+    ("f1.of_macros", {"y_pred": H}, "zero_division=0 labels=all decision=pred"),
+    ("f1.macro@1", {}, "zero_division=0 labels=all unlisted=below"),
+    ("f1.macro@1", {"conventions": {"unlisted": 0.5, "zero_division": math.nan, "labels": "seen"}},
+     "zero_division=nan labels=seen unlisted=0.5"),
+])  # fmt: skip
 def test_signature_shows_the_fields_that_matter(name: str, options: dict[str, Any], signature: str) -> None:
     arguments = {"inverse_propensity": Q, "y_score": None if "y_pred" in options else S, **options}
     assert evaluate(T, metrics=name, **arguments).signature() == signature
@@ -248,18 +242,15 @@ def test_a_refused_update_counts_nothing(case: str) -> None:
         other.update(**GOOD)
 
 
-@pytest.mark.parametrize(
-    ("options", "first_row", "message"),
-    [
-        ({"n_labels": 5, "inverse_propensity": None}, M, "merge: n_labels differs: 4 here, 5 there"),
-        ({"k": [1, 2]}, M, "merge: metrics differs"),
-        ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),
-        ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
-        ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
-        ({"per_row": False}, M, "merge: per_row differs: True here, False there"),
-        ({}, 0, r"first_row: rows 0\.\.2 are kept already"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "first_row", "message"), [
+    ({"n_labels": 5, "inverse_propensity": None}, M, "merge: n_labels differs: 4 here, 5 there"),
+    ({"k": [1, 2]}, M, "merge: metrics differs"),
+    ({"conventions": "sklearn"}, M, "merge: ndcg_ties differs"),
+    ({"decision": "top2"}, M, "merge: decision differs: None here, top2 there"),
+    ({"inverse_propensity": Q[::-1]}, M, "merge: propensity differs"),
+    ({"per_row": False}, M, "merge: per_row differs: True here, False there"),
+    ({}, 0, r"first_row: rows 0\.\.2 are kept already"),
+])  # fmt: skip
 def test_a_refused_merge_changes_nothing(options: dict[str, Any], first_row: int, message: str) -> None:
     evaluator, other = counting(), counting(**options)
     evaluator.update(T, S)

@@ -43,17 +43,14 @@ def test_a_table_is_turned_where_that_makes_fewer_blocks() -> None:
     assert "a" * 50 in wide.split()
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        ("a_test.npz b_test.npz", "a b"),
-        ("out/model_head out/model_tail", "head tail"),
-        ("model_1.npz model_2.npz", "model_1 model_2"),
-        ("1.npz 2.npz", "1.npz 2.npz"),
-        ("bert.npz bert_large.npz", "bert bert_large"),
-        ("one.npz", "one.npz"),
-    ],
-)
+@pytest.mark.parametrize(("names", "expected"), [
+    ("a_test.npz b_test.npz", "a b"),
+    ("out/model_head out/model_tail", "head tail"),
+    ("model_1.npz model_2.npz", "model_1 model_2"),
+    ("1.npz 2.npz", "1.npz 2.npz"),
+    ("bert.npz bert_large.npz", "bert bert_large"),
+    ("one.npz", "one.npz"),
+])  # fmt: skip
 def test_what_all_names_share_is_cut(names: str, expected: str) -> None:
     header = str(Comparison(dict.fromkeys(names.split(), report()))).splitlines()[1]
     assert header.split() == ["measure", *expected.split()]
