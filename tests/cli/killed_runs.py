@@ -21,11 +21,8 @@ from xmleval import Evaluator
 from xmleval.cli import evaluation
 from xmleval.states.score_runs import ScoreRuns
 
-MOMENTS = (
-    *((os, name) for name in ("link", "replace", "fsync", "unlink")),
-    (Evaluator, "update"),
-    (ScoreRuns, "spill"),
-)
+MOMENTS: list[tuple[Any, str]] = [(os, name) for name in ("link", "replace", "fsync", "unlink")]
+MOMENTS += [(Evaluator, "update"), (ScoreRuns, "spill")]
 
 
 def kill_at(count: int) -> None:

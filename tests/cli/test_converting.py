@@ -135,10 +135,9 @@ def test_refused_conversion_writes_nothing(folder: Path, refused: Run, line: str
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    ("ending", "of_list", "of_matrix"),
-    [(".txt", 2, 0), (".npz", 2, 0), (".run", 1, 2), (".parquet", 0, 0), ("_indices.npy", 0, 0)],
-)
+@pytest.mark.parametrize(("ending", "of_list", "of_matrix"), [
+    (".txt", 2, 0), (".npz", 2, 0), (".run", 1, 2), (".parquet", 0, 0), ("_indices.npy", 0, 0),
+])  # fmt: skip
 def test_order_of_equal_scores(folder: Path, run: Run, ending: str, of_list: int, of_matrix: int) -> None:
     labels = np.array([[2, 0, 1], [2, 1, 0], [0, 1, 2], [1, 0, -1]])
     values = [[0.5, 0.5, 0.25], [0.75, 0.75, 0.5], [0.5, 0.5, 0.25], [0.5, 0.25, np.nan]]

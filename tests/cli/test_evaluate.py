@@ -161,7 +161,8 @@ def same_alone(line: str, files: list[str]) -> dict[str, Any]:
     return joint
 
 
-SEVERAL = (
+@pytest.mark.parametrize("form", [*NAMED, "tags", "npy"])
+@pytest.mark.parametrize(("options", "n_labels"), [
     ("--metrics all --decision top2 --train {train}", [7, 10, 5]),
     ("--metrics sets,f1.weighted@3,auc.macro --decision threshold0.5 --conventions sklearn", [7, 10, 5]),
     ("--metrics sets,p@1 --decision rule.npz", [7, 10, 5]),
@@ -169,11 +170,7 @@ SEVERAL = (
     ("--metrics sets,f1.macro@1 --decision top2 --labels names.txt", [12, 12, 12]),
     ("--metrics sets,ranking --pred pred.csv", [9, 12, 8]),
     ("--metrics p@1,p@2,f1.macro@1 --candidates pool.csv", [7, 10, 5]),
-)
-
-
-@pytest.mark.parametrize("form", [*NAMED, "tags", "npy"])
-@pytest.mark.parametrize(("options", "n_labels"), SEVERAL, ids=range(len(SEVERAL)))
+], ids=range(7))  # fmt: skip
 def test_several_scores_are_as_each_alone(models: None, form: str, options: str, n_labels: Any) -> None:
     in_order = form == "npy"
     by_id = "pred.csv" in options or "pool.csv" in options

@@ -95,10 +95,8 @@ def test_rows_in_another_order_are_refused(folder: Path, refused: Run, names: li
     moved = {name: [values[place] for place in (2, 0, 1)] for name, values in columns.items()}
     pq.write_table(pa.table(moved | scores), "other.parquet")
     assert json_of("evaluate t.parquet same.parquet --metrics p@1")["values"] == {"p@1": 1.0}
-    message = (
-        "other.parquet: 'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
-    )
-    assert message in refused("evaluate t.parquet other.parquet --metrics p@1")
+    message = "'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
+    assert f"other.parquet: {message}" in refused("evaluate t.parquet other.parquet --metrics p@1")
 
 
 GRADED = "--gains linear --metrics ndcg@5"

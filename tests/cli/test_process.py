@@ -57,10 +57,9 @@ sys.exit(cli.main(["evaluate", "Y_test.npz", "m", "--output", "out.json"]))
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [("click", signal.SIGINT), ("numpy", signal.SIGTERM), ("xmleval.kernels.jit", signal.SIGINT)],
-)
+@pytest.mark.parametrize(("name", "number"), [
+    ("click", signal.SIGINT), ("numpy", signal.SIGTERM), ("xmleval.kernels.jit", signal.SIGINT),
+])  # fmt: skip
 def test_signal_during_imports_ends_without_a_traceback(name: str, number: int) -> None:
     done = process(IMPORTS, name, str(int(number)), python="-c")
     assert done.returncode in (128 + number, -number)

@@ -9,6 +9,7 @@ import math
 import pickle
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
 from tests.report.notebooks import page_of, rows_of
-from xmleval import Comparison, Report, __version__, evaluate, inverse_propensity
+from xmleval import Comparison, Evaluator, Report, __version__, evaluate, inverse_propensity
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
 
@@ -212,34 +213,23 @@ def test_the_first_bad_row_is_named_in_any_blocks(case: str) -> None:
                 evaluate(**arguments, metrics="all", threads=4, block_rows=block_rows)
 
 
-LATER: dict[str, tuple[dict[str, Any], str]] = {
-    **{name: ({argument: bad([10, 11])}, f"{argument}: row 10: {message}")
-       for name, (argument, bad, message) in IN_BLOCKS.items()},
-    "no sets now": ({"y_pred": None}, "y_pred: given earlier, but not now"),
-    "weights now": ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
-    "rows counted": ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are kept already"),
-    "other type": ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
-    "other width": ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", LATER)
-def test_a_refused_update_counts_nothing(case: str) -> None:
-    change, message = LATER[case]
-    unlisted = 0.0 if case == "other type" else None
-    evaluator, other = counting(unlisted=unlisted), counting(unlisted=unlisted)
-    for updates in range(3):
-        if updates or case in IN_BLOCKS:
-            with pytest.raises(ValueError, match=f"^{message}"):
-                evaluator.update(**{**GOOD, **change})
-        if not updates:
-            with pytest.raises(ValueError, match="nothing was counted yet"):
-                evaluator.compute()
-        else:
-            assert evaluator.compute().to_json() == other.compute().to_json()
-            np.testing.assert_equal(evaluator.compute().per_row(), other.compute().per_row())
+@pytest.mark.parametrize(("change", "message"), [
+    ({"y_score": spoil(DEEP, [10, 11], np.nan)}, "y_score: row 10: score nan is"),
+    ({"y_pred": None}, "y_pred: given earlier, but not now"),
+    ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
+    ({"first_row": 3}, r"first_row: rows 3\.\.1[14] are kept already"),
+    ({"y_score": DEEP.astype("f4")}, "y_score: scores are float32 where earlier ones were not"),
+    ({"y_true": TALL[:, :3]}, r"y_true: shape \(12, 3\) has 3 labels; 4 were expected"),
+])  # fmt: skip
+def test_a_refused_update_counts_nothing(change: dict[str, Any], message: str) -> None:
+    evaluator, other = counting(unlisted=0.0), counting(unlisted=0.0)
+    for _ in range(2):
         evaluator.update(**GOOD)
         other.update(**GOOD)
+        with pytest.raises(ValueError, match=f"^{message}"):
+            evaluator.update(**{**GOOD, **change})
+        assert evaluator.compute().to_json() == other.compute().to_json()
+        np.testing.assert_equal(evaluator.compute().per_row(), other.compute().per_row())
 
 
 @pytest.mark.parametrize(("options", "first_row", "message"), [
@@ -271,3 +261,52 @@ def test_rows_after_a_merge_must_agree_with_those_of_both() -> None:
         evaluator.update(T, S, first_row=0)
     with pytest.raises(ValueError, match=rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"):
         evaluator.update(T, S.astype(np.float32), first_row=2 * M - 1)
+
+
+# ------------------------------------------------------------------------ saved evaluators
+
+
+def save(folder: Path) -> Path:
+    metrics = ["ps", "p@1", "f1.macro", "label_diversity", "auc.micro", "auc.micro(bits=8)", "margin.macro"]
+    evaluator, path = counting(metrics, k=1), folder / "state.npz"
+    evaluator.update(T, S, y_pred=H)
+    evaluator.save(path)
+    return path
+
+
+def contents_of(path: Path) -> str:
+    report = Evaluator.load(path).compute()
+    return report.to_json() + str({name: rows.tolist() for name, rows in report.per_row().items()})
+
+
+def test_changed_byte_is_refused_by_name_or_harmless(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    good, expected = path.read_bytes(), contents_of(path)
+    ends_of_names = [match.end() - 1 for match in re.finditer(rb"\.npy", good)]
+    for place in [*range(0, len(good), 97), *ends_of_names]:
+        path.write_bytes(good[:place] + bytes([good[place] ^ 255]) + good[place + 1 :])
+        try:
+            outcome = contents_of(path)
+        except (ValueError, OSError) as error:
+            outcome = expected if path.name in str(error) else repr(error)
+        assert outcome == expected, place
+
+
+def test_files_of_other_kinds_and_versions_are_refused_by_name(tmp_path: Path) -> None:
+    path = save(tmp_path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    meta = json.loads(arrays["meta"].tobytes())
+    damaged, other = "not a saved evaluator, or damaged", "saved as version {}; this program reads version "
+    contents: list[tuple[Any, str]] = [
+        ([meta], damaged), ({}, damaged), (None, damaged), (meta | {"version": 99}, other.format(99)),
+        (meta | {"version": 2, "arrays": ["profile/hits"]}, other.format(2)),  # arrays had other names
+    ]  # fmt: skip
+    for value, message in contents:
+        bytes_of_meta = np.frombuffer(json.dumps(value).encode(), np.uint8)
+        made = np.array([meta]) if value is None else bytes_of_meta  # an object of Python
+        np.savez(path, **arrays | {"meta": made})
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {message}')}"):
+            Evaluator.load(path)
+    with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
+        Evaluator.load(tmp_path / "missing.npz")
