@@ -28,10 +28,7 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(readme.ROOT))
 
 
-EXAMPLES_OF = [path for path in readme.DOCUMENTS if "\n>>> " in read(path)]
-
-
-@pytest.mark.parametrize("path", EXAMPLES_OF, ids=name_of)
+@pytest.mark.parametrize("path", [path for path in readme.DOCUMENTS if "\n>>> " in read(path)], ids=name_of)
 def test_python_examples_run(path: Path) -> None:
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert (failed, tried) == (0, read(path).count("\n>>> "))

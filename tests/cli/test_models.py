@@ -21,6 +21,8 @@ from xmleval import compare, rank
 OTHER = LABELS[::-1].copy(), SCORES[::-1].copy()
 MODELS = {"m": (LABELS, SCORES), "n.npz": OTHER}
 COMPARE = "compare Y_test.npz m_indices.npy n.npz"
+ROWS = [*"aabb"]
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
 @pytest.fixture
@@ -30,9 +32,6 @@ def models(folder: Path) -> Path:
     Path("rows.txt").write_text("a\na\nb\nb\n")
     Path("names.txt").write_text("".join(f"label {label}\n" for label in range(5)))
     return folder
-
-
-ROWS = [*"aabb"]
 
 
 @pytest.mark.parametrize(("words", "arguments"), [
@@ -113,9 +112,6 @@ def test_rank_matches_names_and_names_data_sets(results: Path) -> None:
         shutil.move(results / f"{name}.json", results / name / "all.json")
     line = "rank results/bibtex/all.json results/eurlex/all.json --metric p@1"
     assert [*json_of(line)["ranks"]] == ["results/bibtex/all", "results/eurlex/all"]
-
-
-BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
 @pytest.fixture

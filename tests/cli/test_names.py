@@ -23,6 +23,7 @@ TRUTH = "q1 0 cat 1\nq1 0 dog 1\nq2 0 dog 1\nq2 0 cow 0\n"
 RUN = "q1 Q0 cat 1 0.9 m\nq1 Q0 cow 2 0.5 m\nq2 Q0 dog 1 0.9 m\n"
 MARCO = "300674\t0\t7067032\t1\n125705\t0\t7067056\t1\n94798\t0\t7067181\t1\n"
 MARCO_RUN = "300674\t7067032\t1\n300674\t7067056\t2\n125705\t7067181\t1\n125705\t7067056\t2\n94798\t9\t1\n"
+GRADED = "--gains linear --metrics ndcg@5"
 
 
 @pytest.mark.parametrize(("files", "expected"), [
@@ -97,9 +98,6 @@ def test_rows_in_another_order_are_refused(folder: Path, refused: Run, names: li
     assert json_of("evaluate t.parquet same.parquet --metrics p@1")["values"] == {"p@1": 1.0}
     message = "'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
     assert f"other.parquet: {message}" in refused("evaluate t.parquet other.parquet --metrics p@1")
-
-
-GRADED = "--gains linear --metrics ndcg@5"
 
 
 @pytest.mark.parametrize("form", SCORES)
