@@ -152,14 +152,6 @@ def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
     return write_lines(path, ".txt", (separator.join(map(str, row)) for row in rows_of(matrix)))
 
 
-def fasttext(path: Path, matrix: Any, kind: str) -> Path:
-    """Labels with their prefix, in front of a text or each followed by its score."""
-    end, form = (" some text", "__label__{}") if kind == "truth" else ("", "__label__{} {!r}")
-    return write_lines(
-        path, ".txt", (" ".join(form.format(*x) for x in row) + end for row in items_of(matrix))
-    )
-
-
 def mulan(path: Path, matrix: Any) -> Path:
     """Sparse ARFF; labels stand before a feature, in another order than in the XML file."""
     n = matrix.shape[1]

@@ -152,15 +152,6 @@ def test_file_that_unpacks_to_very_much_is_refused(
     assert message.endswith(NEEDS) or write is write_archive, message
 
 
-@pytest.mark.parametrize("name", ["Z.txt", "Z.svm"])
-@pytest.mark.parametrize("filling", [b"7", b" ", b"1:"])
-def test_a_line_without_end_is_refused(within: Any, name: str, filling: bytes) -> None:
-    Path(name).write_bytes(gzip.compress(b"60 9 30\n 1:1\n" * (name == "Z.txt") + filling * (1 << 24)))
-    message = within(f"evaluate {name} m --metrics p@1 --memory 1MiB")
-    line = f"{name}: line {3 if name == 'Z.txt' else 1}"
-    assert message.startswith((f"{line}: ", f"{line} is longer than 262144 bytes")), message
-
-
 @pytest.mark.parametrize("metric", ["f1.macro@1", "auc.macro", "psp@1 --train w.txt"])
 def test_counts_of_many_labels_are_refused(within: Any, run: Any, metric: str) -> None:
     Path("w.txt").write_text("2 50000000\n0:1\n1:1\n")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tests.damage import values_of
 from tests.limits import small_limits
-from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, npz, pieces_of
-from xmleval import Evaluator, evaluate
+from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, pieces_of
+from xmleval import evaluate
 from xmleval.input.reader import joined, rows_from
 from xmleval.io import read_scores, read_truth
 
@@ -162,24 +162,6 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
         list(rows)
 
 
-@pytest.mark.parametrize("name", ["npy", "npz", "dense", "npz-dense", "feather"])
-def test_files_that_are_cut_short_while_rows_are_counted(
-    name: str, refused: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    truth = npz(Path("Y"), make_truth(20_000))
-    path = NUMBERED[f"scores {name}"](Path("z"), make_scores(20_000))
-    size, update = path.stat().st_size, Evaluator.update
-
-    def update_and_cut(*args: Any, **arguments: Any) -> None:
-        update(*args, **arguments)
-        os.truncate(path, 4096)  # reading pages of a map behind it would end the process
-
-    monkeypatch.setattr(Evaluator, "update", update_and_cut)
-    message = refused(f"evaluate {truth} {path} --metrics p@1 --memory 1MB")
-    assert message.startswith(f"{path}: ")
-    assert f"{CHANGED}{size} bytes of " in message
-
-
 @pytest.mark.parametrize("name", ["truth npz", "scores npz", "scores npz-list", "scores npz-dense"])
 def test_bits_that_flip_in_arrays_without_compression_are_refused(name: str) -> None:
     kind = name.split()[0]
@@ -195,5 +177,7 @@ def test_bits_that_flip_in_arrays_without_compression_are_refused(name: str) -> 
         for n_bytes in (100, 1 << 40):
             with pytest.raises(ValueError, match=message):
                 list(pieces_of(path, kind).read(n_bytes))
+            with pytest.raises(ValueError, match=message):
+                list(rows_from(pieces_of(path, kind), n_bytes, 2900))
         with pytest.raises(ValueError, match=message):
             (read_truth if kind == "truth" else read_scores)(path)
