@@ -69,18 +69,6 @@ def test_values_are_those_of_the_code_of_the_authors() -> None:
                 assert math.isclose(ace, authors_ace(first, hits, bins), abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("k", [None, 1, 4])
-def test_values_are_those_of_scikit_learn_on_the_pairs(k: int | None) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    truth, scores = sample(1)
-    first, hits = leading(truth, scores, k or scores.shape[1])
-    report = evaluate(
-        truth, scores, metrics=["brier", "log_loss"] if k is None else [f"brier@{k}", f"log_loss@{k}"]
-    )
-    expected = metrics.brier_score_loss(hits, first), metrics.log_loss(hits, first)
-    np.testing.assert_allclose([*report.values()], expected, rtol=1e-13)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bins_and_clips_are_those_of_the_type_of_the_scores(dtype: Any) -> None:
     for bins in (3, 10, 15, 999):

@@ -62,17 +62,6 @@ def test_values_are_those_of_trec_eval(names: dict[str, str], by_name: bool) -> 
         np.testing.assert_allclose(rows[ours], expected, rtol=1e-12, err_msg=ours)
 
 
-def test_labels_with_a_positive_grade_are_relevant_and_all_others_judged() -> None:
-    grades = csr_array(([2, 0, -1, 1], ([0, 0, 0, 1], [0, 1, 2, 3])), shape=(2, 4))
-    expected = {
-        "judged@1": 0.5, "judged@3": 2 / 3, "p@3": 1 / 3, "r@3": 1.0,
-        "ndcg@3": (1 / 2 + 1 / np.log2(3)) / 2, "dcg@3": (2 / 2 + 1 / np.log2(3)) / 2,
-    }  # fmt: skip
-    # judged 3 of 3 and 1 of 3; hits at rank 3 (grade 2) and at rank 2
-    actual = values(grades, (np.array([[2, 1, 0, 3], [0, 3, 1, -1]]), None), metrics=[*expected])
-    assert actual == pytest.approx(expected)
-
-
 def test_note_says_that_no_label_is_judged_irrelevant() -> None:
     message = "so that only relevant labels are judged and judged@2, judged@3 is the precision"
     stored_zero = csr_array(([2.0, 0.0], ([0, 3], [1, 2])), shape=Y.shape)

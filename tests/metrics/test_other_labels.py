@@ -170,16 +170,13 @@ def test_groups_of_labels_have_no_place_for_others() -> None:
 
 def test_hierarchies_and_rules_know_no_others() -> None:
     parents = dict.fromkeys(LABELS[2:5], LABELS[0]) | dict.fromkeys(LABELS[5:], LABELS[1])
-    both = n_true = n_predicted = 0
+    both = sizes = 0
     for name, row in RANKED.items():
         true, predicted = ({*s, *(parents[j] for j in s if j in parents)} for s in (TRUTH[name], row[:2]))
-        both, n_true, n_predicted = (
-            both + len(true & predicted),
-            n_true + len(true),
-            n_predicted + len(predicted),
-        )
+        both += len(true & predicted)
+        sizes += len(true) + len(predicted)
     value = values(metrics=["h_f1.micro@2", "f1.micro@2"], hierarchy=[*parents.items()])
-    assert value["h_f1.micro@2"] == 2 * both / (n_true + n_predicted)
+    assert value["h_f1.micro@2"] == 2 * both / sizes
     rule = fit(TRUTH, INSIDE, "f1.macro", labels=LABELS, rule="label")  # no threshold for others
     options: dict[str, Any] = {"metrics": "sets", "decision": rule}
     assert values(TRUTH, RUN, **options) == values(TRUTH, INSIDE, **options)

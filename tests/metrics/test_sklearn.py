@@ -152,33 +152,3 @@ def test_counts_of_cells(problem: Data) -> None:
         if 0 < np.dot(units, both[0]) < units.sum():
             expected["balanced_accuracy.macro"] = quiet(sk.balanced_accuracy_score, *both, **named)
         agree(ours(one, list(expected), True), expected)
-
-
-@every_form
-@every_type
-@peers
-@given(data=st.data())
-def test_curves(form: str, dtype: str, data: st.DataObject) -> None:
-    problem = data.draw(problems(form, dtype))
-    true, score, named = problem.true, problem.dense_score, {"sample_weight": problem.weight}
-    pair = true, score
-    averages = ("micro", "macro", "weighted")
-    expected = {f"ap.{a}": quiet(sk.average_precision_score, *pair, average=a, **named) for a in averages}
-    agree(ours(problem, list(expected)), expected)
-    expected = {f"auc.{a}": quiet(sk.roc_auc_score, *pair, average=a, **named) for a in averages}
-    of_labels = [quiet(sk.roc_auc_score, true[:, j], score[:, j], **named) for j in range(true.shape[1])]
-    areas = np.array(of_labels)
-    if not np.isfinite(areas).all():  # then scikit-learn's averages over labels are undefined
-        support = (true.T if problem.weight is None else true.T * problem.weight).sum(axis=1)
-        known, areas = np.isfinite(areas), np.nan_to_num(areas)
-        expected["auc.macro"] = float(np.mean(areas[known])) if known.any() else math.nan
-        expected["auc.weighted"] = (
-            float(np.average(areas[known], weights=support[known])) if known.any() else math.nan
-        )
-    agree(ours(problem, list(expected)), expected)
-    report = evaluate(
-        true, problem.score, metrics="ap.macro", conventions="sklearn", per_label=True, **named
-    )  # fmt: skip
-    columns = zip(true.T, score.T, strict=True)
-    of_labels = [quiet(sk.average_precision_score, *both, **named) for both in columns]
-    np.testing.assert_allclose(report.per_label()["ap"], of_labels, rtol=1e-12, atol=1e-12)

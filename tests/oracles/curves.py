@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import product
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_weights
 
@@ -118,22 +119,21 @@ def leading_bits(score: float, bits: int) -> int:
     return (pattern ^ 0xFFFFFFFF if pattern >> 31 else pattern | 0x80000000) >> (32 - bits)
 
 
-def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> float:
-    """As AUC, but cells with the same leading bits count half; unlisted ones are level with each other."""
+def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> tuple[float, float]:
+    """Least and most AUC if cells with the same leading bits may stand any way; unlisted ones are level."""
     good, bad = [c for c in cells if c[1]], [c for c in cells if not c[1]]
-    total, earned = Fraction(0), Fraction(0)
-    for s, _, listed, weight in good:
-        for t, _, known, other in bad:
-            if not listed and not known:
-                credit = TIE_WEIGHT[ties]
-            elif below and not (listed and known):
-                credit = float(listed)
-            else:
-                u, v = leading_bits(s, bits), leading_bits(t, bits)
-                credit = 0.5 if u == v else float(u > v)
-            total += weight * other
-            earned += weight * other * Fraction(credit)
-    return float(earned / total) if total else NAN
+    total, earned, unknown = weight_of(good) * weight_of(bad), Fraction(0), Fraction(0)
+    for (s, _, listed, w), (t, _, known, x) in product(good, bad):
+        u, v = leading_bits(s, bits), leading_bits(t, bits)
+        if not listed and not known:
+            earned += w * x * Fraction(TIE_WEIGHT[ties])
+        elif below and not (listed and known):
+            earned += w * x * listed
+        elif u == v:
+            unknown += w * x
+        else:
+            earned += w * x * (u > v)
+    return (float(earned / total), float((earned + unknown) / total)) if total else (NAN, NAN)
 
 
 def value(name: str, case: Case, average: str | None, bits: float = 0, **number: float) -> float:
@@ -142,7 +142,7 @@ def value(name: str, case: Case, average: str | None, bits: float = 0, **number:
     def of(cells: list[Cell]) -> float:
         if name == "auc" and bits:
             below = convention(case, "unlisted") == "below"
-            return auc_bracket(cells, str(convention(case, "auc_ties")), int(bits), below)
+            return sum(auc_bracket(cells, str(convention(case, "auc_ties")), int(bits), below)) / 2
         if number:
             (x,) = number.values()
             return partial_auc(cells, x) if name == "auc" else at_point(name, cells, x)

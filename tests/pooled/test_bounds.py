@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 
 from tests.definitions import case_of
 from tests.oracles import bounds as oracle_bounds
-from tests.oracles import curves as oracle_curves
-from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
-from tests.oracles.curves import leading_bits
-from tests.oracles.metrics import TIE_WEIGHT
+from tests.oracles.curves import auc_bracket, cells_of
 from tests.problems import LEVELS, Problem, label_sets
 from xmleval import Report, evaluate
 
@@ -78,24 +75,6 @@ def test_pooled_cells_run_over_every_completion(form: tuple[str, str], data: st.
     check(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
 
 
-@law
-@given(data=st.data(), form=EVERY_FORM)
-def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> None:
-    """Problems too large to try every completion: the extreme ones have the values of both ends."""
-    problem = data.draw(truncated(*form, rows=6, labels=7))
-    report = problem.evaluate()
-    assert list(report.intervals) == [name for name in NAMES if name in report]
-    cases = [oracle_bounds.extreme(case_of(problem), best) for best in (False, True)]
-    expected = {}
-    for name in report.intervals:
-        measure, _, average = name.partition(".")
-        value: Any = oracle_curves.value if name in POOLED else oracle.value
-        least, most = (value(measure, case, average or None) for case in cases)
-        loss = name in ("coverage", "coverage_error", "ranking_loss")
-        expected[name] = (most, least) if loss else (least, most)
-    check(report, expected)
-
-
 def test_only_where_asked_for_and_where_they_can_be_told() -> None:
     truth, scores = np.eye(3, dtype=int), (np.arange(3)[:, None], np.ones((3, 1)))
     assert evaluate(truth, scores, metrics=NAMES).intervals == {}
@@ -148,38 +127,20 @@ def bracketed(draw: st.DrawFn) -> Problem:
     return Problem(n_labels, truth, listed, form, dtype, False, arguments, metrics)
 
 
-def bracket(problem: Problem, bits: int) -> tuple[float, float]:
-    """Least and most share of right pairs: equal bits may stand any way, unlisted cells are level."""
-    level = None if problem.unlisted is None else float(as_type(problem.unlisted, problem.dtype))
-    cells = []  # (bits, listed, relevant)
-    for row, y in zip(problem.listed, problem.relevant(), strict=True):
-        scores = {j: float(s) for j, s in row if s is not None}
-        for j in range(problem.n_labels):
-            stored = j in scores and not (problem.form != "list" and scores[j] == level)
-            score = scores[j] if stored else level
-            leading = -1 if score is None else leading_bits(float(as_type(score, "float32")), bits)
-            cells.append((leading, stored, j in y))
-    credit, unknown, n_pairs = 0.0, 0, 0
-    for u, v in itertools.product(cells, cells):
-        if not u[2] or v[2]:
-            continue
-        n_pairs += 1
-        if not u[1] and not v[1]:
-            credit += TIE_WEIGHT[problem.conventions.auc_ties]
-        elif u[0] == v[0]:
-            unknown += 1
-        else:
-            credit += u[0] > v[0]
-    return (credit / n_pairs, (credit + unknown) / n_pairs) if n_pairs else (math.nan, math.nan)
-
-
 @settings(max_examples=90)
 @given(problem=bracketed())
 def test_interval_is_that_of_the_oracle(problem: Problem) -> None:
     report, name = problem.evaluate(), problem.metrics[1]
     least, most = report.intervals[name]
     assert list(report.intervals) == [name]
-    expected = bracket(problem, int(name[len("auc.micro(bits=") : -1]))
+    level, below = problem.unlisted, problem.unlisted is None
+    if not below:
+        problem = problem.with_conventions(unlisted=float(as_type(level, problem.dtype)))
+    case = case_of(problem)
+    case = replace(case, kind="list") if below else case  # stored scores of -inf are above unlisted ones
+    cells = [(float(as_type(s, "float32")), *rest) for column in cells_of(case) for s, *rest in column]
+    bits = int(name.removeprefix("auc.micro(bits=").removesuffix(")"))
+    expected = auc_bracket(cells, problem.conventions.auc_ties, bits, below)
     close: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
     np.testing.assert_allclose((least, most), expected, **close)
     exact, value = report["auc.micro"], report[name]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import seeds
-from tests.oracles import curves as oracle
-from tests.oracles.metrics import Case
+from tests.definitions import case_of, value_of
+from tests.problems import Problem
 from xmleval import Evaluator, evaluate
 from xmleval.kernels import weight_sums as kernels
 from xmleval.pooled.weight_sums import ONE, as_units, from_units
@@ -28,23 +28,15 @@ def test_values_of_wide_weights_are_those_of_fractions(seed: int, level: Any) ->
     rng = np.random.default_rng(seed)
     n_rows, n_labels = int(rng.integers(1, 9)), int(rng.integers(1, 5))
     weight = 2.0 ** rng.integers(-30, 20, n_rows) * (1 + rng.random(n_rows)) * (rng.random(n_rows) < 0.9)
-    truth = rng.random((n_rows, n_labels)) < 0.4
+    truth = [dict.fromkeys(np.flatnonzero(row).tolist(), 1.0) for row in rng.random((n_rows, n_labels)) < 0.4]
     listed: list[list[tuple[int, float | None]]] = [
         [(j, float(rng.choice(SCORES))) for j in range(n_labels) if rng.random() < 0.7] for _ in range(n_rows)
     ]
-    case = Case(
-        truth=[{*np.flatnonzero(row).tolist()} for row in truth], n_labels=n_labels,
-        listed=listed, kind="list", weights=weight.tolist(), conventions={"unlisted": level},
-    )  # fmt: skip
-    lists = np.full(truth.shape, -1), np.zeros(truth.shape)
-    for row, pairs in enumerate(listed):
-        for place, pair in enumerate(pairs):
-            lists[0][row, place], lists[1][row, place] = pair
-    report = evaluate(truth.astype(int), lists, metrics=NAMES, sample_weight=weight, unlisted=level)
-    for name in NAMES:
-        measure, _, average = name.partition(".")
-        expected = oracle.value(measure, case, average)
-        assert report[name] == pytest.approx(expected, rel=1e-15, nan_ok=True), name
+    arguments = {"sample_weight": weight.tolist(), "unlisted": level}
+    problem = Problem(n_labels, truth, listed, "list", "float64", False, arguments, (*NAMES,))
+    report, case = problem.evaluate(), case_of(problem)
+    for spec in problem.specs:
+        assert report[spec.name] == pytest.approx(value_of(spec, case), rel=1e-15, nan_ok=True), spec.name
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

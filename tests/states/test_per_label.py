@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.definitions import case_of
-from tests.limits import small_limits
 from tests.oracles import curves as oracle
 from tests.oracles import metrics, sets
 from tests.problems import Problem, free_problems, label_sets, law
@@ -137,16 +135,6 @@ def test_threshold_that_is_the_score_of_unlisted_labels(dtype: str, n_listed: in
     assert report.thresholds["peak_f1.micro"] == level
     assert report.per_label()["threshold"].tolist() == [level] * 3
     assert report.roc_curve()[2].tolist() == [math.inf, level, -1.0][: 2 + n_listed]
-
-
-@pytest.mark.parametrize("small", [False, True])
-def test_of_equal_peaks_the_highest_threshold(small: bool) -> None:
-    """Both the first cell alone and all four have F1 2/3, also where ranges of scores are apart."""
-    truth, scores = np.array([[1], [0], [0], [1]]), np.array([[4.0], [3.0], [2.0], [1.0]])
-    with small_limits() if small else nullcontext():
-        report = evaluate(truth, scores, metrics=CURVES, per_label=True, memory=1)
-    assert report.thresholds == {"peak_f1.micro": 4.0}
-    assert report.per_label()["threshold"].tolist() == [4.0]
 
 
 @pytest.mark.parametrize("metrics", [["f1.macro", "margin.macro"], ["margin.macro"]])
