@@ -1,4 +1,4 @@
-"""Sorting, checking and exact sums against plain Python, compiled or (NUMBA_DISABLE_JIT=1) as written."""
+"""Kernels of sorting, checking and exact sums against plain Python, compiled or (NUMBA_DISABLE_JIT=1) not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_types, seeds
-from xmleval.kernels import checking, fixed, keys, parsing, ranking, sorting
+from xmleval.exact import ONE_EXACT, exact_product
+from xmleval.kernels import checking, fixed, keys, labels, parsing, ranking, sorting, ties
+from xmleval.kernels.labels import FULL
+from xmleval.records import Ints
 
 FINE, BIG = (checking.FINE, -1, -1), 2**31 + 7
 
@@ -150,11 +153,8 @@ def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: A
     if sizes[row := int(rng.integers(len(sizes)))] > 1:
         first, second = sorted(int(ptr[row]) + rng.permutation(sizes[row])[:2])
         ids[second] = ids[first]
-        assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == (
-            checking.DUPLICATE,
-            row,
-            second,
-        )
+        expected = checking.DUPLICATE, row, second
+        assert checking.check_list(ptr, ids, base + 3000, np.empty(2, np.int64)) == expected
 
 
 @given(
@@ -180,3 +180,114 @@ def test_arrays_that_are_too_short_are_not_overrun() -> None:
     ptr, labels = np.full(3, -9), np.full(1, -9, np.int32)
     assert parsing.parse_entries(text, 2, 9, ptr, labels, np.empty(1), np.empty(1, np.int16)) == 0
     assert parsing.parse_lists(lists, 3, 9, False, np.empty(4, np.int64), labels, ptr) == (1, 1)
+
+
+HEADS = [*range(1, 9), 12, 13, ranking.SHARE * ranking.MOST_PARTS, ranking.SHARE * ranking.MOST_PARTS + 1, 40]
+WIDTHS = [0, 1, 5, 15, 16, 18, 19, 20, 31, 32, 33, 37, 55, 58, 63, 64, 65, 80, 81, 127, 128, 129, 300]
+SHAPES: dict[str, Any] = {
+    "ties": lambda rng, n: rng.choice(LEVELS, n),
+    "level": lambda rng, n: np.full(n, 0.25),
+    "infinite": lambda rng, n: rng.choice([-math.inf, -math.inf, math.inf], n),
+    "none finite": lambda rng, n: np.full(n, -math.inf),
+    "distinct": lambda rng, n: rng.random(n),
+    "rising": lambda rng, n: np.sort(rng.random(n)),
+    "in one lane": lambda rng, n: rng.random(n) + (np.arange(n) % ranking.BOUND_LANES == 3),
+    "few above many": lambda rng, n: np.where(rng.random(n) < 0.02, 2.0, rng.choice([0.0, 1.0], n)),
+}
+
+
+@given(
+    sizes=st.lists(st.sampled_from(WIDTHS), max_size=4), seed=seeds, kind=st.sampled_from([*SHAPES]),
+    depth=st.sampled_from(HEADS), float_type=float_types, int_type=int_types,
+)  # fmt: skip
+def test_heads_of_rows(
+    sizes: list[int], seed: int, kind: str, depth: int, float_type: Any, int_type: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    ptr, ids = csr([rng.permutation(400)[:size].tolist() for size in sizes], int_type)
+    scores = np.concatenate([np.empty(0), *(SHAPES[kind](rng, size) for size in sizes)]).astype(float_type)
+    head_ptr = ranking.head_pointer(ptr, depth)
+    heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
+    tied = np.empty(len(sizes), np.bool_)
+    ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, tied)
+    rows_of_both = zip(cut(ptr, ids), cut(ptr, scores), strict=True)
+    whole = [sorted(zip(*row, strict=True), key=lambda item: -item[1]) for row in rows_of_both]
+    want = [row[:depth] for row in whole]
+    rest = [[j for j, s in row[depth:] if s == row[depth - 1][1]] for row in whole]
+    assert tied.tolist() == [bool(row) for row in rest]
+    cut_ptr = np.empty(ptr.size, np.int64)
+    ties.count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
+    left = np.empty(cut_ptr[-1], int_type)
+    ties.collect_cut_ties(ptr, ids, scores, head_ptr, head_scores, cut_ptr, left)
+    assert cut(cut_ptr, left) == rest
+    assert cut(head_ptr, heads) == [[j for j, _ in row] for row in want]
+    assert cut(head_ptr, head_scores) == [[s for _, s in row] for row in want]
+    for row in cut(ptr, scores):
+        for share in range(1, min(8, depth) + 1):
+            if len(row) < ranking.BOUND_LANES:
+                break
+            part, best = np.array(row, float_type), np.empty(ranking.BOUND_LANES, float_type)
+            bound = ranking.bound_part(part, share, best)
+            assert sum(score >= bound for score in part) >= share
+
+
+@pytest.mark.parametrize("depth", HEADS)
+def test_heads_that_need_one_more_than_stands_out(depth: int) -> None:
+    for size in WIDTHS[1:]:
+        scores = np.zeros(size)
+        high = sorted({int((s + 0.5) * size / depth) for s in range(depth - 1)})  # evenly over the row
+        scores[high] = 1.0
+        ptr, ids, head_ptr = np.array([0, size]), np.arange(size), np.array([0, min(depth, size)])
+        heads, head_scores = np.full(head_ptr[1], -9), np.empty(head_ptr[1])
+        tied = np.empty(1, np.bool_)
+        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, tied)
+        assert tied[0] == (depth < size)
+        assert heads.tolist() == [*high, *(j for j in range(size) if j not in high)][:depth]
+
+
+def random_weights(rng: np.random.Generator, n: int) -> Any:
+    """Return weights of all sizes that blocks may have, and some of 0."""
+    weight = np.minimum(2.0 ** rng.integers(-50, 1, n) * (1.0 + rng.random(n)), 1.0)
+    return np.where(rng.random(n) < 0.2, 0.0, weight)
+
+
+def sums_of(sums: Ints, times: Ints | None = None) -> list[Fraction]:
+    """The sums that pairs of numbers hold, and so many times what was carried; each must be in order."""
+    assert ((sums >= 0) & (sums < [FULL, 2**52])).all()
+    carried = [0] * len(sums) if times is None else times.tolist()
+    return [
+        Fraction(high + FULL * k, 2**52) + Fraction(low, 2**104)
+        for (high, low), k in zip(sums.tolist(), carried, strict=True)
+    ]
+
+
+@given(
+    seed=seeds,
+    n=st.one_of(st.integers(0, 30), st.integers(0, 3 * labels.BATCH)),
+    first=st.integers(0, 4),
+    cut=st.integers(0, 7),
+    dtype=int_types,
+)
+def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    entries, n_within = rng.choice(7, n).astype(dtype), np.bincount(rng.choice(5, n), minlength=5)
+    weight = random_weights(rng, 5)
+    each = np.repeat(weight, n_within)
+    before = np.stack([rng.choice([0, FULL - 1], 7 + first), rng.integers(0, 2**52, 7 + first)], axis=1)
+    sums, carried = before.copy(), np.full(n, -9, np.int64)
+    n_carried = 0
+    for ends in ((0, cut), (cut, 7)):
+        n_carried += labels.add_weights(entries, n_within, weight, first, ends, sums, carried[n_carried:])
+    times = np.bincount(carried[:n_carried], minlength=7 + first)
+    expected = sums_of(before)
+    for label, term in zip(entries.tolist(), each.tolist(), strict=True):
+        expected[first + label] += Fraction(term)
+    assert sums_of(sums, times) == expected
+
+
+def test_sums_of_products_are_exact() -> None:
+    rng = np.random.default_rng(5)
+    values = np.concatenate([rng.random(50), rng.random(50) * 1e12, [2.0**52 - 1, 0.0, 2.0**-50]])
+    times = rng.integers(-(1 << 60), 1 << 60, values.size)
+    total = sum(Fraction(v) * t for v, t in zip(values.tolist(), times.tolist(), strict=True))
+    assert Fraction(exact_product(values, times), ONE_EXACT) == total

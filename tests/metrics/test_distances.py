@@ -15,10 +15,6 @@ from xmleval.thresholds import fit
 RNG = np.random.default_rng(3)
 TRUTH = (RNG.random((9, 6)) < 0.4).astype(int)
 DISTANCES = RNG.integers(0, 9, (9, 6)) / 4
-DEFAULTS: dict[str, Any] = {
-    "y_true": TRUTH, "y_score": DISTANCES, "metrics": "p@1", "higher_is_better": False,
-}  # fmt: skip
-Q = np.array([3.0, 1.0, 2.0, 5.0, 1.5, 9.0])
 
 
 def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
@@ -45,7 +41,7 @@ def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
 )  # fmt: skip
 def test_refusals_are_in_the_scale_of_the_caller(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        evaluate(**DEFAULTS | arguments)
+        evaluate(TRUTH, DISTANCES, **{"metrics": "p@1", "higher_is_better": False} | arguments)
 
 
 def test_functions_of_one_measure_take_distances() -> None:
@@ -53,7 +49,6 @@ def test_functions_of_one_measure_take_distances() -> None:
         function = getattr(xmleval, name)
         parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
         if "y_score" in parameters and "metrics" not in parameters:
-            more = {"inverse_propensity": Q} if name.startswith("ps") else {}
-            assert function(TRUTH, DISTANCES, higher_is_better=False, **more) == function(
-                TRUTH, -DISTANCES, **more
-            )
+            more = {"inverse_propensity": [3, 1, 2, 5, 1.5, 9]} if name.startswith("ps") else {}
+            expected = function(TRUTH, -DISTANCES, **more)
+            assert function(TRUTH, DISTANCES, higher_is_better=False, **more) == expected

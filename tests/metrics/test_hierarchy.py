@@ -51,29 +51,27 @@ def test_labels_above_all_others_are_noted() -> None:
     assert any("hierarchy= has 'pet' above all labels" in note for note in report.notes)
 
 
-REFUSED: list[tuple[Any, str]] = [
-    ([(0, 1), (1, 2), (2, 0), (3, 0)], "hierarchy: a cycle: 0 -> 1 -> 2 -> 0, each a child of the next"),
-    ([(0, 1), (1, 6)], "hierarchy: edge 1: 6 is not one of 0..5; leave out edges to what is no label"),
-    ([("a", "b")], "hierarchy: edge 0: 'a' is not a label id; here, labels have no names"),
-    ([(0, 1, 2)], "hierarchy: edge 0: (0, 1, 2) is not a (child, parent) pair"),
-    ("edges.tsv", "hierarchy: a str is no data; xmleval.io reads files"),
-    (sp.csr_array((6, 5)), "hierarchy: shape (6, 5) is not (6, 6): children by row"),
+REFUSED: list[tuple[Any, str | None, str]] = [  # edges, names of labels, message
+    ([(0, 1), (1, 2), (2, 0), (3, 0)], None, "a cycle: 0 -> 1 -> 2 -> 0, each a child of the next"),
+    ([(0, 1), (1, 6)], None, "edge 1: 6 is not one of 0..5; leave out edges to what is no label"),
+    ([("a", "b")], None, "edge 0: 'a' is not a label id; here, labels have no names"),
+    ([(0, 1, 2)], None, "edge 0: (0, 1, 2) is not a (child, parent) pair"),
+    ("edges.tsv", None, "a str is no data; xmleval.io reads files"),
+    (sp.csr_array((6, 5)), None, "shape (6, 5) is not (6, 6): children by row"),
+    ([("root", "a")], "abcdef", "edge 0: 'root' is not one of the 6 labels; leave out edges"),
+    ([("a", "b"), ("b", "a")], "cdefba", "a cycle: b -> a -> b"),
 ]
 
 
-@pytest.mark.parametrize(("edges", "message"), REFUSED)
-def test_edges_that_make_no_hierarchy_are_refused(edges: Any, message: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(message)):
-        values(edges)
+@pytest.mark.parametrize(("edges", "names", "message"), REFUSED)
+def test_edges_that_make_no_hierarchy_are_refused(edges: Any, names: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match="^hierarchy: " + re.escape(message)):
+        values(edges, labels=[*names] if names else None)
 
 
-def test_names_and_measures_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="edge 0: 'root' is not one of the 6 labels; leave out edges"):
-        values([("root", "a")], labels=list("abcdef"))
-    with pytest.raises(ValueError, match="a cycle: b -> a -> b"):
-        values([("a", "b"), ("b", "a")], labels=list("cdefba"))
-    with pytest.raises(ValueError, match=r"h_f1.micro needs hierarchy="):
-        evaluate(Y, (LISTS, None), metrics="h_f1.micro", decision="top2")
+def test_measures_need_a_hierarchy() -> None:
+    with pytest.raises(ValueError, match=r"h_precision.samples needs hierarchy="):
+        values(None)
 
 
 def test_within_groups_of_labels_sets_are_restricted_before_ancestors_are_added() -> None:

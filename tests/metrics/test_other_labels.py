@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.damage import answer
+from tests.commands import json_of
 from xmleval import Evaluator, evaluate
 from xmleval.thresholds import fit
 
@@ -215,10 +215,7 @@ def test_files_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("truth.json scores.run --decision top3", of_scores, expected),
         ("both.jsonl", of_sets, expected_sets), ("both.jsonl --ranked", of_scores[:4], expected),
     ]:  # fmt: skip
-        words = ["evaluate", *line.split(), "--metrics", ",".join(metrics), "--labels", "labels.txt"]
-        code, out, err = answer([*words, "--format", "json"])
-        assert code == 0, err
-        contents = json.loads(out)
+        contents = json_of(f"evaluate {line} --metrics {','.join(metrics)} --labels labels.txt")
         assert contents["values"] == {name: report[name] for name in metrics}
         assert contents["n_labels"] == 8
         assert any("5 predicted labels are not among labels=, such as " in note for note in contents["notes"])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.problems import SPECS
 from xmleval import Evaluator, evaluate
-from xmleval.thresholds import fit
 
 
 def names(metrics: Any, **cutoffs: Any) -> list[str]:
@@ -71,11 +70,6 @@ def test_spellings_of_a_measure(texts: str, name: str) -> None:
 def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(text)
-
-
-def test_measures_of_rules_take_no_cutoff_from_k() -> None:
-    with pytest.raises(ValueError, match="'p': p needs a cutoff, as in @5"):
-        fit(np.eye(3), np.eye(3), "p")
 
 
 def test_names_parse_back_and_symbols_differ() -> None:

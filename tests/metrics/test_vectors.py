@@ -87,3 +87,25 @@ def test_v1_pooled_scores(ties: str, micro: float) -> None:
     report = evaluate(V1_TRUTH, V1_SCORES, metrics=names, conventions={"auc_ties": ties})
     check(report, {"auc.micro": micro, "auc.macro": 1.0, "peak_f1.micro": 5 / 6})
     assert report.undefined_labels == {"auc.macro": 4}
+
+
+@pytest.mark.parametrize(
+    ("lists", "expected"),
+    [
+        ([[2], [2], [2]], {"pred_coverage@1": 0.25, "gini@1": 0.75, "entropy@1": 0.0}),
+        ([[0], [1], [2], [3]], {"pred_coverage@1": 1.0, "gini@1": 0.0, "entropy@1": 1.0}),
+        ([[], []], {"pred_coverage@1": 0.0, "gini@1": np.nan, "entropy@1": np.nan}),
+    ],
+)
+def test_extremes_are_exact(lists: list[list[int]], expected: dict[str, float]) -> None:
+    actual = evaluate([[0] for _ in lists], lists, metrics=[*expected], n_labels=4)
+    assert repr(dict(actual)) == repr(expected)
+
+
+def test_training_counts_follow_names() -> None:
+    train = [["a", "b"], ["a"], ["a", "c"]]
+    names = ["popularity@2", "tail_share(count=1)@2", "tail_share@2"]
+    truth, scores = [["d"], ["b"]], [{"a": 0.9, "d": 0.5}, {"b": 0.7, "a": 0.2}]
+    actual = evaluate(truth, scores, y_train=train, labels=["d", "b", "a", "c"], metrics=names)
+    assert list(actual.values()) == [7 / 4, 0.25, 0.75]
+    assert actual["tail_share@2"] == actual["tail_share(count=10)@2"]

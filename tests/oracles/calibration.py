@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 from itertools import groupby
 
-from tests.oracles.metrics import NAN, Case, convention, in_rank_order, row_weights, top
-from tests.oracles.sets import ratio
+from tests.oracles.metrics import NAN, Case, convention, in_rank_order, ratio, row_weights, top
 
 MEASURES = frozenset(
     (name, None, at)

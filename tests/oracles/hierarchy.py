@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tests.oracles.metrics import Case, mean, predictions, row_weights, zero_division
-from tests.oracles.sets import set_formula
+from tests.oracles.metrics import Case, mean, predictions, row_weights, set_formula, zero_division
 
 FORMULAS = {"h_precision": "precision", "h_recall": "recall", "h_f1": "f1"}
 MEASURES = frozenset((n, a, at) for n in FORMULAS for a in ("samples", "micro") for at in ("", "k"))

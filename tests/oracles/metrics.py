@@ -12,9 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from tests.oracles.grades import discount, gain, ideal_dcg, unit_ideal
-from tests.oracles.sets import count, ratio, set_formula
-
 NAN = math.nan
 TIE_WEIGHT = {"full": 1.0, "half": 0.5, "none": 0.0}
 DEFAULTS: dict[str, object] = {
@@ -29,7 +26,7 @@ DEFAULTS: dict[str, object] = {
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
     "link": "none",  # none, sigmoid: what makes probabilities of scores
-    "gains": "binary",  # binary, linear, exp: see `grades`
+    "gains": "binary",  # binary, linear, exp: see `gain_of`
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
@@ -41,6 +38,7 @@ WHOLE = ("ndcg", "dcg", "mrr", "map")
 PS = ("psp", "psr", "psdcg", "psndcg")
 PS_RAW = ("psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw")
 STATISTICS = ("label_cardinality", "label_density", "label_diversity", "proportional_diversity")
+Counts = tuple[float, float, float, float]  # (weighted) numbers tp, fp, fn, tn
 Cutoff = int | str | None  # a number, "all" for the whole ranking, or none
 MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, what stands behind the @
     [(n, None, "") for n in ("subset_accuracy", "hamming_loss", *RANKINGS, "rprec", *STATISTICS)]
@@ -70,6 +68,55 @@ class Case:
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
     grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0
+
+
+def ratio(above: float, below: float, otherwise: float) -> float:
+    """above / below, or `otherwise` where below is 0 (above is 0 then, too)."""
+    return otherwise if below == 0 else above / below
+
+
+def count(cells: Iterable[tuple[bool, bool, float]]) -> Counts:
+    """Sums of the weights of cells (relevant, predicted, weight): tp, fp, fn, tn."""
+    listed = list(cells)
+    tp = math.fsum(w for relevant, predicted, w in listed if relevant and predicted)
+    fp = math.fsum(w for relevant, predicted, w in listed if predicted and not relevant)
+    fn = math.fsum(w for relevant, predicted, w in listed if relevant and not predicted)
+    tn = math.fsum(w for relevant, predicted, w in listed if not relevant and not predicted)
+    return tp, fp, fn, tn
+
+
+def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> float:
+    """A set measure from tp, fp, fn, tn; `zero` stands for 0/0, None for `zero_division`'s both_empty."""
+    tp, fp, fn, tn = counts
+    if zero is None:
+        empty, full = float(tp + fp + fn == 0), float(tn + fp + fn == 0)
+        tpr, tnr = ratio(tp, tp + fn, empty), ratio(tn, tn + fp, full)
+        zero = empty if name in ("precision", "jaccard", "f1", "fbeta") else max(empty, full)
+    else:
+        tpr, tnr = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero)
+    b2 = beta * beta
+    if name == "label_coverage":  # [tp > 0]
+        return float(tp > 0)
+    if name == "accuracy":  # (tp + tn) / (tp + fp + fn + tn)
+        return ratio(tp + tn, tp + fp + fn + tn, zero)
+    if name == "precision":  # tp / (tp + fp)
+        return ratio(tp, tp + fp, zero)
+    if name == "recall":  # tp / (tp + fn)
+        return tpr
+    if name == "specificity":  # tn / (tn + fp)
+        return tnr
+    if name == "jaccard":  # tp / (tp + fp + fn)
+        return ratio(tp, tp + fp + fn, zero)
+    if name in ("f1", "fbeta"):  # (1 + b2) tp / ((1 + b2) tp + b2 fn + fp)
+        return ratio((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp, zero)
+    if name == "balanced_accuracy":  # (TPR + TNR) / 2
+        return (tpr + tnr) / 2
+    if name == "gmean":  # sqrt(TPR TNR)
+        return math.sqrt(tpr * tnr)
+    if name == "hmean":  # 2 / (1 / TPR + 1 / TNR), 0 if any is 0
+        return tpr + tnr if math.isnan(tpr + tnr) else 2 / (1 / tpr + 1 / tnr) if tpr and tnr else 0.0
+    assert name == "mcc"  # (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
+    return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)), zero)
 
 
 def convention(case: Case, name: str) -> object:
@@ -181,10 +228,26 @@ def ranking_row(name: str, case: Case, i: int) -> float:
 
 
 def gain_of(case: Case, i: int, j: int) -> float:
-    """Gain of label j in row i."""
-    return gain(
-        convention(case, "gains"), case.grades[i].get(j, 0) if case.grades else float(j in case.truth[i])
-    )
+    """Gain of label j in row i: 1 if relevant ("binary"), its grade ("linear") or 2^grade - 1 ("exp")."""
+    grade = case.grades[i].get(j, 0.0) if case.grades else float(j in case.truth[i])
+    rules = {"binary": 1.0, "linear": grade, "exp": math.pow(2.0, grade) - 1.0}
+    return rules[str(convention(case, "gains"))] if grade > 0 else 0.0
+
+
+def discount(rank: int) -> float:
+    """1 / log2(1 + rank)."""
+    return 1.0 / math.log2(1 + rank)
+
+
+def unit_ideal(n: int) -> float:
+    """Sum of the discounts of ranks 1..n."""
+    return math.fsum(discount(r) for r in range(1, n + 1))
+
+
+def ideal_dcg(gains: Iterable[float], k: int | None) -> float:
+    """Sum of gain / log2(1 + rank) in the best order of the gains."""
+    best = sorted(gains, reverse=True)[:k]
+    return math.fsum(one * discount(rank) for rank, one in enumerate(best, 1))
 
 
 def dcg(case: Case, i: int, k: int | None) -> float:

@@ -83,8 +83,6 @@ def test_only_where_asked_for_and_where_they_can_be_told() -> None:
     ]
 
 
-# ------------------------------------------------------- areas in an interval, from leading bits of scores
-
 POOLS: dict[str, list[float]] = {
     "equal": [0.5],
     "powers of two": [s * 2.0**e for e in range(-6, 7) for s in (1, -1)],

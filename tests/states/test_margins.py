@@ -55,7 +55,7 @@ def test_infinite_scores_that_are_equal_are_level() -> None:
     assert json.loads(report.to_json())["values"] == {"margin.samples": "inf"}
 
 
-def test_gaps_are_refused_by_name_and_row() -> None:
+def test_gaps_are_refused_in_rows_with_pairs() -> None:
     scores = sp.csr_array(V1_SCORES * np.array([[1], [0]]))
     for name in NAMES:
         expected = f"row 1: scores of 0 of 5 labels; {name} needs unlisted= or a score for every label$"
@@ -63,11 +63,7 @@ def test_gaps_are_refused_by_name_and_row() -> None:
             evaluate(V1_TRUTH, scores, metrics=[name], block_rows=1)
     report = evaluate(V1_TRUTH, scores, metrics="all", threads=1, block_rows=1)
     assert {report.not_computed[name] for name in NAMES} == {"unlisted= or a score for every label"}
-
-
-def test_rows_without_pairs_may_have_gaps() -> None:
-    truth, scores = V1_TRUTH * [[1], [0]], sp.csr_array(V1_SCORES * np.array([[1], [0]]))
-    report = evaluate(truth, scores, metrics=["margin.samples"])
+    report = evaluate(V1_TRUTH * [[1], [0]], scores, metrics=["margin.samples"])  # its row has no pairs
     assert report["margin.samples"] == pytest.approx(-0.1)
     assert report.undefined_rows == {"margin.samples": 1}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.definitions import case_of
 from tests.oracles import curves as oracle
-from tests.oracles import metrics, sets
+from tests.oracles import metrics
 from tests.problems import Problem, free_problems, label_sets, law
 from xmleval import evaluate
 
@@ -76,14 +76,14 @@ def test_decisions_of_every_label(decision: str, data: st.DataObject) -> None:
     by_label = problem.with_arguments(**sets_of).evaluate(per_label=True).per_label()
     for end, of_rows in (("", predicted), ("@2", [metrics.top(case, i, 2) for i in rows])):
         counts = [
-            sets.count((j in y, j in h, 1.0) for y, h in zip(case.truth, of_rows, strict=True))
+            metrics.count((j in y, j in h, 1.0) for y, h in zip(case.truth, of_rows, strict=True))
             for j in range(case.n_labels)
         ]
         for n, name in enumerate(("tp", "fp", "fn")):
             same(by_label[f"{name}{end}"], [each[n] for each in counts])
         for name in ("precision", "recall", "f1"):
             zero = metrics.zero_division(case)
-            same(by_label[f"{name}{end}"], [sets.set_formula(name, each, zero, 1.0) for each in counts])
+            same(by_label[f"{name}{end}"], [metrics.set_formula(name, each, zero, 1.0) for each in counts])
     assert ("auc" in by_label) == (not problem.bare)
 
 
@@ -105,17 +105,15 @@ def test_points_of_the_curve(n_points: int, data: st.DataObject) -> None:
     np.testing.assert_array_equal(recall, tpr)
     for n, threshold in [*enumerate(thresholds)][1:]:
         tp, size = sum(c[1] and c[0] >= threshold for c in cells), sum(c[0] >= threshold for c in cells)
-        assert (fpr[n], tpr[n]) == (sets.ratio(size - tp, n_bad, 0.0), sets.ratio(tp, n_good, 0.0))
+        assert (fpr[n], tpr[n]) == (metrics.ratio(size - tp, n_bad, 0.0), metrics.ratio(tp, n_good, 0.0))
         assert precision[n] == float(Fraction(tp, size))
     assert n_points < 200 or fpr.size == 1 + len({c[0] for c in cells})
 
 
 def test_only_what_the_input_gives() -> None:
     truth, labels = np.eye(4, dtype=int), np.arange(4)[:, None]
-    of_curves, of_sets = (
-        {"auc", "ap", "peak_f1", "threshold"},
-        ["tp", "fp", "fn", "precision", "recall", "f1"],
-    )
+    of_curves = {"auc", "ap", "peak_f1", "threshold"}
+    of_sets = ["tp", "fp", "fn", "precision", "recall", "f1"]
     of_lists = {"support", *(f"{name}@1" for name in of_sets)}
     for scores, names in ((np.ones((4, 1)), of_lists | of_curves), (None, of_lists)):
         assert {*evaluate(truth, (labels, scores), metrics="p@1", per_label=True).per_label()} == names

@@ -29,8 +29,6 @@ AT_MOST_2 = AT_MOST_3.replace("3", "2")
 AT_MOST_1 = "lists hold at most 1 label: measures @5, @7 count"
 AT_MOST_6 = "lists hold at most 6 labels: measures @7 count"
 NAMES = ["p@1", "p@5", "p@7", "lrap"]
-
-
 POINTER = range(0, M * K + 1, K)
 
 
@@ -52,15 +50,11 @@ LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
 CASES: dict[str, tuple[Any, Any, list[str]]] = {
-    "lists without scores": (TRUTH, (IDS, None), [AT_MOST_3]),
-    "full rows": (TRUTH, DENSE, []),
     "sparse rows": (TRUTH, sp.csr_array((FALLING.ravel(), IDS.ravel(), POINTER), (M, N)), [AT_MOST_3]),
     "lists of ones": (TRUTH, (IDS, np.ones((M, K))), [BINARY, AT_MOST_3]),
-    "few sets": (TRUTH, sp.csr_array(FEW), [BINARY, AT_MOST_2]),
     "at most one label a row": (TRUTH, sp.csr_array(FEW * (FEW.sum(axis=1) < 2)[:, None]), [AT_MOST_1]),
     "sets but one score": (TRUTH, with_first(0.5, np.round(DENSE)), []),
-    "rising lists": (TRUTH, (IDS, -FALLING), [RISES, AT_MOST_3]),
-    "rising lists, some level": (TRUTH, (IDS, RISING_THEN_LEVEL), [RISES, AT_MOST_3]),
+    "rising lists, some of them level": (TRUTH, (IDS, RISING_THEN_LEVEL), [RISES, AT_MOST_3]),
     "unsorted rising rows": (TRUTH, unsorted(-FALLING), [RISES, AT_MOST_3]),
     "unsorted rising rows but one": (TRUTH, unsorted(with_first(9.0, -FALLING)), [AT_MOST_3]),
     "rising rows of a sparse matrix": (TRUTH, sp.csr_array(np.sort(DENSE, axis=1)), []),
@@ -103,10 +97,10 @@ def test_what_is_noted(name: str) -> None:
     assert other_metrics == [note for note in noted if "lists hold" not in note]
 
 
-@pytest.mark.parametrize(("name", "n_notes"), [("f1.micro", 0), ("p@1", 1)])
-def test_scores_of_sets_do_no_harm_to_measures_of_sets(name: str, n_notes: int) -> None:
-    report = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5")
-    assert len(report.notes) == n_notes
+def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
+    for name, n_notes in (("f1.micro", 0), ("p@1", 1)):
+        report = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5")
+        assert len(report.notes) == n_notes
 
 
 @pytest.mark.parametrize(("lowest", "n_notes"), [(0.5, 1), (1.0, 0)])

@@ -118,8 +118,7 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     tp, n_true, n_pred = unit @ (truth * predicted), unit @ truth, unit @ predicted
     assert report.per_label()["tp"].tolist() == tp.tolist()
     assert report.per_label()["support"].tolist() == n_true.tolist()
-    with np.errstate(invalid="ignore"):
-        f1 = np.nan_to_num(2 * tp / (n_true + n_pred))
+    f1 = np.append(0.0, 2 * tp[1:] / (n_true + n_pred)[1:])  # the first label is nowhere
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
     folds = folds_of_clusters(np.arange(1500) % 9, 1500)
     without = [evaluate(**inputs(folds != fold), metrics=metrics) for fold in np.unique(folds)]

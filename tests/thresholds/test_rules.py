@@ -185,6 +185,7 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
     [
         ({"measure": "lrap"}, "measure: 'lrap': rules are tuned to hamming_loss, "),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
+        ({"measure": "p"}, "measure: 'p': p needs a cutoff, as in @5"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
         ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
         ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
