@@ -1,20 +1,23 @@
-"""Numbers in text are plain ASCII digits wherever they are read, and amounts of memory have units."""
+"""Numbers in text: plain ASCII digits, read as Python reads them and written in the fewest that do."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+import scipy.sparse as sp
+from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
 from xmleval.budget import LEAST_WHOLE, Allowance, Budget, OverLimitError, memory_bytes
 from xmleval.input.exclusion import read_pairs
-from xmleval.io import read_inverse_propensity, read_qrels
+from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
 from xmleval.numerals import decimal_number, whole_number
 from xmleval.threads import MOST_THREADS
 from xmleval.thresholds import fit
@@ -140,3 +143,114 @@ def test_allowance_is_taken_once_and_rows_get_the_rest() -> None:
         assert allowance.left == max(memory, LEAST_WHOLE) * 7 // 8
         allowance.take(1 << 20)
         assert 1 <= budget.rest(allowance).memory <= max(memory - (1 << 20), memory // 8, 1)
+
+
+POWERS = {"float32": (range(-149, 128), range(-45, 39)), "float64": (range(-1074, 1024), range(-323, 309))}
+FIELDS: dict[str, Any] = {"float32": np.uint32, "float64": np.uint64}
+digits = st.text("0123456789", max_size=22)
+signs = st.sampled_from(["", "+", "-"])
+decimals = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(0, 1).map(repr),
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda x: str(np.float32(x))),
+    st.builds("{}{}.{}".format, signs, digits, digits),
+    st.builds("{}{}e{}".format, signs, digits, st.integers(-360, 330)),
+    st.builds("{}{}.{}E{}{}".format, signs, digits, digits, signs, st.integers(0, 40)),
+).filter(lambda word: re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", word))
+HALF_WAY = ["9007199254740993", "9007199254740995", "4503599627370496.5", "4503599627370497.5", "1e23"]
+EDGES = [
+    "8.5e22", "123456789012345678e-40", "0.000000000000000000000012345678901234567", "-0", "-0e5",
+    "0.0001234567890123456", "12345678.12345678", "1e-22", "7.2057594037927933e16",
+    "1.7976931348623159e308", "4.9e-324", "0000010000000000", "999999999999999",
+]  # fmt: skip
+# halves of the last place, whose digits are those of a product that ends in no other way
+QUOTIENTS = [f"{(2**53 + 2 * n + 1) * 5**power}e-{power}" for power in range(1, 5) for n in (0, 1, 77)]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("numbers") / "scores.txt"
+
+
+def bits_of_words(path: Path, words: list[str]) -> list[int]:
+    """Return the bits of numbers that are scores in a file."""
+    path.write_text(f"1 {len(words)}\n" + " ".join(f"{n}:{word}" for n, word in enumerate(words)) + "\n")
+    matrix = read_scores(path)
+    assert matrix.indices.tolist() == [*range(len(words))]
+    bits: list[int] = matrix.data.view(np.uint64).tolist()
+    return bits
+
+
+@given(words=st.lists(decimals, min_size=1))
+@example(words=[*HALF_WAY, *EDGES, *QUOTIENTS])
+@example(words=[f"{n}e{power}" for power in range(-360, 310) for n in (1, 7, 8301034833169298227, 2**64 - 1)])
+def test_numbers_are_read_as_python_reads_them(path: Path, words: list[str]) -> None:
+    expected = np.array([float(word) for word in words]).view(np.uint64).tolist()
+    assert bits_of_words(path, words) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1", "1 1", "1:", "1: 2:1", ":1", "1:1:1", "1:1 2", "x", "x1:1", "1:1 x1:1", "1:1 x:1", "1:1,2", "-1:1"],
+)
+def test_what_does_not_look_like_features_is_refused(path: Path, text: str) -> None:
+    path.with_suffix(".svm").write_text("5 1:1\t22:-1.5e+3 3:nan 4:.5\n5\n")
+    assert read_truth(path.with_suffix(".svm")).indices.tolist() == [5, 5]
+    path.with_suffix(".svm").write_text(f"5 {text}\n")
+    with pytest.raises(ValueError, match="line 1"):
+        read_truth(path.with_suffix(".svm"))
+
+
+def written(path: Path, values: NDArray[Any]) -> list[str]:
+    """Return each value as it is written."""
+    write_xmc(path, sp.csr_array((values, np.arange(values.size), [0, values.size])), "scores")
+    pairs = [pair.split(":") for pair in path.read_text().splitlines()[1].split()]
+    assert [int(label) for label, _ in pairs] == [*range(values.size)]
+    return [number for _, number in pairs]
+
+
+def shortest(value: Any) -> str:
+    """Return the shortest text of a float that is read back as itself, in the notation of `repr`."""
+    if value.dtype == np.float64:
+        return repr(float(value))
+    if not np.isfinite(value) or value == 0 or 1e-4 <= abs(value) < 1e16:
+        return np.format_float_positional(value, unique=True, trim="0")
+    return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
+
+
+def awkward(dtype: str) -> list[NDArray[Any]]:
+    """Powers, limits, integers, rounded numbers and random bits."""
+    rng = np.random.default_rng(0)
+    twos, tens = POWERS[dtype]
+    info = np.finfo(dtype)
+    single = [0.0, -0.0, np.inf, -np.inf, float(info.max), float(info.tiny), float(info.smallest_subnormal)]
+    single += [9007199254740993.0, 1e15, 1e16, 123456.0, 0.1, 2 / 3, 1e-4, 9.999e-5, 1e22, 1e23]
+    with np.errstate(all="ignore"):
+        chosen = np.array([*single, *(2.0**e for e in twos), *(10.0**e for e in tens)], dtype)
+        bits = rng.integers(0, np.iinfo(FIELDS[dtype]).max, 5_000, FIELDS[dtype]).view(dtype)
+        beside = np.concatenate([np.nextafter(chosen, np.array(end, dtype)) for end in (np.inf, 0)])
+    drawn = rng.random(2000).astype(dtype), rng.normal(size=2000).round(4).astype(dtype)
+    return [chosen, beside, bits[~np.isnan(bits)], *drawn, rng.integers(-1000, 1000, 500).astype(dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_are_written_in_the_fewest_digits(path: Path, dtype: str) -> None:
+    values = np.concatenate(awkward(dtype))
+    texts = written(path, values)
+    assert texts == [shortest(value) for value in values]
+    back = np.array([float(text) for text in texts]).astype(dtype)
+    np.testing.assert_array_equal(back.view(FIELDS[dtype]), values.view(FIELDS[dtype]))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8", "uint64"])
+def test_integers_are_written_as_they_are(path: Path, dtype: str) -> None:
+    least, most = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    values = np.array([least, 0, 1, most], dtype)
+    assert written(path, values) == [str(int(value)) for value in values]
+
+
+def test_longest_texts_and_ids_are_written(path: Path) -> None:
+    longest = -2.2250738585072014e-308
+    ids = np.arange(1000) + 2**40 - 1000
+    write_xmc(path, sp.csr_array((np.full(1000, longest), ids, [0, 1000]), shape=(1, 2**40)), "scores")
+    assert path.read_text().split()[2:] == [f"{label}:{longest!r}" for label in ids]

@@ -40,8 +40,9 @@ def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
     ],
 )  # fmt: skip
 def test_refusals_are_in_the_scale_of_the_caller(arguments: dict[str, Any], message: str) -> None:
+    arguments = {"higher_is_better": False} | arguments
     with pytest.raises(ValueError, match=message):
-        evaluate(TRUTH, DISTANCES, **{"metrics": "p@1", "higher_is_better": False} | arguments)
+        evaluate(TRUTH, DISTANCES, **arguments)
 
 
 def test_functions_of_one_measure_take_distances() -> None:

@@ -28,19 +28,13 @@ FILES = [(name, file) for name in DATASETS for file in EXPECTED[name] if not fil
 
 
 class Rule(NamedTuple):
-    """How a recorded number follows from one of ours.
+    """How a recorded number follows from one of ours."""
 
-    spec : the measure; {0}, {1}, .. the groups of the pattern in lower case, {labels}, {width}, .. `counts`
-    form : the input it is given, a name known to `arguments`; groups as above
-    conventions : a preset or fields over the default
-    gives : the recorded number from our value and the counts
-    """
-
-    spec: str
-    form: str
-    conventions: str | None = None
+    spec: str  # {0}, {1}, .. are the groups of the pattern in lower case, {labels}, {width}, .. `counts`
+    form: str  # of the input, see `arguments`; groups as above
+    conventions: str | None = None  # a preset or fields over the default
     tolerance: float = 1e-9
-    gives: Callable[[float, Any], float] = lambda x, n: x
+    gives: Callable[[float, Any], float] = lambda x, n: x  # the number of our value and the counts
 
 
 class Record(NamedTuple):

@@ -41,7 +41,10 @@ def complete(problem: Problem, draw: Draw) -> Problem:
     )  # fmt: skip
     if not problem.has("inverse_propensity"):
         problem = problem.with_arguments(y_train=draw(st.lists(st.sets(labels), min_size=3, max_size=5)))
-    problem = mend(problem)
+    return with_all_measures(mend(problem))
+
+
+def with_all_measures(problem: Problem) -> Problem:
     return replace(problem, metrics=tuple(name for name, spec in SPECS.items() if is_allowed(spec, problem)))
 
 
@@ -116,13 +119,10 @@ def test_values_of_long_rows_are_those_of_the_definitions(
 @settings(max_examples=16)
 @given(data=st.data())
 def test_perfect_predictions_reach_the_best_value(form: str, data: st.DataObject) -> None:
-    problem = data.draw(free_problems(forms=(form,), least_rows=1, most_rows=6)).without(
-        "sample_weight", "gains"
-    )
+    problem = data.draw(free_problems(forms=(form,), least_rows=1, most_rows=6))
     n, sets = problem.n_labels, problem.relevant()
-    problem = replace(
-        problem.without("conventions"), truth=[dict.fromkeys(row, 1.0) for row in sets], bare=False
-    )
+    problem = problem.without("sample_weight", "gains", "conventions")
+    problem = replace(problem, truth=[dict.fromkeys(row, 1.0) for row in sets], bare=False)
     problem = complete(problem.with_arguments(conventions={"zero_division": 1.0}), data.draw)
     q = case_of(problem).inverse_propensity
     assert q is not None
@@ -132,10 +132,7 @@ def test_perfect_predictions_reach_the_best_value(form: str, data: st.DataObject
         for order, row in zip(orders, sets, strict=True)
     ]
     listed = listed if form in ("list", "ragged") else [sorted(row) for row in listed]
-    problem = replace(problem.with_arguments(y_pred=sets), listed=listed)
-    problem = replace(
-        problem, metrics=tuple(name for name, spec in SPECS.items() if is_allowed(spec, problem))
-    )
+    problem = with_all_measures(replace(problem.with_arguments(y_pred=sets), listed=listed))
     report, n_relevant = problem.evaluate(), np.array([len(row) for row in sets])
     for spec in problem.specs:
         of_k = spec.k and (

@@ -68,6 +68,9 @@ def test_rankings(problem: Problem) -> None:
     for k in (1, 3, 50):
         expected[f"ndcg@{k}"] = quiet(sk.ndcg_score, true, score, k=k, **named)
         expected[f"dcg@{k}"] = quiet(sk.dcg_score, true, score, k=k, **named)
+    for average in ("micro", "macro", "weighted"):
+        area = quiet(sk.average_precision_score, true, score, average=average, **named)
+        expected[f"ap.{average}"] = area
     defined = [i for i, row in enumerate(true) if 0 < row.sum() < len(row)]
     areas = [quiet(sk.roc_auc_score, true[i], score[i]) for i in defined]
     weights = np.array(named["sample_weight"] or [1.0] * len(true))[defined]

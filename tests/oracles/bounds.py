@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, ranking_row, row_weights
@@ -114,3 +115,27 @@ def intervals(case: Case) -> dict[str, Interval]:
         weights = row_weights(case)
         found[name] = mean([a for a, _ in ends], weights), mean([b for _, b in ends], weights)
     return found
+
+
+def extreme(case: Case, best: bool) -> Case:
+    """The completion in which unlisted labels of one class share the last score, the others are below all.
+
+    The relevant ones share it at best; at worst they are below the irrelevant ones, each on its own place.
+    """
+    assert case.listed is not None
+    finite = [s for row in case.listed for _, s in scored(row) if math.isfinite(s)]
+    floor = min(finite, default=0.0) - 1
+    ceiling = math.inf
+    if all(s != math.inf for row in case.listed for _, s in scored(row)):
+        ceiling = max(finite, default=0.0) + 1
+    rows: list[list[tuple[int, float | None]]] = []
+    for i, (row, y) in enumerate(zip(case.listed, case.truth, strict=True)):
+        listed = scored(row)
+        last = min((s for _, s in listed), default=ceiling)
+        missing = [j for j in range(case.n_labels) if j not in dict(listed)]
+        complete: list[tuple[int, float | None]] = [*listed]
+        for n, j in enumerate(missing):
+            below = floor - 1 - (0 if best else i * case.n_labels + n)
+            complete.append((j, last if (j in y) == best else below))
+        rows.append(complete)
+    return replace(case, listed=rows)

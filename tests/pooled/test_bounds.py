@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tests.definitions import case_of
 from tests.oracles import bounds as oracle_bounds
+from tests.oracles import curves as oracle_curves
+from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
-from tests.oracles.curves import auc_bracket, cells_of
 from tests.problems import LEVELS, Problem, label_sets
 from xmleval import Report, evaluate
 
@@ -73,6 +74,24 @@ def test_rows_run_over_every_completion(form: tuple[str, str], data: st.DataObje
 def test_pooled_cells_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
     problem = data.draw(truncated(*form, most_open=2))
     check(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
+
+
+@law
+@given(data=st.data(), form=EVERY_FORM)
+def test_both_ends_are_reached(form: tuple[str, str], data: st.DataObject) -> None:
+    """Problems too large to try every completion: the extreme ones have the values of both ends."""
+    problem = data.draw(truncated(*form, rows=6, labels=7))
+    report = problem.evaluate()
+    assert list(report.intervals) == [name for name in NAMES if name in report]
+    cases = [oracle_bounds.extreme(case_of(problem), best) for best in (False, True)]
+    expected = {}
+    for name in report.intervals:
+        measure, _, average = name.partition(".")
+        value: Any = oracle_curves.value if name in POOLED else oracle.value
+        least, most = (value(measure, case, average or None) for case in cases)
+        loss = name in ("coverage", "coverage_error", "ranking_loss")
+        expected[name] = (most, least) if loss else (least, most)
+    check(report, expected)
 
 
 def test_only_where_asked_for_and_where_they_can_be_told() -> None:
@@ -136,9 +155,11 @@ def test_interval_is_that_of_the_oracle(problem: Problem) -> None:
         problem = problem.with_conventions(unlisted=float(as_type(level, problem.dtype)))
     case = case_of(problem)
     case = replace(case, kind="list") if below else case  # stored scores of -inf are above unlisted ones
-    cells = [(float(as_type(s, "float32")), *rest) for column in cells_of(case) for s, *rest in column]
+    cells = [
+        (float(as_type(c[0], "float32")), *c[1:]) for column in oracle_curves.cells_of(case) for c in column
+    ]
     bits = int(name.removeprefix("auc.micro(bits=").removesuffix(")"))
-    expected = auc_bracket(cells, problem.conventions.auc_ties, bits, below)
+    expected = oracle_curves.auc_bracket(cells, problem.conventions.auc_ties, bits, below)
     close: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
     np.testing.assert_allclose((least, most), expected, **close)
     exact, value = report["auc.micro"], report[name]
