@@ -14,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.definitions import case_of
+from tests.limits import small_limits
 from tests.oracles import curves as oracle
 from tests.oracles import metrics
 from tests.problems import Problem, free_problems, label_sets, law
@@ -133,6 +134,15 @@ def test_threshold_that_is_the_score_of_unlisted_labels(dtype: str, n_listed: in
     assert report.thresholds["peak_f1.micro"] == level
     assert report.per_label()["threshold"].tolist() == [level] * 3
     assert report.roc_curve()[2].tolist() == [math.inf, level, -1.0][: 2 + n_listed]
+
+
+def test_of_equal_peaks_the_highest_threshold_where_ranges_of_scores_are_apart() -> None:
+    """Both the first cell alone and all four have F1 2/3."""
+    truth, scores = np.array([[1], [0], [0], [1]]), np.array([[4.0], [3.0], [2.0], [1.0]])
+    with small_limits():
+        report = evaluate(truth, scores, metrics=CURVES, per_label=True, memory=1)
+    assert report.thresholds == {"peak_f1.micro": 4.0}
+    assert report.per_label()["threshold"].tolist() == [4.0]
 
 
 @pytest.mark.parametrize("metrics", [["f1.macro", "margin.macro"], ["margin.macro"]])
