@@ -20,18 +20,8 @@ LIBRARIES = [name for name in FRAMES if name != "protocol"]
 FILES = ["csv", "tsv", "jsonl", "parquet"]
 JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
 KEYS = [
-    "instance",
-    "row",
-    "id",
-    "ID",
-    "row_id",
-    "doc_id",
-    "document_id",
-    "docid",
-    "query_id",
-    "qid",
-    "query-id",
-]
+    "instance", "row", "id", "ID", "row_id", "doc_id", "document_id", "docid", "query_id", "qid", "query-id",
+]  # fmt: skip
 NAMES = [
     ("query_id", "doc_id", "relevance"), ("query-id", "corpus-id", "score"), ("qid", "docno", "label"),
     ("q_id", "document_id", "grade"), ("doc_id", "label", "relevance"), ("id", "label", "rel"),

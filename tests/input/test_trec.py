@@ -43,22 +43,22 @@ def test_judgements_and_a_run_in_line_with_them() -> None:
     wide = truth.widened(scores.label_names)
     assert evaluate(wide.matrix, scores.matrix, metrics="p@1")["p@1"] == pytest.approx(1 / 3)
     labels = ["cow", "ant", "dog", "cat"]
-    assert read_qrels("y.qrels", labels).matrix.toarray().tolist() == [
-        [0, 0, 1, 1],
-        [0, 0, 1, 0],
-        [0, 0, 0, 0],
-    ]
+    matrix = read_qrels("y.qrels", labels).matrix
+    assert matrix.toarray().tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
     with pytest.raises(ValueError, match="line 2: label 'dog' is not one of the 2 given ones"):
         read_qrels("y.qrels", labels=["cow", "cat"])
 
 
-def test_judgements_keep_rows_and_labels_that_are_never_relevant() -> None:
-    for cells in ([[1, 0, 0], [0, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]], np.zeros((2, 3))):
-        truth = sp.csr_array(cells)
-        rows = [truth[[row]] for row in range(truth.shape[0])]
-        for data in (truth, Pieces(len(rows), 3, lambda _, rows=rows: iter(rows))):
-            write_qrels("y.qrels", data)
-            np.testing.assert_array_equal(read_truth("y.qrels").toarray(), truth.toarray())
+CELLS: list[Any] = [[[1, 0, 0], [0, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 0]], np.zeros((2, 3))]
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_judgements_keep_rows_and_labels_that_are_never_relevant(cells: Any) -> None:
+    truth = sp.csr_array(cells)
+    rows = [truth[[row]] for row in range(len(cells))]
+    for data in (truth, Pieces(len(rows), 3, lambda _: iter(rows))):
+        write_qrels("y.qrels", data)
+        np.testing.assert_array_equal(read_truth("y.qrels").toarray(), truth.toarray())
 
 
 def test_runs_are_written_best_first_whole_or_not_at_all() -> None:
