@@ -21,6 +21,13 @@ TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
 COUNTS = [3, 1, 1, 0]
 
 
+def test_worked_vector() -> None:
+    q = inverse_propensity(label_counts=[0, 1, 15511], n_instances=15511)
+    assert (math.log(15511) - 1) * 2.5**0.55 == pytest.approx(14.3169, abs=5e-5)
+    assert q[:2] == pytest.approx([12.4551, 9.6493], abs=5e-5)
+    assert 1.0 < q[2] < q[1] == pytest.approx(math.log(15511))
+
+
 DIGITS = Context(prec=60)
 
 
