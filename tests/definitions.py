@@ -13,9 +13,9 @@ from tests.oracles import (
     metrics,
     predicted,
 )
-from tests.oracles.metrics import DEFAULTS, Case
+from tests.oracles.metrics import Case
+from tests.oracles.propensity import rounded_once
 from tests.problems import Problem, Spec
-from xmleval import inverse_propensity
 
 MEASURES = metrics.MEASURES.union(
     *(each.MEASURES for each in (abstaining, calibration, curves, hierarchy)),
@@ -28,7 +28,8 @@ def case_of(problem: Problem) -> Case:
     arguments, q, counts = problem.arguments, problem.arguments.get("inverse_propensity"), None
     if "y_train" in arguments:
         y_train = problem.options()["y_train"]
-        q, counts = [*inverse_propensity(y_train)], y_train.sum(axis=0).astype(int).tolist()
+        counts = y_train.sum(axis=0).astype(int).tolist()
+        q = [rounded_once(count, y_train.shape[0]) for count in counts]
     return Case(
         truth=problem.relevant(),
         n_labels=problem.n_labels,
@@ -39,7 +40,7 @@ def case_of(problem: Problem) -> Case:
         inverse_propensity=q,
         edges=arguments.get("hierarchy", []),
         label_counts=counts,
-        conventions={name: value for name, value in vars(problem.conventions).items() if name in DEFAULTS},
+        conventions=vars(problem.conventions),
         grades=problem.truth if problem.conventions.graded else None,
     )
 

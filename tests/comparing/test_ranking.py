@@ -112,6 +112,11 @@ def test_ranks_and_friedman_are_those_of_scipy(n: int, k: int, n_values: int) ->
     assert (turned.ranks, turned.friedman) == (ranking.ranks, ranking.friedman)
 
 
+def test_ranks_1_1_1_2_2_average_1_4() -> None:
+    ranking = rank(as_results([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]), higher_is_better=True)
+    assert ranking.average_ranks == pytest.approx({"m0": 1.4, "m1": 1.6}, abs=1e-15)
+
+
 def test_models_that_are_ranked_alike_everywhere() -> None:
     ranking = rank(as_results(np.tile([3.0, 2, 1], (4, 1))), higher_is_better=True)
     assert ranking.friedman.statistic == 8

@@ -16,9 +16,10 @@ from tests.conftest import SIZES, seeds
 from tests.definitions import MEASURES, case_of, rows_of, value_of
 from tests.problems import SPECS, Draw, Problem, conventions, free_problems, is_allowed, label_sets, mend
 from xmleval import Evaluator
-from xmleval.metrics import Setting
+from xmleval.metrics import TABLE, Setting
 from xmleval.thresholds import fit
 
+CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 UNUSED = ("decision", "exclude", "exclude_from", "candidates", "higher_is_better", "confidence", "clusters",
           "bounds", "label_groups", "row_groups", "curve_points", "per_label", "unlisted")  # fmt: skip
 WEIGHTS = [0.0, 0.1, 1.0, 3.0, 1e-6, 2.0**-30, 2.0**20]
@@ -145,9 +146,15 @@ def test_perfect_predictions_reach_the_best_value(form: str, data: st.DataObject
             assert math.isclose(report[spec.name], best, abs_tol=1e-12), spec.name
 
 
-def test_every_measure_has_a_definition() -> None:
+def test_every_measure_has_a_definition_and_is_drawn() -> None:
+    declared = {
+        (metric.name, average, cutoff)
+        for metric in TABLE
+        for average in metric.averages or (None,)
+        for cutoff in CUTOFFS[metric.cutoff]
+    }
     drawn = {(spec.metric.name, spec.average, "k" if spec.k else spec.cutoff) for spec in SPECS.values()}
-    assert drawn == MEASURES
+    assert declared == drawn == MEASURES
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracles.propensity import rounded_once
 from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics
 
 TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
@@ -26,19 +26,6 @@ def test_worked_vector() -> None:
     assert (math.log(15511) - 1) * 2.5**0.55 == pytest.approx(14.3169, abs=5e-5)
     assert q[:2] == pytest.approx([12.4551, 9.6493], abs=5e-5)
     assert 1.0 < q[2] < q[1] == pytest.approx(math.log(15511))
-
-
-DIGITS = Context(prec=60)
-
-
-def rounded_once(count: int, n: int, a: float, b: float) -> float:
-    """Follow the operations of the reference code, each rounded once."""
-
-    def power(base: float, exponent: float) -> float:
-        return float(DIGITS.exp(DIGITS.multiply(Decimal(exponent), DIGITS.ln(Decimal(base)))))
-
-    scale = (float(DIGITS.ln(Decimal(n))) - 1.0) * power(b + 1.0, a)
-    return 1.0 + scale * power(count + b, -a)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.problems import SPECS
 from xmleval import Evaluator, evaluate
+from xmleval.metrics import GROUPS
 
 
 def names(metrics: Any, **cutoffs: Any) -> list[str]:
@@ -116,6 +117,10 @@ XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1
         (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
         (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
         ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
+        ("wu2017", [
+            "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
+            "f1.samples", "auc.macro", "auc.micro", "auc.samples",
+        ]),
         ("curves", [
             "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "ap.geometric",
             "peak_f1.micro", "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
@@ -136,6 +141,10 @@ def test_cutoffs_of_names_without_one() -> None:
 
 
 def test_groups_hold_what_their_names_say() -> None:
+    assert {*GROUPS} == {
+        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "predicted", "calibration", "hierarchy",
+        "statistics",
+    }  # fmt: skip
     everything = {spec.metric for spec in Evaluator("all").asked}
     general = {spec.metric for spec in SPECS.values() if not spec.metric.params}
     assert everything == {metric for metric in general if "probabilities" not in metric.needs}
@@ -157,6 +166,31 @@ def test_groups_hold_what_their_names_say() -> None:
 def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(metrics, k=ks)
+
+
+PRESETS = """
+              default  sklearn             wu2017
+auc_ties      half     half                full
+loss_ties     full     full                full
+ndcg_ties     order    average             order
+empty         zero     zero                zero
+ap_empty      skip     zero                skip
+no_pairs      skip     perfect_except_auc  skip
+zero_division 0        0                   0
+labels        all      all                 all
+unlisted      below    0                   below
+map_norm      capped   capped              capped
+gains         binary   binary              binary
+link          none     none                none
+"""
+
+
+def test_presets_hold_the_conventions_of_the_table() -> None:
+    presets, *rows = [line.split() for line in PRESETS.strip().splitlines()]
+    for place, preset in enumerate(presets, 1):
+        conventions = evaluate(np.eye(2), np.eye(2), conventions=preset).to_dict()["conventions"]
+        expected = {row[0]: row[place] for row in rows}
+        assert {name: str(value) for name, value in conventions.items()} == expected
 
 
 @pytest.mark.parametrize(

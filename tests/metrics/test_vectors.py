@@ -67,8 +67,9 @@ def test_v3_ties(ties: str, loss: float, auc: float) -> None:
     names = ["ranking_loss", "auc.samples", "coverage", "lrap"]
     report = evaluate(truth, scores, metrics=names, conventions={"loss_ties": ties, "auc_ties": ties})
     check(report, {"ranking_loss": loss, "auc.samples": auc, "coverage": 3, "lrap": 1 / 2})
-    report = evaluate(truth, np.full((1, 4), 0.5), metrics=["auc.samples"], conventions={"auc_ties": ties})
-    check(report, {"auc.samples": {"full": 1, "half": 1 / 2, "none": 0}[ties]})
+    constant, credit = np.full((1, 4), 0.5), {"full": 1, "half": 1 / 2, "none": 0}[ties]
+    report = evaluate(truth, constant, metrics=names, conventions={"loss_ties": ties, "auc_ties": ties})
+    check(report, {"ranking_loss": credit, "auc.samples": credit})
 
 
 def test_v5_two_forms_of_psndcg() -> None:

@@ -14,19 +14,19 @@ from itertools import groupby
 
 NAN = math.nan
 TIE_WEIGHT = {"full": 1.0, "half": 0.5, "none": 0.0}
-DEFAULTS: dict[str, object] = {
-    "auc_ties": "half",  # full, half, none: credit of a tied pair
-    "loss_ties": "full",  # full, half, none: blame of a tied pair
-    "ndcg_ties": "order",  # order, average
-    "empty": "zero",  # zero, skip, one: rows with R = 0
-    "ap_empty": "skip",  # skip, zero: labels without relevant rows, in average precision
-    "no_pairs": "skip",  # skip, perfect, perfect_except_auc: rows with R = 0 or R = l
-    "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
-    "map_norm": "capped",  # capped, relevant: MAP@k is over min(k, R) or R
-    "labels": "all",  # all, present, seen: labels of a macro average
-    "unlisted": "below",  # below, or a score: labels without a stored score
-    "link": "none",  # none, sigmoid: what makes probabilities of scores
-    "gains": "binary",  # binary, linear, exp: see `gain_of`
+CHOICES = {  # of each convention, the default first; `unlisted` may be a score, too
+    "auc_ties": "half full none",  # credit of a tied pair
+    "loss_ties": "full half none",  # blame of a tied pair
+    "ndcg_ties": "order average",
+    "empty": "zero skip one",  # rows with R = 0
+    "ap_empty": "skip zero",  # labels without relevant rows, in average precision
+    "no_pairs": "skip perfect perfect_except_auc perfect_if_relevant",  # rows with R = 0 or R = l
+    "zero_division": "0.0 1.0 nan both_empty",  # 0/0 in a set measure
+    "map_norm": "capped relevant",  # MAP@k is over min(k, R) or R
+    "labels": "all present seen",  # labels of a macro average
+    "unlisted": "below",  # labels without a stored score
+    "link": "none sigmoid",  # what makes probabilities of scores
+    "gains": "binary linear exp",  # see `gain_of`
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
@@ -121,7 +121,11 @@ def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> f
 
 def convention(case: Case, name: str) -> object:
     """The value of one convention, the default where it is not overridden."""
-    return case.conventions.get(name, DEFAULTS[name])
+    choices = CHOICES[name].split()
+    value = case.conventions.get(name, choices[0])
+    assert str(value) in choices or (name == "unlisted" and isinstance(value, float)), (name, value)
+    assert case.conventions.keys() <= CHOICES.keys(), case.conventions
+    return value
 
 
 def zero_division(case: Case) -> float | None:
@@ -129,8 +133,7 @@ def zero_division(case: Case) -> float | None:
     chosen = convention(case, "zero_division")
     if chosen == "both_empty":
         return None
-    assert isinstance(chosen, (int, float))
-    return float(chosen)
+    return float(str(chosen))
 
 
 def row_weights(case: Case) -> list[float]:

@@ -117,14 +117,18 @@ def test_threshold_errors_bound_measures_of_sets(data: st.DataObject) -> None:
         assert report[f1] >= f1_bound(truth.sum(axis), errors) - 1e-15
 
 
-def test_bound_of_f1_is_reached() -> None:
-    """Where micro F1 is 0.04, for which theorem 4 as printed is false."""
+def test_theorem_4_as_printed_is_false_for_micro_f1() -> None:
+    """The bounds of F1 by rows and of the Hamming loss are reached here."""
     truth, predicted = np.zeros((2, 150), int), np.zeros((2, 150), int)
     truth[0, 0] = predicted[0, 0] = predicted[1, 1] = 1
     truth[1, 1:101] = 1
-    bound = f1_bound([1, 100], threshold_error(truth.sum(1), predicted.sum(1)))
-    assert bound == pytest.approx(0.5099, abs=5e-5)
-    assert evaluate(truth, y_pred=predicted, metrics="f1.samples")["f1.samples"] == pytest.approx(bound)
+    errors = threshold_error(truth.sum(1), predicted.sum(1))
+    assert errors.tolist() == [0, 99]
+    assert f1_bound([1, 100], errors) == pytest.approx(0.5099, abs=5e-5)
+    report = evaluate(truth, y_pred=predicted, metrics=["f1.micro", "f1.samples", "hamming_loss"])
+    assert report["f1.micro"] == pytest.approx(0.0388, abs=5e-5)
+    assert report["f1.samples"] == pytest.approx(f1_bound([1, 100], errors))
+    assert report["hamming_loss"] == hamming_bound(errors, truth.size)
 
 
 @pytest.mark.parametrize(

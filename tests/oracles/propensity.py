@@ -1,0 +1,17 @@
+"""Inverse propensities by the operations of the reference code, each rounded once."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+
+DIGITS = Context(prec=60)
+
+
+def power(base: float, exponent: float) -> float:
+    return float(DIGITS.exp(DIGITS.multiply(Decimal(exponent), DIGITS.ln(Decimal(base)))))
+
+
+def rounded_once(count: int, n: int, a: float = 0.55, b: float = 1.5) -> float:
+    """1 + C (count + b)^-a, where C = (ln n - 1) (b + 1)^a."""
+    scale = (float(DIGITS.ln(Decimal(n))) - 1.0) * power(b + 1.0, a)
+    return 1.0 + scale * power(count + b, -a)
