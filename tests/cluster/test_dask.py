@@ -134,11 +134,10 @@ def test_results_of_an_earlier_run_are_not_taken(
     assert reports[0].to_json() == reports[1].to_json()
 
 
-@pytest.mark.parametrize("workers", ["--scheduler", "--workers 2"])
 def test_commands_give_what_one_process_gives(
-    client: Any, arrays: Any, run: Callable[..., str], refused: Callable[..., str], workers: str
+    client: Any, arrays: Any, run: Callable[..., str], refused: Callable[..., str]
 ) -> None:
-    where = f"--scheduler {client.scheduler.address}" if workers == "--scheduler" else workers
+    where = f"--scheduler {client.scheduler.address}"
     line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_*"
     line += " --clusters groups.txt --confidence 0.95 --format json"
     assert run(f"{line} --per-row two.csv {where}") == run(f"{line} --per-row one.csv")

@@ -22,7 +22,6 @@ pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
 
 from tests.cluster.workers import two_workers, wrap_tasks
-from xmleval.dask import evaluate
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 SHARDS = ("s3://bucket/Y.npz", "s3://bucket/m_*")
@@ -106,22 +105,3 @@ def test_run_goes_on_from_object_storage(
     assert int(resumed[1]) >= n_stored  # one that was under way may have come later
     assert out == run(f"evaluate Y.npz 'm_*' {options}")
     assert not parts()
-
-
-def write_before(function: Any, job: Any, task: Any, *more: Any) -> Any:
-    """Put another object in the place of one that the task reads."""
-    if task.start >= 1000:
-        import s3fs
-
-        s3fs.S3FileSystem().pipe_file("bucket/m_2.npz", b"PK")
-    return function(job, task, *more)
-
-
-def test_object_that_changes_is_refused(
-    client: Any, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(storage, 2000, 5)
-    wrap_tasks(monkeypatch, write_before)
-    message = r"s3://bucket/m_2\.npz: changed since the run began, from .*ETag.* to .*ETag"
-    with pytest.raises(ValueError, match=message):
-        evaluate(*SHARDS, metrics="p@1", client=client)
