@@ -147,12 +147,15 @@ def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, result
     ("--metrics p,ndcg --kind roc", "pdf"),
     ("--metrics all --label-groups labels.csv --kind groups", "svg"),
     ("--metrics p@1 --kind cutoffs", "svg"),
+    ("--metrics p@1 --kind values", "png"),
 ])  # fmt: skip
-def test_figure_is_drawn(figures: Path, words: str, form: str) -> None:
-    code, _, err = answer(f"plot Y_test.npz m n.npz {words} --output a.{form}".split())
-    assert code == 0, err
+def test_figure_is_drawn_with_the_same_bytes(figures: Path, words: str, form: str) -> None:
+    for name in "ab":
+        code, _, err = answer(f"plot Y_test.npz m n.npz {words} --output {name}.{form}".split())
+        assert code == 0, err
     figure = Path(f"a.{form}").read_bytes()
     assert figure.startswith(BEGINS[form])
+    assert figure == Path(f"b.{form}").read_bytes()
     assert b"ardinality" not in figure  # measures of the truth are not drawn
     assert "cutoffs" not in words or figure.count(b'<g id="xtick_') == 5  # of five labels
 

@@ -80,16 +80,6 @@ def test_critical_differences_of_demsar(alpha: float, control: Any, difference: 
     assert ranking.groups == groups
 
 
-@pytest.mark.parametrize(("k", "nemenyi", "dunn"), [
-    (2, 1.960, 1.960), (3, 2.343, 2.241), (5, 2.728, 2.498), (7, 2.949, 2.638), (10, 3.164, 2.773),
-])  # fmt: skip
-def test_the_critical_values_of_demsar(k: int, nemenyi: float, dunn: float) -> None:
-    for control, expected in ((None, nemenyi), ("m0", dunn)):
-        ranking = rank(as_results(drawn(6, k, 99)), higher_is_better=True, control=control)
-        critical_value = ranking.critical_difference / math.sqrt(k * (k + 1) / 36)
-        assert critical_value == pytest.approx(expected, abs=1e-3)
-
-
 @pytest.mark.parametrize("n_values", [2, 3, 5, 10**6])
 @pytest.mark.parametrize(("n", "k"), [(2, 3), (14, 4), (40, 9)])
 def test_ranks_and_friedman_are_those_of_scipy(n: int, k: int, n_values: int) -> None:

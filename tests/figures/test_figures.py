@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,14 +136,6 @@ def test_names_are_shown_as_text() -> None:
         assert "$x_{1}$ &amp; " in svg or kind == "labels"
     name = 'id="x" href="#y" #0072b2'  # like marks of a page
     assert name in Comparison({name: reports[0], "b": reports[0]}, only=["p@1"]).to_html()
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
-def test_equal_figures_have_equal_bytes(run: Callable[..., str], form: str) -> None:
-    for name in "ab":
-        run(f"plot Y_test.npz scores.npz --kind roc --output {name}.{form}")
-    assert Path(f"a.{form}").read_bytes() == Path(f"b.{form}").read_bytes()
 
 
 def test_axes_of_the_caller_are_drawn_into() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.figures.test_figures import HOSTILE, compared, made_scores
-from xmleval import Comparison, compare, diff, evaluate, label_groups, rank
+from tests.figures.test_figures import HOSTILE, compared
+from xmleval import Comparison, compare, evaluate, label_groups, rank
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -133,14 +133,3 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
     text = compare(models, truth, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
     assert len(text) < 500_000
     assert "of 100000 labels" in text[text.index("Each relevant label by both models") - 100_000 :]
-
-
-def test_rows_that_changed_have_their_lists_where_rows_are_named() -> None:
-    truth, models = made_scores(2)
-    options: dict[str, Any] = {"worst": 4, "labels": [f"label {n}" for n in range(truth.shape[1])]}
-    comparison = compare(models, truth, metrics=["p@3"], **options)
-    assert comparison.changes is not None
-    assert comparison.changes.to_dict() == diff(models, truth, metric="p@3", **options).to_dict()
-    text, row = comparison.to_html(), truth[comparison.changes.to_dict()["changes"]["rows"][0]["number"]]
-    assert "list of model_0" in text
-    assert "; ".join(options["labels"][n] for n in np.flatnonzero(row)) in text

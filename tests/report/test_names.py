@@ -8,11 +8,9 @@ import io
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -154,19 +152,3 @@ def test_refused_names_are_one_line_and_printable(name: str) -> None:
         assert err[:-1].isprintable()
         if name in ("[red]x[/red]", ":smile:"):
             assert name in err
-
-
-@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown", "latex"])
-def test_names_of_files_are_printable(folder: Path, form: str) -> None:
-    names = [name for name in HOSTILE if name.strip() and not {"\x00", "/"} & {*name} and len(name) < 200]
-    for name in names:
-        np.save(f"{name}_indices.npy", np.load("m_indices.npy"))
-    line = ["evaluate", "Y_test.npz", "--metrics", "p@1", "--format", form, "--output", "out.txt"]
-    texts = []
-    for words in (line[:-2], line):
-        code, out, err = answer([*words, "--", *(f"./{name}_indices.npy" for name in names)])
-        assert (code, err) == (0, "")
-        texts.append(out or Path("out.txt").read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert all(line.isprintable() for line in texts[0].replace("\u200c", "").split("\n"))
-    assert "R" in texts[0]

@@ -172,15 +172,3 @@ def test_what_the_terminal_does_not_show_is_noted_on_standard_error(line: str) -
     assert (code, notes_on(notes, "m.run")) == (0, [*ON_INPUT[1:], unknown])
     if line.startswith("report"):
         assert all(f"m.run: {note}" in Path("page.html").read_text(encoding="utf-8") for note in ON_INPUT[1:])
-
-
-@pytest.mark.parametrize("value", [None, [1], [{"count": ["a", "none", 1, None, "", False]}]])
-def test_values_of_saved_files_that_are_no_notes_are_refused(value: Any, tmp_path: Path) -> None:
-    path = tmp_path / "state.npz"
-    Evaluator("p@1", n_labels=4).save(path)
-    with np.load(path) as archive:
-        meta = json.loads(archive["meta"].tobytes()) | {"notes": value}
-        arrays = {**archive, "meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}
-    np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="note"):
-        Evaluator.load(path)

@@ -298,9 +298,11 @@ def test_files_of_other_kinds_and_versions_are_refused_by_name(tmp_path: Path) -
         arrays = dict(archive)
     meta = json.loads(arrays["meta"].tobytes())
     damaged, other = "not a saved evaluator, or damaged", "saved as version {}; this program reads version "
+    notes: list[Any] = [None, [1], [{"count": ["a", "none", 1, None, "", False]}]]
     contents: list[tuple[Any, str]] = [
         ([meta], damaged), ({}, damaged), (None, damaged), (meta | {"version": 99}, other.format(99)),
         (meta | {"version": 2, "arrays": ["profile/hits"]}, other.format(2)),  # arrays had other names
+        *((meta | {"notes": value}, f"{damaged} (") for value in notes),
     ]  # fmt: skip
     for value, message in contents:
         bytes_of_meta = np.frombuffer(json.dumps(value).encode(), np.uint8)
