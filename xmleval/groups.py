@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import as_array
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take_truth
-from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
+from xmleval.input.objects.vectors import ByLabel, by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.propensity import count_labels_of
@@ -110,15 +110,13 @@ class LabelGroups(Mapping[str, Ints]):
         """
         if self.label_names is None:
             raise ValueError("groups of labels without names cannot be matched by name")
-        unknown = UNSEEN if self.ranges else OTHER
-        every = self.names if unknown in self.names else [*self.names, unknown]
-        ranges = [*self.ranges, "0"][: len(every)] if self.ranges else []
-        known = dict(zip(self.label_names, self.of.tolist(), strict=True))
-        of = [known.get(name, every.index(unknown)) for name in names]
-        order = sorted(range(len(every)), key=lambda place: every[place] != UNSEEN)
-        rank = np.argsort(order)
-        in_order = [[several[place] for place in order] for several in (every, ranges) if several]
-        return LabelGroups(in_order[0], rank[of], in_order[1] if ranges else (), [*names])
+        groups, ranges, of = self.names, self.ranges, self.of
+        if ranges and UNSEEN not in groups:
+            groups, ranges, of = [UNSEEN, *groups], ["0", *ranges], of + 1
+        elif not ranges and OTHER not in groups:
+            groups = [*groups, OTHER]
+        missing = groups.index(UNSEEN if ranges else OTHER)
+        return LabelGroups(groups, ByLabel(of, self.label_names).of(names, missing), ranges, [*names])
 
 
 def label_groups(

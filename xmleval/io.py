@@ -8,7 +8,7 @@ from xmleval.input.formats.registry import FORMATS, find_format, find_input_form
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
-from xmleval.input.hierarchy_lines import read_hierarchy
+from xmleval.input.group_lines import read_hierarchy
 from xmleval.input.inverse_propensity import read_inverse_propensity
 from xmleval.input.names import Named, NameIndex, read_names
 from xmleval.input.pieces import Pieces

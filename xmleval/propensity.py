@@ -13,7 +13,7 @@ from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.numbered import dense_lists
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
+from xmleval.input.objects.vectors import ByLabel, by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
@@ -80,16 +80,13 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         if self.label_names is None:
             raise ValueError("inverse propensities of labels without names cannot be matched by name")
         assert self.label_counts is not None
-        values = zip(self.tolist(), self.label_counts.tolist(), strict=True)
-        known = dict(zip(self.label_names, values, strict=True))
-        if not known.keys() >= {*names}:
+        unseen = np.nan
+        if not {*self.label_names}.issuperset(names):
             a, b, n = (float(self.constants[name]) for name in ("a", "b", "n"))
             unseen = float(inverse_propensity(a=a, b=b, label_counts=[0], n_instances=int(n))[0])
-            known = dict.fromkeys(names, (unseen, 0)) | known
-        q, counts = zip(*(known[name] for name in names), strict=True) if len(names) else ((), ())
-        return described(
-            np.array(q), self.constants, [*names], True, np.array(counts, self.label_counts.dtype)
-        )
+        q = ByLabel(np.asarray(self), self.label_names).of(names, unseen)
+        counts = ByLabel(self.label_counts, self.label_names).of(names, 0).astype(self.label_counts.dtype)
+        return described(q, self.constants, [*names], True, counts)
 
 
 def inverse_propensity(

@@ -125,7 +125,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' of instance 'q1' a second time"),
     ]),
     ("l.txt", "evaluate y.qrels y.run --labels {}", [
-        ("a\n\nb\n", "name 1 is empty"),
+        ("a\n\nb\n", "line 2 is blank; leave no line blank before others"),
         ("a\nb\na\n", "name 'a' occurs twice, the second time in place 2"),
     ]),
     ("l.json", "evaluate y.qrels y.run --labels {}", [

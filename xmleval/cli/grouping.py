@@ -15,8 +15,7 @@ from xmleval.cli.messages import naming_files
 from xmleval.files.remote import as_path
 from xmleval.groups import DECILES, OTHER, label_groups
 from xmleval.hierarchy import given_hierarchy
-from xmleval.input.group_lines import GroupLines, read_group_lines
-from xmleval.input.hierarchy_lines import read_edges
+from xmleval.input.group_lines import GroupLines, read_edges, read_group_lines
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.records import Hierarchy, Ints
@@ -69,8 +68,8 @@ def groups_of_labels(
 
 def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int, notes: list[str]) -> list[str]:
     """Return the group of each label; labels that are not in the file are in another group."""
-    found, n_unknown = held.in_order("label", names, n_labels)
-    if held.keys is None and len(found) != n_labels:
+    found, n_unknown = held.by_number("label", names, n_labels)
+    if not held.has_keys and len(found) != n_labels:
         raise ValueError(f"{held.path}: {len(found)} groups; expected one for each of {n_labels} labels")
     if n_unknown:
         notes.append(Note(str(held.path), "ignored labels", n_unknown))
@@ -110,12 +109,12 @@ def _of_rows(argument: str, rows: Inputs, path: Path, allowance: Allowance) -> t
     """Return the name of a file and the group or cluster of each row in it."""
     n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
     held = read_group_lines(argument, path, allowance)
-    found, n_unknown = held.in_order("row", rows.row_names, n_rows)
+    found, n_unknown = held.by_number("row", rows.row_names, n_rows)
     if n_unknown:
         for notes in rows.notes:
             notes.append(Note(str(path), "unmatched rows", n_unknown))
     missing = next((row for row in range(n_rows or len(found)) if row not in found), None)
-    if missing is not None and held.keys is not None:
+    if missing is not None and held.has_keys:
         name = missing if rows.row_names is None else rows.row_names[missing]
         raise ValueError(f"{path}: no {held.noun} for row {name}")
     return str(path), [found[row] for row in range(len(found))]

@@ -12,18 +12,17 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.input import InputFile
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.input.lines import shown
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import rows_from
 from xmleval.input.stack import all_cells
+from xmleval.input.text_columns import text_columns
 from xmleval.input.written import of_kind
 from xmleval.records import Ints
 
 PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
-PAIRS_BETWEEN = 1 << 12  # checks of the memory
 EXPECTED = "pairs of a row and a label, one a line, both counted from 0"
 
 
@@ -52,14 +51,10 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
     pairs = array("q")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(InputFile(path), "strict", allowance):
-            words = line.split(maxsplit=2)
-            plain = len(words) == 2 and all(w.isascii() and w.isdecimal() and len(w) < 19 for w in words)
-            if not plain:
-                raise ValueError(f"line {number}: {shown(line)} is no pair")
+        for number, words in text_columns(path, allowance, PAIR_BYTES, " "):
+            if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+                raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
             pairs.extend((int(words[0]), int(words[1]), number))
-            if not len(pairs) % (3 * PAIRS_BETWEEN):
-                allowance.check(PAIR_BYTES * (len(pairs) // 3))
         allowance.take(KEPT_BYTES * (len(pairs) // 3))
     found = np.asarray(pairs).reshape(-1, 3)
     rows, labels, lines = found[np.lexsort((found[:, 1], found[:, 0]))].T

@@ -1,67 +1,72 @@
-"""Names of groups or clusters, one a line, or two columns: a label or row, and the name of its group."""
+"""Groups and clusters, a name on each line or behind a label or row; hierarchies, an edge on each line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from xmleval.budget import Allowance
-from xmleval.files.input import InputFile
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.remote import as_path
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import cells_of, numbered_lines, shown
-from xmleval.message import counted
+from xmleval.input.lines import shown
+from xmleval.input.text_columns import text_columns
 from xmleval.numerals import whole_number
 
 EXPECTED = "the name of a {} on each line, or behind a label or row and a tab or comma"
+EXPECTED_EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
 HEADS = ("label", "row", "id", "name")  # of a first column
-NAME_BYTES = 200  # of memory for a line
-LINES_BETWEEN = 1 << 12  # checks of the memory
+EDGE_HEADS = ("child", "label", "id")
+LABEL_LINE_BYTES = 300  # of memory for a line
 
 
 class GroupLines(NamedTuple):
-    """The groups of a file in its order: ``keys`` are the labels or rows in front of them, None without.
+    """The lines of a file of groups: line number, then the name of a group, or its label or row before it.
 
-    ``noun`` is what messages call them: "group" or "cluster".
+    ``noun`` is what messages call a group: "group" or "cluster".
     """
 
     path: Path
     noun: str
-    names: list[str]
-    keys: list[str] | None
-    lines: list[int]
+    lines: list[tuple[int, list[str]]]
 
-    def in_order(self, of: str, known: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
-        """Return groups by the number of the label or row, and how many keys are not known.
+    @property
+    def has_keys(self) -> bool:
+        """Whether labels or rows stand in the first of two columns."""
+        return len(self.lines[0][1]) == 2
 
-        ``known`` are the names of the labels or rows, None where they have numbers, from 0 to ``n`` - 1 if
-        it is known.
+    def by_number(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
+        """Return groups by the number of the label or row, and how many keys are unknown.
+
+        ``of`` is "label" or "row"; ``names`` are theirs, None where they have numbers, from 0 to ``n`` - 1 if
+        that is known.
         """
-        if self.keys is None:
-            if known is not None:
+        if not self.has_keys:
+            if names is not None:
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"
                 raise ValueError(f"{self.path}: {of}s have names; {expected}")
-            return dict(enumerate(self.names)), 0
-        numbers: Mapping[str, int] = {} if known is None else {name: i for i, name in enumerate(known)}
-        found: dict[int, str] = {}
+            return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
+        numbers = {} if names is None else {name: i for i, name in enumerate(names)}
+        groups: dict[int, str] = {}
         n_unknown = 0
-        for place, (key, name, line) in enumerate(zip(self.keys, self.names, self.lines, strict=True)):
-            number = whole_number(key) if known is None else numbers.get(key)
+        for place, (line, (key, group)) in enumerate(self.lines):
+            number = whole_number(key) if names is None else numbers.get(key)
             if place == 0 and number is None and key.lower() in HEADS:
                 continue
-            if number is None and known is not None:
+            if number is None and names is not None:
                 n_unknown += 1
                 continue
             if number is None or number < 0 or (n is not None and number >= n):
                 outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
-            if number in found:
+            if number in groups:
                 raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
-            found[number] = name
-        if not found:
-            example = "" if not known else f", such as {shown(known[0])}"
+            groups[number] = group
+        if not groups:
+            example = f", such as {shown(names[0])}" if names else ""
             raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")
-        return found, n_unknown
+        return groups, n_unknown
 
 
 def noun_of(argument: str) -> str:
@@ -71,29 +76,57 @@ def noun_of(argument: str) -> str:
 
 def read_group_lines(argument: str, path: Path, allowance: Allowance) -> GroupLines:
     """Read names of groups within an allowance of memory."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    with naming(path, EXPECTED.format(noun_of(argument))):
-        separator = None
-        for number, line in numbered_lines(InputFile(path), "strict", allowance):
-            if not rows:
-                separator = next((mark for mark in "\t," if mark in line), None)
-            if separator is None and number > len(rows) + 1:
-                raise ValueError(f"line {len(rows) + 1} is blank")
-            cells = [line] if separator is None else cells_of(number, line, separator)
-            if rows and len(cells) != len(rows[0]):
-                told = f"{counted(len(cells), 'columns')}, not {len(rows[0])} as before"
-                raise ValueError(f"line {number}: {told}")
-            if len(cells) > 2:
-                raise ValueError(f"line {number}: {len(cells)} columns")
-            if not all(cells):
-                raise ValueError(f"line {number}: {shown(line)} has an empty name")
-            rows.append(cells)
-            lines.append(number)
-            if not len(rows) % LINES_BETWEEN:
-                allowance.check(NAME_BYTES * len(rows))
-        allowance.take(NAME_BYTES * len(rows))
-        if not rows:
-            raise ValueError("the file is empty")
-    keys: Any = [cells[0] for cells in rows] if separator is not None else None
-    return GroupLines(path, noun_of(argument), [cells[-1] for cells in rows], keys, lines)
+    noun = noun_of(argument)
+    with naming(path, EXPECTED.format(noun)):
+        lines = [*text_columns(path, allowance, LABEL_LINE_BYTES, "\t,")]
+        allowance.take(LABEL_LINE_BYTES * len(lines))
+    return GroupLines(path, noun, lines)
+
+
+def read_hierarchy(path: str | os.PathLike[str]) -> list[tuple[str, str]] | list[tuple[int, int]]:
+    r"""Read the edges of a hierarchy of labels from a text file.
+
+    Parameters
+    ----------
+    path : path
+        A text with a child and its parent on each line, by number or name, and a tab, a comma or a blank
+        between them; gzip is detected by content.
+
+    Returns
+    -------
+    list of (str, str) or of (int, int)
+        Children and parents, for ``hierarchy=`` of `xmleval.evaluate`; numbers if all are numbers.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line is anything else.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from xmleval.io import read_hierarchy
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.tsv")
+    >>> _ = path.write_text("cat\tanimal\ndog\tanimal\n")
+    >>> read_hierarchy(path)
+    [('cat', 'animal'), ('dog', 'animal')]
+    """
+    edges = [*read_edges(as_path(path), UNLIMITED).values()]
+    numbers = [(whole_number(child), whole_number(parent)) for child, parent in edges]
+    by_number = [(child, parent) for child, parent in numbers if child is not None and parent is not None]
+    return by_number if len(by_number) == len(edges) else edges
+
+
+def read_edges(path: Path, allowance: Allowance) -> dict[int, tuple[str, str]]:
+    """Read edges by line, within an allowance of memory."""
+    edges: dict[int, tuple[str, str]] = {}
+    with naming(path, EXPECTED_EDGES):
+        for number, (child, parent) in text_columns(path, allowance, LABEL_LINE_BYTES, "\t, "):
+            if edges or child.lower() not in EDGE_HEADS or parent.lower() != "parent":
+                edges[number] = child, parent
+        if not edges:
+            raise ValueError("the file has no edges")
+        allowance.take(LABEL_LINE_BYTES * len(edges))
+    return edges

@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.input.lines import shown
+from xmleval.input.text_columns import text_columns
 from xmleval.numerals import decimal_number
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 
 NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
-NUMBERS_BETWEEN = 1 << 12  # checks of the memory
 
 
 def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -69,14 +68,10 @@ def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
             return vector.read()
     numbers = array("d")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(InputFile(path), "replace", allowance):
-            if number > len(numbers) + 1:  # a blank line, which nothing may follow
-                number, line = len(numbers) + 1, ""
-            value = decimal_number(line)
+        for number, (text,) in text_columns(path, allowance, NUMBER_BYTES):
+            value = decimal_number(text)
             if value is None:
-                raise ValueError(f"line {number}: {shown(line)} is not a number")
+                raise ValueError(f"line {number}: {shown(text)} is not a number")
             numbers.append(value)
-            if not number % NUMBERS_BETWEEN:
-                allowance.check(NUMBER_BYTES * number)
         allowance.take(NUMBER_BYTES * len(numbers))
     return np.asarray(numbers)

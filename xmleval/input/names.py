@@ -16,13 +16,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.columns import ColumnHashes
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import numbered_lines, read_json, shown
+from xmleval.input.lines import read_json, shown
 from xmleval.input.missing import missing_names_note
+from xmleval.input.text_columns import text_columns
 from xmleval.input.ties import order_ties
 from xmleval.input.written import NamedScores
 
@@ -236,22 +236,12 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
     """Read the names of labels within an allowance of memory."""
     with naming(path, EXPECTED):
         is_json = path.name.lower().removesuffix(".gz").endswith(".json")
-        lines = (
-            enumerate(_json_names(path, allowance), 1)
+        names = (
+            _json_names(path, allowance)
             if is_json
-            else numbered_lines(InputFile(path), "strict", allowance)
+            else (name for _, (name,) in text_columns(path, allowance, INDEX_BYTES))
         )
-        index, n_bytes = NameIndex(), 0
-        for number, name in lines:
-            place = len(index)
-            if not name or number > place + 1:
-                raise ValueError(f"name {place} is empty")
-            if index.add(name) != place:
-                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
-            n_bytes += len(name) + INDEX_BYTES
-            if n_bytes > CHECKED_BYTES:
-                allowance.check(index.n_bytes)
-                n_bytes = 0
+        index = NameIndex(names)
         allowance.take(index.n_bytes)
     return ListedNames(index.names, path)
 
@@ -266,6 +256,8 @@ def _json_names(path: Path, allowance: Allowance) -> list[str]:
     for place, name in enumerate(names):
         if not isinstance(name, str):
             raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string")
+        if not name:
+            raise ValueError(f"name {place} is empty")
     return names
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,19 @@ def _values_of(value: dict[Any, Any]) -> NDArray[Any]:
     """Return the values of a dict, of which NumPy would make texts where any is one."""
     values = [*value.values()]
     return np.array(values, object if any(isinstance(each, str) for each in values) else None)
+
+
+class ByLabel(NamedTuple):
+    """Entries of labels, in the first dimension of an array, and the names of these labels."""
+
+    values: Any
+    names: Sequence[Any]
+
+    def of(self, names: Sequence[Any], missing: Any) -> NDArray[Any]:
+        """Return the entries of other labels, ``missing`` for labels that have none."""
+        last = len(self.values)  # where the entry of missing labels goes
+        places = dict(zip(self.names, range(last), strict=True))
+        return np.concatenate([self.values, [missing]])[[places.get(name, last) for name in names]]
 
 
 def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
