@@ -31,42 +31,44 @@ XML = """<?xml version="1.0" encoding="utf-8"?>
 ATTRIBUTES = "".join(f"@attribute a{i} {{0,1}}\n" for i in range(3))
 ROWS = [  # of ARFF, below the header
     ("1,2,3\n", "line 11: 3 values for 6 attributes"),
-    ("1,1,x,0,y,0,7\n", "line 11: 7 or more values for 6 attributes"),
-    ("{" + "1 1," * 9 + "}\n", "line 11: 10 values for 6 attributes"),
+    ("1,1,x,0,y,0,7\n", "line 11: 7 values for 6 attributes"),
+    ("{" + "1 1," * 9 + "}\n", "line 11: an attribute has two values, or is not in 0..5"),
     ("{}\n1,2,x,0,y,0\n", "line 12: value '2' of label 'label one' is not 0 or 1"),
-    ("1,'1,x,0,y,0\n", 'line 11: "\'1,x,0,y,0" is no value'),
-    ("{1 1,6 1}\n", "line 11: attribute 6 is not in 0..5"),
-    ("{-1 1}\n", "'-1 1}' is no attribute's number"),
-    ("{1 1, 1 0}\n", "line 11: label 'label one' has two values"),
-    ("{1 1\n", "'1 1' is no attribute's number and value, nor the closing brace"),
-    ("{1 1}, {0.5}\n", "', {0.5}' after the closing brace"),
+    ("1,'1,x,0,y,0\n", 'line 11: "\'1,x,0,y,0" is no value; its quote has no end'),
+    ("{1 1,6 1}\n", "line 11: an attribute has two values, or is not in 0..5"),
+    ("{-1 1}\n", "line 11: '{-1 1}' is not {attribute value, ...}"),
+    ("{1 1, 1 0}\n", "line 11: an attribute has two values, or is not in 0..5"),
+    ("{1 1\n", "line 11: '{1 1' is not {attribute value, ...}"),
+    ("{1 1}, {0.5}\n", "line 11: '{1 1}, {0.5}' is not {attribute value, ...}"),
 ]
 HEADERS = [
     ("", "the file is empty"),
     ("@relation r\n@attribute a {0,1}\n", "it ends after line 2 without @data"),
     ("@relation r\n@attribute a {0,1}\n@database\n", "line 3: '@database' is not @relation"),
-    ("@relation r\n\n@data\n", "line 3: @data before any @attribute"),
-    ("@relation r\n@attribute a\n@data\n", "line 2: '@attribute a' cannot be read"),
-    ("@attribute bag relational\n", "line 1: a relational attribute"),
-    ("@attribute three {0,1}\n@data\n", "no attribute is called 'label one', as a label in y.xml is"),
-    (HEADER.replace("word", "three"), "several attributes are called 'three'"),
-    (HEADER.replace("{1,0}", " numeric"), "label 'three' is of type 'numeric'"),
-    (HEADER.replace("{1,0}", " {0,0}"), "label 'three' is of type '{0,0}'"),
+    ("@relation r\n\n@data\n", "'three' names 0 attributes and 1 labels of y.xml"),
+    ("@relation r\n@attribute a\n@data\n", "line 2: '@attribute a' is not @attribute with a name and"),
+    ("@attribute bag relational\n@end bag\n", "line 2: '@end bag' is not @relation, @attribute or @data"),
+    (
+        "@attribute three {0,1}\n@data\n",
+        "'label one' names 0 attributes and 1 labels of y.xml, not one of each",
+    ),
+    (HEADER.replace("word", "three"), "'three' names 2 attributes and 1 labels"),
+    (HEADER.replace("three{1,0}", "three numeric"), "label 'three' is of type 'numeric'"),
+    (HEADER.replace("three{1,0}", "three{0,0}"), "label 'three' is of type '{0,0}'"),
 ]
 RELATIONS = [  # which do not tell which attributes are labels
-    ("'r -C 2'", "nothing tells which attributes are labels"),
-    ("'r: -C 0'", "'-C 0' in the name of its relation, of 3 attributes"),
-    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "a filter that may have moved attributes"),
+    ("'r -C 2'", "nothing tells which of 3 attributes are labels"),
+    ("'r: -C 0'", "nothing tells which of 3 attributes are labels"),
+    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "without a filter that may move attributes"),
 ]
 BOMB = """<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
 DOCUMENTS = [  # in XML, which name labels of ARFF
     ("", "the file is empty"),
-    (BOMB + "<labels><label name='&b;'/></labels>", "line 1: a document type declaration, which is never"),
+    (BOMB + "<labels><label name='&b;'/></labels>", "a document type declaration, which is never read"),
     ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
     ("<labels></labels>", "no label in it"),
-    ("<data><label name='three'/></data>", "line 1: an element <data>"),
-    ("<labels>\n<label/></labels>", "line 2: a label without a name"),
-    ("<labels><label name='a'>\n<label name='a'/></label></labels>", "line 2: label 'a' a second time"),
+    ("<data><label name='three'/></data>", "element 0 is <data>"),
+    ("<labels>\n<label/></labels>", "element 1 is <label> without a name"),
 ]
 CSVS = [
     ("", "the file is empty"),

@@ -5,263 +5,228 @@ from __future__ import annotations
 import re
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.mulan import count_labels, labels_file, read_labels
-from xmleval.input.lines import SHOWN, numbered_lines, shown
+from xmleval.input.lines import SHOWN, numbered_lines, read_json, shown
 from xmleval.input.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
+EXPECTED_XML = "MULAN's <labels> with one <label name=...> for each label"
 BYTES_PER_ROW, BYTES_PER_LABEL = 8, 5  # of a sparse array with 32-bit ids
-ATTRIBUTE_BYTES = 300  # of memory for an attribute, beside its name and type
-LABEL_BYTES = 200  # of memory for a label, beside its name
+ATTRIBUTE_BYTES = 400  # of memory for an attribute, or an element of XML
 
-# possessive, so that what does not match is found out in one pass
-QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
-WORD = r"""[^\s,{}%'"][^\s,{}%]*+"""
-ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-KEYWORD = re.compile(r"@(relation|attribute|data)(?!\S)(.*)", re.IGNORECASE | re.DOTALL)
-NAME = re.compile(rf"\s*({QUOTED}|{WORD})(.*)", re.DOTALL)
-NOMINAL = re.compile(r"\{([^{}]*)\}\s*(?:%.*)?")
-VALUE = re.compile(rf"({QUOTED}|{WORD})(?:\s*,\s*|\s+|(?=%)|\Z)")
-PAIR = re.compile(rf"\s*([0-9]{{1,18}})\s+({QUOTED}|{WORD})\s*(?:,\s*|(?=\}}))")
-MISSING, TWICE = -1, -2
-NOT_PLAIN = re.compile(r"['\"%{}]")
+# possessive, so that what does not match is found out in one pass; a quote stands behind what parts values
+QUOTED = r"""'(?<![^\s,{].)(?:[^'\\]++|\\.)*+'|"(?<![^\s,{].)(?:[^"\\]++|\\.)*+\""""
+DECLARATION = re.compile(r"@(relation|attribute|data)(?!\S)\s*(.*)", re.IGNORECASE | re.DOTALL)
+ATTRIBUTE = re.compile(rf"({QUOTED}|[^\s,{{}}%'\"][^\s,{{}}%]*+)\s*(\S.*)", re.DOTALL)
+QUOTED_OR_COMMENT = re.compile(rf"(?:{QUOTED})(?![^\s,}}%])|%.*", re.DOTALL)
+OPEN_QUOTE = re.compile(r"['\"](?<![^\s,{].)", re.DOTALL)
+PARTING = str.maketrans(dict.fromkeys(" \t,%{}'\"", "_"))
+PAIRS = re.compile(r"\{(?:\s*[0-9]{1,18}\s+[^\s,{}]++\s*(?:,|(?=\})))*+\s*\}")
+BINARY = re.compile(r"\{\s*(?:0[\s,]+1|(1)[\s,]+0)\s*\}")
+MEKA = re.compile(r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(?!.*weka\.filters\.unsupervised\.attribute)", re.S)
 
 
-class Attribute(NamedTuple):
-    """Name and type, as the header declares them."""
-
-    name: str
-    type: str
-
-
-class Header(NamedTuple):
-    """What stands before the rows, which begin after line ``end``."""
-
-    relation: str
-    attributes: list[Attribute]
-    end: int
+def plain(text: str) -> str:
+    """Return values without their comment and quotes; what parts values becomes ``_`` inside quotes."""
+    if not ("'" in text or '"' in text or "%" in text):
+        return text
+    text = QUOTED_OR_COMMENT.sub(
+        lambda match: "" if match[0][0] == "%" else match[0][1:-1].translate(PARTING) or "_", text
+    )
+    if quote := OPEN_QUOTE.search(text):
+        raise ValueError(f"{shown(text[quote.start() :])} is no value; its quote has no end")
+    return text.strip()
 
 
-def read_header(file: InputFile, allowance: Allowance) -> Header:
-    """Read the declarations up to ``@data``."""
-    relation, attributes = "", list[Attribute]()
-    number, n_bytes = 0, 0
+def read_header(file: InputFile, allowance: Allowance) -> tuple[str, list[tuple[str, str]], int]:
+    """Return the name of the relation, names and types of the attributes, and the line of ``@data``."""
+    relation, attributes, n_bytes, number = "", list[tuple[str, str]](), 0, 0
     for number, line in numbered_lines(file, "replace", allowance):
         if line.startswith("%"):
             continue
-        found = KEYWORD.match(line)
-        if found is None:
+        declaration = DECLARATION.fullmatch(line)
+        if declaration is None:
             raise ValueError(f"line {number}: {shown(line)} is not @relation, @attribute or @data")
-        keyword, rest = found[1].lower(), found[2]
-        if keyword == "data":
-            if not attributes:
-                raise ValueError(f"line {number}: @data before any @attribute")
-            return Header(relation, attributes, number)
-        named = NAME.match(rest)
-        if named is None or (keyword == "attribute" and not named[2].strip()):
-            raise ValueError(f"line {number}: {shown(line)} cannot be read")
-        if keyword == "relation":
-            relation = rest  # MEKA's options stand here without quotes too
-        else:
-            kind = named[2].strip()
-            if kind.lower().startswith("relational"):
-                raise ValueError(f"line {number}: a relational attribute, which has rows of its own")
-            attributes.append(Attribute(_unquoted(named[1]), kind))
-            n_bytes += ATTRIBUTE_BYTES + sys.getsizeof(attributes[-1].name) + sys.getsizeof(kind)
-            allowance.check(n_bytes)
+        if declaration[1].lower() == "data":
+            return relation, attributes, number
+        if declaration[1].lower() == "relation":
+            relation = declaration[2]
+            continue
+        attribute = ATTRIBUTE.fullmatch(declaration[2])
+        if attribute is None:
+            raise ValueError(f"line {number}: {shown(line)} is not @attribute with a name and a type")
+        name = attribute[1]
+        attributes.append((re.sub(r"\\(.)", r"\1", name[1:-1]) if name[0] in "'\"" else name, attribute[2]))
+        n_bytes += ATTRIBUTE_BYTES + len(line)
+        allowance.check(n_bytes)
     raise ValueError(f"it ends after line {number} without @data")
 
 
-def find_labels(path: Path, header: Header, allowance: Allowance) -> list[int]:
-    """Return the attributes that an XML file or the relation's name calls labels, in its order."""
-    attributes = header.attributes
-    with naming(path, EXPECTED):
-        beside = labels_file(path)
-        if beside is None:
-            return count_labels(header.relation, len(attributes))
-    names = read_labels(beside, allowance)  # what goes wrong in it is said of it
-    where: dict[str, int] = {}
-    for place, attribute in enumerate(attributes):
-        if where.setdefault(attribute.name, place) != place:
-            where[attribute.name] = TWICE
-    with naming(path, EXPECTED):
-        for name in names:
-            if where.get(name, MISSING) < 0:
-                how_many = "several attributes are" if name in where else "no attribute is"
-                raise ValueError(f"{how_many} called {shown(name)}, as a label in {beside.name} is")
-    return [where[name] for name in names]
+def labels_file(path: Path) -> Path | None:
+    """Return the XML file of labels: of the same stem, or a stem that the ARFF file's begins with."""
+    stem = re.sub(r"(\.arff)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+    if isinstance(path, RemotePath) and path.is_web:  # where nothing lists what is there
+        beside = path.with_name(f"{stem}.xml")
+        return beside if beside.is_file() else None
+    files = [file for file in path.parent.iterdir() if file.name.lower().endswith(".xml")]
+    fitting = [file for file in files if file.stem == stem][:1]
+    fitting = fitting or sorted(file for file in files if stem.startswith(file.stem))
+    if len(fitting) > 1:
+        raise ValueError(f"{' and '.join(file.name for file in fitting)} may both name its labels")
+    return fitting[0] if fitting else None
 
 
-class LabelReader:
-    """Reads rows of an ARFF file as the columns of their labels; attribute ``places[c]`` is label c."""
-
-    def __init__(self, attributes: list[Attribute], places: list[int]) -> None:
-        self.n_attributes = len(attributes)
-        self.names = [attributes[place].name for place in places]
-        self._places = places
-        self._column = {place: column for column, place in enumerate(places)}
-        self._relevant_by_default = set()  # sparse rows leave out the value that is declared first
-        for column, place in enumerate(places):
-            found = NOMINAL.fullmatch(attributes[place].type)
-            values = _split(found[1], 2) if found else []
-            if sorted(values) != ["0", "1"]:
-                raise ValueError(
-                    f"label {shown(self.names[column])} is of type {shown(attributes[place].type)}"
-                )
-            if values[0] == "1":
-                self._relevant_by_default.add(column)
-
-    def read(self, text: str) -> list[int]:
-        """Return the columns of the labels of one row, rising."""
-        return self._sparse(text) if text.startswith("{") else self._dense(text)
-
-    def _dense(self, text: str) -> list[int]:
-        plain = text.count(",") + 1 == self.n_attributes and not NOT_PLAIN.search(text)
-        values = text.split(",") if plain else _split(text, self.n_attributes)
-        if len(values) != self.n_attributes:
-            more = " or more" if len(values) > self.n_attributes else ""
-            raise ValueError(f"{len(values)}{more} values for {self.n_attributes} attributes")
-        given = [values[place].strip() for place in self._places]
-        return [column for column, value in enumerate(given) if value != "0" and self._is_one(value, column)]
-
-    def _sparse(self, text: str) -> list[int]:
-        places, values = _pairs(text, self.n_attributes)
-        if places and max(places) >= self.n_attributes:
-            raise ValueError(f"attribute {str(max(places))[:SHOWN]} is not in 0..{self.n_attributes - 1}")
-        given: dict[int, str] = {}
-        for at, column in enumerate(map(self._column.get, places)):
-            if column is not None:
-                if column in given:
-                    raise ValueError(f"label {shown(self.names[column])} has two values")
-                given[column] = values[at]
-        relevant = self._relevant_by_default - given.keys()
-        relevant.update(c for c, value in given.items() if value != "0" and self._is_one(value, c))
-        return sorted(relevant)
-
-    def _is_one(self, value: str, column: int) -> bool:
-        if value != "1":
-            raise ValueError(f"value {shown(value)} of label {shown(self.names[column])} is not 0 or 1")
-        return True
+class _NoDoctype(ElementTree.TreeBuilder):
+    def doctype(self, *_: Any) -> None:  # where entities are declared
+        raise ValueError("a document type declaration, which is never read")
 
 
-def read_rows(
-    file: InputFile, reader: LabelReader, end: int, allowance: Allowance, n_bytes: int
-) -> Iterator[Any]:
-    """Yield the rows after line ``end`` as sparse arrays of about ``n_bytes``."""
-    labels, ptr = array("i"), array("q", [0])
-    with naming(file.path, EXPECTED):
-        for number, line in numbered_lines(file, "replace", allowance):
-            if number <= end or line.startswith("%"):
-                continue
-            try:
-                row = reader.read(line)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
-            n_rows = len(ptr)
-            if n_rows > 1 and BYTES_PER_ROW * n_rows + BYTES_PER_LABEL * (len(labels) + len(row)) > n_bytes:
-                yield _sparse_array(labels, ptr, len(reader.names))
-                labels, ptr = array("i"), array("q", [0])
-            labels.extend(row)
-            ptr.append(len(labels))
-    if len(ptr) > 1:
-        yield _sparse_array(labels, ptr, len(reader.names))
+def read_labels(path: Path, allowance: Allowance) -> list[str]:
+    """Return the names of the labels in the order of an XML file, nested ones after the one around them."""
+    with naming(path, EXPECTED_XML):
+        text = read_json(path, allowance)
+        allowance.take(ATTRIBUTE_BYTES * text.count(b"<"))
+        try:
+            elements = [*ElementTree.fromstring(text, ElementTree.XMLParser(target=_NoDoctype())).iter()]
+        except (ElementTree.ParseError, LookupError) as error:  # also of an encoding that is none
+            raise ValueError(f"no well-formed XML ({error})") from None
+        for place, element in enumerate(elements):
+            tag = element.tag.rpartition("}")[2]
+            if tag != ("label" if place else "labels") or (place and "name" not in element.attrib):
+                raise ValueError(f"element {place} is <{tag[:SHOWN]}>{' without a name' * (tag == 'label')}")
+        if len(elements) == 1:
+            raise ValueError("no label in it")
+        return [element.attrib["name"] for element in elements[1:]]
+
+
+def find_labels(relation: str, attributes: list[str], xml: Path | None, listed: list[str]) -> list[int]:
+    """Return the attributes that an XML file lists, or MEKA's ``-C n`` in the relation's name, as labels."""
+    n = len(attributes)
+    if xml is None:
+        option = MEKA.search(relation.partition(":")[2])
+        count = int(option[1]) if option else 0
+        if not 1 <= abs(count) <= n:
+            raise ValueError(
+                f"nothing tells which of {n} attributes are labels: no XML file next to it has a name that "
+                "its own begins with, and its relation no '-C n', without a filter that may move attributes"
+            )
+        return [*range(n)[:count]] if count > 0 else [*range(n)[count:]]
+    in_header, in_xml = Counter(attributes), Counter(listed)
+    for name in listed:
+        if (in_header[name], in_xml[name]) != (1, 1):
+            counts = f"{in_header[name]} attributes and {in_xml[name]} labels of {xml.name}"
+            raise ValueError(f"{shown(name)} names {counts}, not one of each")
+    places = {name: place for place, name in enumerate(attributes)}
+    return [places[name] for name in listed]
+
+
+class Attributes(NamedTuple):
+    """Names of all attributes and their places by number, and the labels and implied values of some."""
+
+    names: list[str]
+    places: dict[str, int]
+    labels: dict[int, int]
+    implied: dict[int, str]  # which sparse rows leave out, if not 0
+
+
+def labels_of(line: str, attributes: Attributes) -> list[int]:
+    """Return the labels of one row, rising."""
+    text, (names, places, labels, implied) = plain(line), attributes
+    if text.startswith("{"):
+        if not PAIRS.fullmatch(text):
+            raise ValueError(f"{shown(text)} is not {{attribute value, ...}}")
+        tokens = text[1:-1].replace(",", " ").split()
+        row = dict(zip(tokens[::2], tokens[1::2], strict=True))
+        if 2 * len(row) < len(tokens) or not row.keys() <= places.keys():
+            raise ValueError(f"an attribute has two values, or is not in 0..{len(names) - 1}")
+        given = {place: value for key, value in row.items() if (place := places[key]) in labels}
+        values = implied | given
+    else:
+        cells = text.split(",") if "," in text else text.split()
+        if "{" in text or "}" in text:
+            raise ValueError(f"{shown(text)} is neither values between commas nor {{attribute value, ...}}")
+        if len(cells) != len(names):
+            raise ValueError(f"{len(cells)} values for {len(names)} attributes")
+        values = {place: cells[place].strip() for place in labels}
+    relevant = [place for place, value in values.items() if value != "0"]
+    for place in relevant:
+        if values[place] != "1":
+            raise ValueError(f"value {shown(values[place])} of label {shown(names[place])} is not 0 or 1")
+    return sorted(labels[place] for place in relevant)
 
 
 def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read the header of an ARFF file, packed or not, and find its labels; the rows are read in pieces.
-
-    An XML file beside it, or its relation's name, tells which attributes are labels. The format has no
-    scores.
-    """
+    """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
     if kind != "truth":
         raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")
     file = InputFile(path)
     with naming(path, EXPECTED):
-        header = read_header(file, allowance)
-    places, end = find_labels(path, header, allowance), header.end
+        relation, declared, end = read_header(file, allowance)
+        xml = labels_file(path)
+    listed = [] if xml is None else read_labels(xml, allowance)
     with naming(path, EXPECTED):
-        allowance.take(LABEL_BYTES * len(places))
-        reader = LabelReader(header.attributes, places)
-    return Pieces(
-        n_rows=None,
-        n_labels=len(places),
-        read=lambda n_bytes: read_rows(file, reader, end, allowance, n_bytes),
-        label_names=reader.names,
-    )
+        names = [name for name, _ in declared]
+        places = find_labels(relation, names, xml, listed)
+        types = [BINARY.fullmatch(plain(declared[place][1])) for place in places]
+        for place, binary in zip(places, types, strict=True):
+            if binary is None:
+                what = f"label {shown(names[place])} is of type {shown(declared[place][1])}"
+                raise ValueError(f"{what}, not {{0,1}}")
+        allowance.take(ATTRIBUTE_BYTES * len(places))
+    labels_by_place = {place: label for label, place in enumerate(places)}
+    implied = {place: "1" for place, binary in zip(places, types, strict=True) if binary and binary[1]}
+    attributes = Attributes(names, {str(i): i for i in range(len(names))}, labels_by_place, implied)
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        labels, ptr = array("i"), array("q", [0])
+
+        def rows() -> Any:
+            parts = np.ones(len(labels), np.uint8), np.array(labels, np.int32), np.array(ptr, np.int64)
+            return scipy.sparse.csr_array(parts, shape=(len(ptr) - 1, len(places)))
+
+        with naming(path, EXPECTED):
+            for number, line in numbered_lines(file, "replace", allowance):
+                if number <= end or line.startswith("%"):
+                    continue
+                try:
+                    row = labels_of(line, attributes)
+                except ValueError as error:
+                    raise ValueError(f"line {number}: {error}") from None
+                size = BYTES_PER_ROW * len(ptr) + BYTES_PER_LABEL * (len(labels) + len(row))
+                if len(ptr) > 1 and size > n_bytes:
+                    yield rows()
+                    labels, ptr = array("i"), array("q", [0])
+                labels.extend(row)
+                ptr.append(len(labels))
+        if len(ptr) > 1:
+            yield rows()
+
+    return Pieces(None, len(places), read, label_names=[names[place] for place in places])
 
 
 def read_arff(path: Path) -> Any:
     """Read the relevant labels of all instances."""
     pieces = arff_pieces(path)
-    found = list(pieces.read(sys.maxsize))
-    return found[0] if found else scipy.sparse.csr_array((0, pieces.n_labels), dtype=np.uint8)
+    batches = [*pieces.read(sys.maxsize)]
+    return batches[0] if batches else scipy.sparse.csr_array((0, pieces.n_labels), dtype=np.uint8)
 
 
 def files_beside(path: Path) -> list[Path]:
     """Return the XML file of labels, if there is one."""
     with naming(path, EXPECTED):
-        found = labels_file(path)
-    return [] if found is None else [found]
-
-
-def _sparse_array(labels: array[int], ptr: array[int], n_labels: int) -> Any:
-    parts = np.ones(len(labels), np.uint8), np.array(labels, np.int32), np.array(ptr, np.int64)
-    return scipy.sparse.csr_array(parts, shape=(len(ptr) - 1, n_labels))
-
-
-def _unquoted(token: str) -> str:
-    if token[0] not in "'\"":
-        return token
-    return ESCAPE.sub(lambda found: ESCAPED.get(found[1], found[1]), token[1:-1])
-
-
-def _split(text: str, most: int) -> list[str]:
-    """Split at commas and blanks outside quotes, up to a comment or one value too many."""
-    values, place = list[str](), len(text) - len(text.lstrip())
-    while place < len(text) and text[place] != "%" and len(values) <= most:
-        found = VALUE.match(text, place)
-        if found is None:
-            raise ValueError(f"{shown(text[place:])} is no value")
-        values.append(_unquoted(found[1]))
-        place = found.end()
-    return values
-
-
-def _pairs(text: str, most: int) -> tuple[list[int], list[str]]:
-    """Return the numbers of attributes in a sparse row, and their values."""
-    inner = text[1:-1]
-    if inner.count(",") > most and not NOT_PLAIN.search(inner):
-        raise ValueError(f"{inner.count(',') + 1} values for {most} attributes")
-    if text.endswith("}") and not NOT_PLAIN.search(inner):
-        tokens = inner.replace(",", " ").split()
-        numbers = "".join(tokens[::2])
-        if len(tokens) == 2 * (inner.count(",") + 1) and numbers.isdecimal() and numbers.isascii():
-            return list(map(int, tokens[::2])), tokens[1::2]
-    places, values, end = list[int](), list[str](), 1
-    while found := PAIR.match(text, end):
-        places.append(int(found[1]))
-        values.append(_unquoted(found[2]))
-        end = found.end()
-        if len(places) > most:
-            raise ValueError(f"{len(places)} or more values for {most} attributes")
-    rest = text[end:].lstrip()
-    if not rest.startswith("}"):
-        raise ValueError(f"{shown(rest)} is no attribute's number and value, nor the closing brace")
-    rest = rest[1:].lstrip()
-    if rest and not rest.startswith("%"):
-        raise ValueError(f"{shown(rest)} after the closing brace")
-    return places, values
+        return [file for file in [labels_file(path)] if file is not None]
 
 
 ARFF = Format(
