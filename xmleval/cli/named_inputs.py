@@ -13,7 +13,6 @@ import scipy.sparse
 from xmleval.budget import PIECE_BYTES, Allowance, Budget
 from xmleval.cli.counting import Inputs, count_training, read_sets
 from xmleval.cli.messages import tell
-from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
 from xmleval.input.csr import Source
 from xmleval.input.lines import shown
 from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
@@ -227,12 +226,7 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
-        unknown = (
-            unknown_labels(named, names, options.get("separator"), is_cut=found.is_cut)
-            if given.shards[0].format.for_fields
-            else unknown_names(named, names)
-        )
-        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
+        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, _unknown(named, names)))
         if found.closed and named.n_new_labels:
             example = shown(named.label_names[len(names)])
             kind = "labels beyond the list"
@@ -248,8 +242,6 @@ def named_rows(
         asked = expand_metrics(options["metrics"], options["k"])
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
         shared += [unread] * any(spec.metric.graded for spec, _ in asked)
-    every = [found, *(named for _, named in predictions)]
-    shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred
@@ -278,6 +270,14 @@ def named_rows(
 
 def _notes(name: str, told: Sequence[str]) -> list[str]:
     return [f"{name}: {', '.join(told)}"] if told else []
+
+
+def _unknown(named: Named, labels: Sequence[str]) -> list[str]:
+    """Return a note where a truth has no predicted label."""
+    if not named.n_new_labels or not labels or (named.matrix.indices < len(labels)).any():
+        return []
+    first = named.label_names[int(np.min(named.matrix.indices))]
+    return [f"no label of it is in the truth: {shown(first)} is not, {shown(labels[0])} is"]
 
 
 def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any]) -> None:

@@ -138,10 +138,6 @@ class Named:
         Of predictions: whether they have no scores; the values tell their order in the file.
     by_order : bool
         Whether rows have no names of their own and are called by their numbers.
-    is_cut : bool
-        Whether a separator stands between labels in some field of text.
-    uncut : str or None
-        A field of text without the separator that was given, and with another one.
     has_grades : bool
         Of a truth: whether the file has grades above 1.
     told : tuple of str
@@ -169,8 +165,6 @@ class Named:
     other_row: str | None = None
     unscored: bool = False
     by_order: bool = False
-    is_cut: bool = False
-    uncut: str | None = None
     has_grades: bool = False
     told: tuple[str, ...] = ()
     columns: ColumnHashes | None = field(default=None, repr=False, compare=False)

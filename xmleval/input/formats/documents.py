@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import math
@@ -27,10 +28,9 @@ from xmleval.input.columns import (
     may_hold_values,
     named_as,
 )
-from xmleval.input.formats.delimited import records
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
-from xmleval.input.lines import numbered_lines, shown, unstripped_lines
+from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, shown, unstripped_lines
 from xmleval.input.names import (
     CHECKED_BYTES,
     ENTRY_BYTES,
@@ -45,6 +45,7 @@ from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
+DELIMITERS = "\t,;"
 SCORES = SCORE_COLUMNS[1:]  # a score alone is none of several labels
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 MOST_RELEVANCE = 1 << 62
@@ -67,16 +68,42 @@ class Fields(NamedTuple):
 
 
 def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
-    """Yield fields of each record of CSV that are chosen by name, with the line that it begins on."""
-    found = records(unstripped_lines(file, "strict", allowance), allowance)
-    for number, names in found:
-        names = [name.strip() for name in names]
-        chosen, others = choose(names)
-        places = [names.index(name) for name in chosen + others]
-        for number, record in found:
-            if len(record) != len(names):
+    """Yield fields of each record of CSV that are chosen by name, with the line that it begins on.
+
+    The first of tab, comma and semicolon in the first line parts the fields.
+    """
+    first, size = 0, 0  # of a record
+    names, places = list[str](), list[int]()
+
+    def lines() -> Iterator[str]:
+        nonlocal first, size
+        for number, line in unstripped_lines(file, "strict", allowance):
+            if line.strip(" \r"):
+                first, size = first or number, size + len(line)
+                if size > SPLIT_BYTES:
+                    allowance.check(LINE_BYTES * size, f"line {first}: ")
+                yield line.removesuffix("\r") + "\n"
+
+    texts = lines()
+    head = next(texts, "")
+    delimiter = next((mark for mark in DELIMITERS if mark in head), ",")
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    try:
+        for record in csv.reader(itertools.chain([head], texts), delimiter=delimiter, strict=True):
+            number, first, size = first, 0, 0
+            if not names:
+                names = [name.strip() for name in record]
+                chosen, others = choose(names)
+                places = [names.index(name) for name in chosen + others]
+            elif len(record) != len(names):
                 raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
-            yield number, [record[place] for place in places]
+            else:
+                yield number, [record[place] for place in places]
+    except csv.Error as error:
+        hint = "a field in quotes must end with one, and have two for each that it holds"
+        if "new-line" in str(error):  # a carriage return alone
+            hint = "save the file with lines that end in \\n"
+        raise ValueError(f"line {first}: {error}; {hint}") from None
 
 
 def json_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
@@ -368,8 +395,6 @@ class _Reading:
             for word, n_cells in cells.n_missing.items():
                 told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(cells.field)} read as no label")
         found = self._entries.finish(self._allowance)
-        if cells is not None:
-            found = replace(found, is_cut=cells.is_cut, uncut=cells.uncut)
         unscored = self._kind == "scores" and cells is not None and not self._scored
         found = replace(found, unscored=unscored, by_order=not self._has_id, told=(*told, *found.told))
         return replace(found, columns=self._columns, judged_by=self._judged_by)

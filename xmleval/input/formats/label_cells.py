@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,19 @@ from xmleval.input.missing import MISSING_WORDS
 from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
-UNCUT = re.compile(r"[|;,](?=\S)")  # a comma before a blank also stands within names
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
-PRINTED = re.compile(r"(?:frozenset|set|array)\((.*?)(?:,\s*dtype=[^()]{1,40})?\)", re.DOTALL)  # of its list
-PYTHON = re.compile(  # a scalar of NumPy, a string as repr writes it, or a parenthesis, also behind a comma
-    r"""np\.(?:str_|u?int\d+|float\d+)\((?:'[^'\\]*'|"[^"\\]*"|[^()'"]*)\)|(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
+# a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
+LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)|(?:frozenset|set|array)\(.*\)""", re.DOTALL)
+# what Python prints: brackets, words, plain numbers, and strings, which do not follow one another
+ESCAPE = r"""\\(?:[\\'"nrt]|x..|u.{4}|U.{8})"""  # that repr writes
+PRINTED = re.compile(
+    r"""(?:[\s\[\](){},:=-]|[A-Za-z][\w.]*+|[0-9]++(?:\.[0-9]*+)?(?:e[+-]?[0-9]++)?(?!\w)"""
+    rf"""|'(?:[^'\\]++|{ESCAPE})*+'(?!\s*['"])|"(?:[^"\\]++|{ESCAPE})*+"(?!\s*['"]))*+""",
+    re.DOTALL,
 )
-LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)""", re.DOTALL)  # and tuples of strings
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 VALUE_BYTES = 100  # of memory for a value of JSON
+NODE_BYTES = 500  # likewise of a value that Python prints, as it is parsed
 MOST_DIGITS = 300  # of a whole number
 Labels = tuple[list[str], list[float] | None]
 
@@ -45,8 +49,6 @@ class LabelCells:
     def __init__(self, field: str, separator: str | None) -> None:
         self.field, self.separator = field, separator
         self._is_given = separator is not None
-        self.is_cut = False
-        self.uncut: str | None = None  # the first without a given separator, and with another one
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
         self.n_missing: dict[str, int] = {}  # cells that are a word for a missing value, by word
         self._vectors = VectorRows(ADVICE, shown(field))
@@ -58,20 +60,18 @@ class LabelCells:
 
     def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
         """Return the labels of a cell in a line, and their scores where it has some."""
-        if not isinstance(cell, str):
-            self._refuse_vector(cell)
-            return labels_of(cell)
-        text = cell.strip()
-        if text in MISSING_WORDS:
-            self.n_missing[text] = self.n_missing.get(text, 0) + 1
-            return [], None
-        if LISTS.fullmatch(text) or PRINTED.fullmatch(text):
-            value = parsed(text, allowance)
-            self._refuse_vector(value)
-            return labels_of(value)
-        parts = self._split(text, number)
-        self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts])
-        return parts, None
+        if isinstance(cell, str):
+            text = cell.strip()
+            if text in MISSING_WORDS:
+                self.n_missing[text] = self.n_missing.get(text, 0) + 1
+                return [], None
+            if not LISTS.fullmatch(text):
+                parts = self._split(text, number)
+                self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts])
+                return parts, None
+            cell = parsed(text, allowance)
+        self._refuse_vector(cell)
+        return labels_of(cell)
 
     def _refuse_vector(self, value: Any) -> None:
         """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
@@ -83,25 +83,20 @@ class LabelCells:
             self._vectors.take(np.array([0, ids.size]), ids)
 
     def _split(self, text: str, number: int) -> list[str]:
-        separator = self.separator
+        """Return the labels of a text, of which all of a field are cut at one separator."""
         if not self._is_given:
-            there = [mark for mark in SEPARATORS if mark in text]
-            if len({*there, *(separator or "")}) > 1:
-                marks = " and ".join(repr(mark) for mark in dict.fromkeys([*(separator or ""), *there]))
+            marks = [
+                *dict.fromkeys([*(self.separator or ""), *(mark for mark in SEPARATORS if mark in text)])
+            ]
+            if len(marks) > 1:
+                both = " and ".join(map(repr, marks))
                 raise ValueError(
-                    f"{marks} may both stand between labels, as in {shown(text)}; --separator tells which"
+                    f"{both} may both stand between labels, as in {shown(text)}; --separator tells which"
                 )
-            if there:
-                separator = self.separator = there[0]
-            elif separator is None:
-                if self._blank is None and len(text.split()) > 1:
-                    self._blank = number, text
-                separator = SEPARATORS  # which is not there
-        parts = text.split(None if separator == " " else separator)
-        if len(parts) > 1:
-            self.is_cut = True
-        elif self._is_given and self.uncut is None and UNCUT.search(text):
-            self.uncut = text
+            self.separator = marks[0] if marks else None
+            if not marks and self._blank is None and len(text.split()) > 1:
+                self._blank = number, text
+        parts = text.split(None if self.separator == " " else self.separator) if self.separator else [text]
         return [name for part in parts if (name := part.strip())]
 
     def close(self, has_scores: bool) -> None:
@@ -118,20 +113,42 @@ class LabelCells:
 
 def parsed(text: str, allowance: Allowance) -> Any:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
-    printed = PRINTED.fullmatch(text)
-    if printed is not None:
-        text = printed[1] or "[]"
-    if len(text) > VALUE_BYTES:
-        allowance.check(2 * len(text) + VALUE_BYTES * sum(map(text.count, ",:[{(")))
+    n_values = sum(map(text.count, ",:[{(")) if len(text) > VALUE_BYTES else 0
+    allowance.check(2 * len(text) + VALUE_BYTES * n_values)
     try:
-        try:
-            return json_value(text)
-        except json.JSONDecodeError:
-            return _printed_value(PYTHON.sub(_as_json, text))
-    except (json.JSONDecodeError, SyntaxError):
-        raise ValueError(f"{shown(text)} is no list of labels in JSON or Python") from None
+        return json_value(text)
+    except json.JSONDecodeError:
+        allowance.check(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
     except RecursionError:
         raise ValueError(f"{shown(text)} is nested without end") from None
+    try:
+        if PRINTED.fullmatch(text):
+            return _printed(ast.parse(text, mode="eval").body)
+    except (RecursionError, MemoryError):
+        raise ValueError(f"{shown(text)} is nested without end") from None
+    except SyntaxError:
+        pass
+    raise ValueError(f"{shown(text)} is no list of labels in JSON or Python")
+
+
+def _printed(node: ast.expr) -> Any:
+    """Return the value of an expression as Python prints it: any sequence or set as a list."""
+    match node:
+        case ast.Constant(value=str() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return [_printed(item) for item in items]
+        case ast.Dict(keys=keys, values=values):
+            names = [_printed(key) for key in keys if key is not None]
+            if all(isinstance(name, str) for name in names):
+                return _distinct(zip(names, map(_printed, values), strict=True))
+        case ast.Call(func=ast.Name(id=name), args=args) if name in ("set", "frozenset", "array"):
+            return _printed(args[0]) if args else []
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np")), args=[value]):
+            return _printed(value)
+    raise SyntaxError
 
 
 def json_value(text: str) -> Any:
@@ -139,26 +156,8 @@ def json_value(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
 
 
-def _printed_value(text: str) -> Any:
-    """Return the value of text with strings and lists of JSON; a set has the braces of a dict."""
-    try:
-        return json_value(text)
-    except json.JSONDecodeError:
-        if not text.startswith("{"):
-            raise
-        return json_value(f"[{text[1:-1]}]")
-
-
-def _as_json(found: re.Match[str]) -> str:
-    if found[0].startswith("np."):
-        return PYTHON.sub(_as_json, found[0].partition("(")[2][:-1])
-    if found[0].startswith(("'", '"')):
-        return json.dumps(ast.literal_eval(found[0]))
-    return "[" if found[0] == "(" else "]"
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict[str, Any]()
+def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    made = dict[Any, Any]()
     for name, value in pairs:
         if name in made:
             raise ValueError(f"{shown(name)} occurs twice in an object")
@@ -190,7 +189,7 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
     """Return the scores in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
-        if not text.startswith("[") and not PRINTED.fullmatch(text):
+        if not text.startswith(("[", "array(")):
             if text in ("", *MISSING_WORDS):
                 return []
             return [_number(part) for part in BETWEEN_NUMBERS.split(text)]
