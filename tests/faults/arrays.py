@@ -26,28 +26,27 @@ ANY_CSR: dict[str, Any] = {
 }  # fmt: skip
 SCHEMES = "is not one of csr, csc, bsr, coo, dia"
 POINTER = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
-COUNTS = "2 stored values, but 1 in the index"
 PARTS: list[tuple[dict[str, Any], str]] = [  # of a CSR matrix, and what is said by both readers
     ({"format": b"lil"}, f"format 'lil' {SCHEMES}"),
-    ({"format": [1, 2]}, "'format' is not a word"),
-    ({"indptr": None}, "no array 'indptr' in it"),
-    ({"shape": (2.0, 4.0)}, "shape [2.0, 4.0] is not (instances, labels)"),
-    ({"shape": (-2, 4)}, "shape [-2, 4] is not (instances, labels)"),
-    ({"shape": (10**15, 4)}, "indptr has 3 entries, not 1000000000000001 | 1...0 rows for 2 stored values"),
-    ({"data": [1j, 1]}, "data of csr is complex128 of shape (2,) | data is complex128 of shape (2,)"),
-    ({"data": np.ones(3)}, "3 stored values, but 2 in the index"),
+    ({"format": [1, 2]}, "format is int64 of shape (2,), not a word"),
+    ({"indptr": None}, "indptr is not a file in the archive | no array 'indptr' in it"),
+    ({"shape": (2.0, 4.0)}, "shape is float64 of shape (2,), not (instances, labels)"),
+    ({"shape": (-2, 4)}, "shape (-2, 4) for 2 stored values"),
+    ({"shape": (10**15, 4)}, "shape (1000000000000000, 4) for 2 stored values"),
+    ({"data": [1j, 1]}, "data is complex128 of shape (2,)"),
+    ({"data": np.ones(3)}, "indices and data should... | data of shape (3,), but indices of shape (2,)"),
     ({"indices": [0.0, 3.0]}, "indices is float64 of shape (2,)..."),
-    ({"indptr": [0, 1, 7]}, f"indptr runs from 0 to 7 over 2 stored entries | row 1: {POINTER.format(7)}"),
-    ({"indptr": [1, 1, 2]}, f"indptr runs from 1 to 2 over 2 stored entries | row 0: {POINTER.format(1)}"),
-    ({"indptr": [0, 2]}, "indptr has 2 entries, not 3 | indptr is of shape (2,), for 2 rows"),
-    ({"format": b"bsr"}, "data of bsr is float64 of shape (2,)"),
-    ({"format": b"bsr", "data": np.ones((2, 1, 3))}, "blocks of 1 x 3 do not tile a matrix of shape (2, 4)"),
+    ({"indptr": [0, 1, 7]}, f"Last value of index pointer should be less... | row 1: {POINTER.format(7)}"),
+    ({"indptr": [1, 1, 2]}, f"index pointer should start with 0 | row 0: {POINTER.format(1)}"),
+    ({"indptr": [0, 2]}, "index pointer size 2 should be 3 | indptr is of shape (2,), for 2 rows"),
+    ({"format": b"bsr"}, "BSR data must be 3-dimensional..."),
+    ({"format": b"bsr", "data": np.ones((2, 1, 3))}, "blocks of (1, 3) do not tile a matrix of..."),
     ({"format": b"coo", "row": [0, 2], "col": [0, 1]}, "axis 0 index 2 exceeds..."),
     ({"format": b"coo", "row": [0, -1], "col": [0, 1]}, "negative axis 0 index: -1"),
-    ({"format": b"coo", "row": [0], "col": [0]}, COUNTS),
-    ({"format": b"coo", "coords": [[0], [0], [0]]}, "coords has shape (3, 1)"),
+    ({"format": b"coo", "row": [0], "col": [0]}, "all index and data arrays must..."),
+    ({"format": b"coo", "coords": [[0], [0], [0]]}, "mismatching number of index arrays..."),
     ({"format": b"dia", "data": np.ones((1, 2)), "offsets": [2**32]}, "an offset lies outside a matrix..."),
-    ({"format": b"dia", "data": np.ones((2, 2)), "offsets": [0]}, COUNTS),
+    ({"format": b"dia", "data": np.ones((2, 2)), "offsets": [0]}, "number of diagonals (2)..."),
 ]
 LISTS: list[tuple[dict[str, Any], str, str]] = [  # what is said of a pair of files, and of an archive
     ({"indices": LABELS.astype(float)}, "float64 of shape (4, 2)", "indices is float64 of shape (4, 2)"),
@@ -120,12 +119,12 @@ sp.save_npz(saved := io.BytesIO(), sp.csr_array(DENSE))
 WHOLE = saved.getvalue()
 FAULTS = [
     *(Fault("Y.npz", archive(ANY_CSR | change), message) for change, message in PARTS),
-    Fault("Y.npz", WHOLE[: len(WHOLE) // 2], "the zip archive is cut short"),
-    Fault("Y.npz", b"not an archive at all" * 20, "not a zip archive"),
+    Fault("Y.npz", WHOLE[: len(WHOLE) // 2], "not a zip archive, or cut short"),
+    Fault("Y.npz", b"not an archive at all" * 20, "not a zip archive, or cut short"),
     Fault("Y.npz", promising_more(), "data.npy: impossible uncompressed size of 2147483648 bytes"),
     Fault("Y.npz", sharing(), "the archive members exceed the size of the file"),
     Fault("Y.npz", archive_of({"data.npy": npy(header("(1000000000000,)"))}),
-          "data.npy: the header declares 8000000000000 bytes of data, the archive 8"),
+          "data.npy: 8 bytes of data where the header promises 8000000000000"),
     Fault("Y.npz", archive_of({"data.npy": bytes(9999)}, zipfile.ZIP_LZMA), "data.npy: unsupported compr..."),
     *(Fault("Y.npz", archive_of({"data.npy": npy(head)}), f"data.npy: ...{text}") for head, text in HEADERS),
     *(Fault("m_indices.npy", npy(head), f"...{text}", ("scores",)) for head, text in HEADERS),
@@ -136,7 +135,7 @@ FAULTS = [
     Fault("m.npz", archive(LIST), "no array 'format' in it", ("truth",)),
     *(
         Fault("m.npz", archive_of({"indices.npy": npy(header(shape, "<i4"), LABELS.tobytes())}, method),
-              "indices.npy: the header declares ... bytes of data, the archive 32", ("scores",))
+              "indices.npy: 32 bytes of data where the header promises ...", ("scores",))
         for shape in ("(1000000000000, 5)", "(3, 2)")
         for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     ),

@@ -142,7 +142,7 @@ def test_pickles_in_archives_are_never_run(role: str, part: str) -> None:
     np.savez("Z.npz", **(ANY_CSR | {part: np.array([Bomb()], dtype=object)}))
     assert refusal(*pair).startswith(f"Z.npz: {part}.npy: Python objects are not supported; expected ")
     Path("Z.npz").write_bytes(pickle.dumps(Bomb()))
-    assert refusal(*pair).startswith("Z.npz: not a zip archive; expected ")
+    assert refusal(*pair).startswith("Z.npz: not a zip archive, or cut short; expected ")
     assert not Path("unpickled").exists()
 
 

@@ -129,7 +129,6 @@ def test_formats_by_option(line: str) -> None:
 
 
 REFUSED: list[tuple[str, Any, str]] = [
-    ("m.npz", {"labels": LABELS, "ids": LABELS, "scores": VALUES}, "its arrays 'labels' and 'ids' can both"),
     ("m.npz", {"labels": np.eye(2, dtype=int), "scores": np.eye(2) / 4}, "'labels' may be ids of labels, or"),
     ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
     ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),

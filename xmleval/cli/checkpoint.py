@@ -22,7 +22,7 @@ from typing import Any
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
-from xmleval.files.archive import npy_chunks, write_chunks
+from xmleval.files.archive import ArrayFile, write_chunks
 from xmleval.files.input import InputFile, digest_of
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
@@ -107,7 +107,7 @@ class Checkpoint:
             for name, runs in states:
                 saved = load_state(self.folder / name, allowance=allowance)
                 for key, file in runs.items():
-                    saved.arrays[key] = npy_chunks(InputFile(self.folder / file))
+                    saved.arrays[key] = ArrayFile(InputFile(self.folder / file), packed=False).chunks()
                 evaluators.append(Evaluator.from_saved(saved, **more))
                 if evaluators[-1].n_rows != rows:
                     raise ValueError(f"{name} is of other rows")

@@ -11,12 +11,9 @@ import click
 
 from xmleval.budget import Allowance, OverLimitError
 from xmleval.cli.help import Choice
-from xmleval.files.archive import NpyArray
-from xmleval.files.input import InputFile
-from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.npy import open_array
-from xmleval.input.formats.npz import read_npz
+from xmleval.input.formats.npy import Part, matrix_pieces, open_array
+from xmleval.input.formats.npz import open_npz, read_matrix
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import Pieces
 from xmleval.input.shards import Input
@@ -56,23 +53,22 @@ def _refusing(what: str) -> Iterator[None]:
 def read_features(path: Path, allowance: Allowance) -> Any:
     """Return features of rows: a sparse matrix, or an array."""
     if not path.name.endswith(".npy"):
-        return read_npz(InputFile(path), allowance)
+        return read_matrix(open_npz(path), allowance)
     features = _open_features(path)
     with naming(path, FEATURES):
-        allowance.take(features.n_bytes)
-        return features.read()
+        return features.file.read("", allowance=allowance)[0]
 
 
 def feature_pieces(path: Path, allowance: Allowance) -> Pieces:
     """Return the rows of an array of features."""
-    return matrix_pieces(_open_features(path), FEATURES, allowance)
+    return matrix_pieces(_open_features(path), allowance)
 
 
-def _open_features(path: Path) -> NpyArray:
+def _open_features(path: Path) -> Part:
     features = open_array(path, FEATURES)
     with naming(path, FEATURES):
-        if len(features.shape) != 2:
-            raise ValueError(f"shape {features.shape}")
+        if len(features.arrays[0].shape) != 2:
+            raise ValueError(f"shape {features.arrays[0].shape}")
     return features
 
 

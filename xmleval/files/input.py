@@ -123,17 +123,13 @@ class _Checked(io.FileIO):
     """A descriptor of an input file; after each read, also a short one, the version is checked."""
 
     def __init__(self, of: InputFile) -> None:
-        super().__init__(of.path, opener=_open_at_once)
+        super().__init__(os.open(of.path, os.O_RDONLY | os.O_NONBLOCK))  # otherwise a FIFO waits for a writer
         self._of = of
 
     def readinto(self, buffer: Any) -> int | None:
         n_read = super().readinto(buffer)
         self._of.check(self.fileno())
         return n_read
-
-
-def _open_at_once(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK)  # otherwise a FIFO waits for a writer
 
 
 def _refuse_irregular(found: os.stat_result, path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
-from xmleval.files.archive import array_names, open_archive, read_archive, write_archive
+from xmleval.files.archive import ArrayFile, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.message import Message
@@ -79,19 +79,20 @@ def from_bytes(sent: bytes) -> Saved:
 def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED) -> Saved:
     """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
-        file = InputFile(path)
-        held = read_archive(file, "meta".__eq__, allowance=allowance)
-        meta = parse_json(held["meta"].tobytes(), allowance)
+        archive = ArrayFile(InputFile(path))
+        meta = parse_json(archive.read("meta", allowance=allowance)[0].tobytes(), allowance)
         if meta["format"] != form.mark:
             raise KeyError("format")
         version = meta["version"]
     if version != form.version:
         raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
     with naming_damage(path, form):
-        with open_archive(file) as archive:
-            if sorted({*array_names(archive)} - {"meta"}) != meta["arrays"]:
-                raise KeyError("arrays")
-        arrays = read_archive(file, lambda name: name != "meta", in_pieces=LARGE, allowance=allowance)
+        names = sorted({*archive.arrays} - {"meta"})
+        if names != meta["arrays"]:
+            raise KeyError("arrays")
+        arrays: dict[str, Any] = {name: archive.chunks(name) for name in filter(LARGE, names)}
+        small = [name for name in names if name not in arrays]
+        arrays |= zip(small, archive.read(*small, allowance=allowance), strict=True)
     return Saved(meta, arrays)
 
 

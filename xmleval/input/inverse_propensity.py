@@ -62,10 +62,11 @@ def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
     if path.name.lower().endswith(".npy"):
         vector = open_array(path, EXPECTED)
         with naming(path, EXPECTED):
-            if len(vector.shape) != 1:
-                raise ValueError(f"an array of shape {vector.shape}")
-            allowance.take(NUMBER_BYTES * vector.shape[0])
-            return vector.read()
+            (shape,) = (array.shape for array in vector.arrays)
+            if len(shape) != 1:
+                raise ValueError(f"an array of shape {shape}")
+            allowance.take(NUMBER_BYTES * shape[0])
+            return vector.file.read("")[0]
     numbers = array("d")
     with naming(path, EXPECTED):
         for number, (text,) in text_columns(path, allowance, NUMBER_BYTES):

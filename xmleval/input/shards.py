@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.input import InputFile
 from xmleval.files.ranges import READ_AHEAD
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npy import PAIRS
-from xmleval.input.formats.npz import NPZ
-from xmleval.input.formats.npz_list import holds_list
+from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
@@ -181,7 +179,7 @@ def _is_list(shard: Shard) -> bool:
     claimed = (other for other in FORMATS if other.claims(path, "scores"))
     if not known.holds("truth") or any(not other.claims(path, "truth") for other in claimed):
         return True
-    return known is NPZ and holds_list(InputFile(path), known.title)
+    return known is NPZ and holds_list(path)
 
 
 def _as_input(

@@ -1,42 +1,108 @@
-"""NumPy's .npy files: top-k lists in pairs of them, and vectors."""
+"""NumPy's .npy files: top-k lists in pairs of them, dense arrays of all labels, and vectors."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
-from xmleval.files.archive import NpyArray
+from xmleval.files.archive import Array, ArrayFile
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
-from xmleval.input.formats.array_rows import list_pieces
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.names import Gathering, Named
 from xmleval.input.pieces import Pieces
 from xmleval.input.row_order import refuse_other_order
 from xmleval.input.writing import as_lists
 
+MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
+ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 LABELS, SCORES = "_indices.npy", "_scores.npy"
 OTHER_LABELS, OTHER_SCORES = "-labels.npy", "-scores.npy"  # as AttentionXML and LightXML call them
 PAIRS = {LABELS: SCORES, OTHER_LABELS: OTHER_SCORES}
 STRINGS = "strings, of a fixed length, not Python objects: numpy.save(file, labels.astype(str))"
+DENSE_EXPECTED = {
+    "truth": "relevant labels as zeros and ones, of shape (instances, labels)",
+    "scores": "scores of all labels, floating-point numbers of shape (instances, labels); "
+    "a top-k list is called NAME_indices.npy",
+}
 
 
-def open_array(path: Path, expected: str, kinds: str = "biuf") -> NpyArray:
+class Part(NamedTuple):
+    """Arrays of a file that have the same rows; ``expected`` completes the message where they are damaged."""
+
+    file: ArrayFile
+    arrays: list[Array]
+    expected: str
+
+    def read(self, step: int, first: int, stop: int) -> Iterator[list[NDArray[Any]]]:
+        """Yield the same rows of each array, ``step`` at a time; of arrays without rows, none once."""
+        n_rows = self.arrays[0].shape[0]
+        with naming(self.file.path, self.expected), self.file.reading() as rows:
+            takes = [rows(array, first, None if stop == n_rows else stop) for array in self.arrays]
+            for start in range(first, max(stop, first + 1), step):
+                yield [take(min(step, stop - start)) for take in takes]
+
+    def read_whole(self) -> list[NDArray[Any]]:
+        """Return all rows."""
+        with naming(self.file.path, self.expected):
+            return self.file.read(*(array.name for array in self.arrays))
+
+    def mapped(self) -> NDArray[Any]:
+        """Return the array of an .npy file as a map of it."""
+        with naming(self.file.path, self.expected):
+            return self.file.mapped()
+
+
+def matrix_pieces(part: Part, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Return the rows of an array of two dimensions."""
+    return _pieces([part], lambda rows: rows[0], part.arrays[0].shape[1], allowance)
+
+
+def list_pieces(parts: list[Part], allowance: Allowance = UNLIMITED) -> Pieces:
+    """Return the rows of labels and, where there are any, of their scores, as pairs."""
+    return _pieces(parts, lambda rows: (rows[0], rows[1] if len(rows) > 1 else None), None, allowance)
+
+
+def _pieces(
+    parts: list[Part], make: Callable[[list[NDArray[Any]]], Any], n_labels: int | None, allowance: Allowance
+) -> Pieces:
+    """Return rows made of arrays; those that take more memory than is allowed are refused."""
+    for part in parts:
+        for array in part.arrays:
+            with naming(part.file.path, part.expected):
+                allowance.take(array.whole and array.n_bytes)
+                allowance.check(ROW_ENTRY_BYTES * array.shape[1])
+    arrays = [array for part in parts for array in part.arrays]
+    n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
+
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        step = max(1, min(n_bytes, MOST_BYTES) // max(1, row_bytes))
+        reads = [part.read(step, first, n_rows if stop is None else stop) for part in parts]
+        for rows in zip(*reads, strict=True):
+            yield make([array for own in rows for array in own])
+
+    return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
+
+
+def open_array(path: Path, expected: str, kinds: str = "biuf") -> Part:
     """Read the header of an array of real numbers, or of dtypes of other kinds."""
     with naming(path, expected):
-        array = NpyArray(InputFile(path))
+        file = ArrayFile(InputFile(path), packed=False)
+        array = file[""]
         if array.dtype.kind not in kinds:
             raise ValueError(f"dtype {array.dtype} does not hold real numbers")
-        return array
+        return Part(file, [array], expected)
 
 
 def _pair(path: Path) -> tuple[Path, Path] | None:
@@ -48,26 +114,27 @@ def _pair(path: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _open_list(path: Path, kinds: str = "iu") -> list[tuple[NpyArray, str]]:
-    """Return the labels of a top-k list and, where there are any, its scores, with what is expected."""
+def _open_list(path: Path, kinds: str = "iu") -> list[Part]:
+    """Return the labels of a top-k list and, where there are any, its scores."""
     pair = _pair(path)
     labels_path = pair[0] if pair else path  # a file of another name holds labels alone
     expected = "labels of a top-k list, integers of shape (instances, k)"
     known = "biuf"
     if labels_path.name.endswith(OTHER_LABELS):
         expected, known = f"{expected}, or {STRINGS}", "biufU"
-    labels = open_array(labels_path, expected, known)
+    parts = [open_array(labels_path, expected, known)]
+    (labels,) = parts[0].arrays
     with naming(labels_path, expected):
         if len(labels.shape) != 2 or labels.dtype.kind not in kinds:
             raise ValueError(f"{labels.dtype} of shape {labels.shape}")
-    if pair is None or not is_there(pair[1]):
-        return [(labels, expected)]
-    scores_expected = f"scores of the labels in {labels_path.name}, of shape {labels.shape}"
-    scores = open_array(pair[1], scores_expected)
-    with naming(pair[1], scores_expected):
-        if scores.shape != labels.shape or scores.dtype.kind == "b":
-            raise ValueError(f"{scores.dtype} of shape {scores.shape}")
-    return [(labels, expected), (scores, scores_expected)]
+    if pair is not None and is_there(pair[1]):
+        expected = f"scores of the labels in {labels_path.name}, of shape {labels.shape}"
+        parts.append(open_array(pair[1], expected))
+        (scores,) = parts[1].arrays
+        with naming(pair[1], expected):
+            if scores.shape != labels.shape or scores.dtype.kind == "b":
+                raise ValueError(f"{scores.dtype} of shape {scores.shape}")
+    return parts
 
 
 def claims(path: Path, kind: str | None) -> bool:
@@ -80,20 +147,20 @@ def claims(path: Path, kind: str | None) -> bool:
 
 def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
     """Return the rows of a list, None where its labels have names."""
-    found = _open_list(path, "iuU")
-    return None if found[0][0].dtype.kind == "U" else list_pieces(found, allowance)
+    parts = _open_list(path, "iuU")
+    return None if parts[0].arrays[0].dtype.kind == "U" else list_pieces(parts, allowance)
 
 
 def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
     """Read a list of names of labels, its rows in the order of those of the truth."""
-    arrays = _open_list(path, "iuU")
-    if arrays[0][0].dtype.kind != "U":
+    parts = _open_list(path, "iuU")
+    if parts[0].arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     entries = Gathering(like)
     entries.as_listed = True
     place = 0
-    for labels, scores in list_pieces(arrays, allowance).read(PIECE_BYTES):
-        with naming(path, arrays[0][1]):
+    for labels, scores in list_pieces(parts, allowance).read(PIECE_BYTES):
+        with naming(path, parts[0].expected):
             values = [None] * len(labels) if scores is None else scores.tolist()
             for names, own in zip(labels.tolist(), values, strict=True):
                 entries.add_row(str(place))
@@ -105,20 +172,17 @@ def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) ->
                         entries.add(str(place), name, value, place)
                 place += 1
             allowance.check(entries.n_bytes)
-    with naming(path, arrays[0][1]):
-        found = replace(entries.finish(allowance, "row"), unscored=len(arrays) < 2, by_order=True)
+    with naming(path, parts[0].expected):
+        matched = replace(entries.finish(allowance, "row"), unscored=len(parts) < 2, by_order=True)
         if isinstance(like, Named):
             refuse_other_order(like, place)
-        return found
+        return matched
 
 
 def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Map the labels of a top-k list and, where they are there, its scores."""
-    arrays = []
-    for array, expected in _open_list(path):
-        with naming(array.file.path, expected):
-            arrays.append(array.mapped())
-    return arrays[0], arrays[1] if len(arrays) > 1 else None
+    labels, *scores = [part.mapped() for part in _open_list(path)]
+    return labels, scores[0] if scores else None
 
 
 def other_half(path: Path) -> list[Path]:
@@ -145,6 +209,30 @@ def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
                 file.flush()  # so that a full disk is met here
 
 
+def check_dense(part: Part, kinds: str = "f") -> Part:
+    """Return an array of two dimensions and of a dtype of these kinds, or refuse it."""
+    (array,) = part.arrays
+    with naming(part.file.path, part.expected):
+        if len(array.shape) != 2 or array.dtype.kind not in kinds:
+            raise ValueError(f"{array.name} is {array.dtype} of shape {array.shape}".removeprefix(" is "))
+        if not array.shape[1]:
+            raise ValueError(f"shape {array.shape}, without a label")  # rows of nothing may be any number
+    return part
+
+
+def _open_dense(path: Path, kind: str) -> Part:
+    return check_dense(open_array(path, DENSE_EXPECTED[kind]), "f" if kind == "scores" else "biuf")
+
+
+def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Read a dense array some rows at a time."""
+    return matrix_pieces(_open_dense(path, kind), allowance)
+
+
+def _map_dense(path: Path, kind: str) -> Any:
+    return _open_dense(path, kind).mapped()
+
+
 NPY = Format(
     name="npy",
     title="top-k list",
@@ -159,4 +247,14 @@ NPY = Format(
     beside=other_half,
     write=write_list,
     keeps_order=True,
+)
+DENSE = Format(
+    name="dense",
+    title="dense array",
+    files="NAME.npy",
+    container="npy",
+    extensions=(".npy",),
+    truth=partial(_map_dense, kind="truth"),
+    scores=partial(_map_dense, kind="scores"),
+    pieces=dense_pieces,
 )

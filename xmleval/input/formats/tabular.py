@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.columns import OWN_INSTANCE
-from xmleval.input.formats.array_rows import ROW_ENTRY_BYTES
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     WRITE_IDS,
@@ -32,6 +31,7 @@ from xmleval.input.formats.arrow_columns import (
 )
 from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.glances import VectorRows
 from xmleval.input.pieces import Pieces
