@@ -14,7 +14,7 @@ SMALL = {
     "cluster.packing": {"LEAST_SIZE": 8},
     "cluster.ranges": {"MOST_SENT": 2},
     "cli.convert": {"STREAMED_BYTES": 64},
-    "files.ranges": {"STREAMED_BYTES": 64, "MOST_BLOCK_BYTES": 128, "KEPT_PAGES": 3},
+    "files.ranges": {"AHEAD_BYTES": 64, "MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.formats.tabular": {"WHOLE_BYTES": 64},
     "input.formats.xmc": {"WHOLE_BYTES": 64, "PER_PART": 2},

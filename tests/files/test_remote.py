@@ -32,7 +32,7 @@ pytest.importorskip("aiohttp")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    with small_limits({"files.ranges": {"PAUSE_SECONDS": 0, "ATTEMPTS": 3}}):
+    with small_limits({"files.remote": {"PAUSE_SECONDS": 0, "ATTEMPTS": 3}}):
         yield tmp_path
     fsspec.filesystem("memory").store.clear()
 
@@ -184,8 +184,7 @@ def test_a_file_that_changes_is_refused(
         place.put(f"/{path}", path.read_bytes()[: 1 << 16])
 
     monkeypatch.setattr(Evaluator, "update", update_and_write)
-    with small_limits({"files.ranges": {"KEPT_PAGES": 1}}):
-        message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
+    message = refused(f"evaluate {truth} {place.url}/{path} --metrics p@1 --memory 1MB")
     assert message.startswith(f"{place.url}/{path}: ")
     assert f"changed while it was read, from {path.stat().st_size} bytes, {place.tag} " in message
 
@@ -269,7 +268,7 @@ def test_any_reads_give_the_bytes_of_the_file(
     data = np.random.default_rng(size).bytes(size)
     put("/object", data)
     file = InputFile(as_path("memory://bucket/object"))
-    small = {"PAGE_BYTES": 8, "STREAMED_BYTES": 20, "MOST_BLOCK_BYTES": 50, "KEPT_PAGES": 3}
+    small = {"PAGE_BYTES": 8, "AHEAD_BYTES": 20, "MOST_BLOCK_BYTES": 50}
     with small_limits({"files.ranges": small}), file.open(in_order) as opened:
         file.has_ends(ends)
         raw: Any = opened.raw

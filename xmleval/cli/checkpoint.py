@@ -23,7 +23,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import ArrayFile, write_chunks
-from xmleval.files.input import InputFile, digest_of
+from xmleval.files.input import InputFile, digest
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
     CHECKPOINT,
@@ -183,13 +183,13 @@ class Checkpoint:
         else:
             with replacing(path) as file:
                 write_chunks(file, held)
-        sums[name] = digest_of(path)
+        sums[name] = digest(path)
         return name
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
         with naming_damage(path, CHECKPOINT):
-            found = digest_of(path)
+            found = digest(path)
         if found != wanted:
             raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
 

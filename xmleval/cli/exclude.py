@@ -55,10 +55,10 @@ def identified(exclude: Path | None, exclude_from: str, candidates: Input | None
     """Return what leaves labels out, by the name and the contents of its files."""
     found: dict[str, Any] = {}
     if exclude is not None:
-        found["exclude"] = {"file": exclude.name, "sha256": digest([exclude]), "from": exclude_from}
+        found["exclude"] = {"file": exclude.name, "sha256": digest(exclude), "from": exclude_from}
     if candidates is not None:
         name = Path(candidates.name).name
-        found["candidates"] = {"file": name, "sha256": digest(candidates.files)}
+        found["candidates"] = {"file": name, "sha256": digest(*candidates.files)}
     return found
 
 

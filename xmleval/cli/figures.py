@@ -15,7 +15,7 @@ import click
 from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE
 from xmleval.figures.drawing import FORMS, save
-from xmleval.files.input import digest_of
+from xmleval.files.input import digest
 from xmleval.files.output import replacing
 from xmleval.integrations.library import library
 
@@ -55,7 +55,7 @@ def write_figure(axes: Any, path: Path) -> None:
 def about(files: Sequence[Path]) -> dict[str, str]:
     """Return the command, and the digest of each file that was read."""
     found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
-    found |= {f"SHA-256 of {path}": digest_of(path) for path in files[:MOST_FILES]}
+    found |= {f"SHA-256 of {path}": digest(path) for path in files[:MOST_FILES]}
     more = len(files) - MOST_FILES
     return found | ({"More files": f"{more}, not listed"} if more > 0 else {})
 

@@ -102,11 +102,11 @@ class ArrayFile:
                 handle = stack.enter_context(self.file.open())
                 weakref.finalize(self, handle.close)
             else:
-                self.file.check(handle.fileno())
+                self.file.check(handle.raw)
             handle.seek(0)
             yield handle
             if not self.file.is_remote and (self in OPEN or len(OPEN) < MOST_OPEN):
-                self.file.check(handle.fileno())
+                self.file.check(handle.raw)
                 OPEN.add(self)
                 self._kept = stack.pop_all(), handle
 

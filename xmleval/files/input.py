@@ -1,4 +1,4 @@
-"""Input files: regular files only, unchanged from their header to their end."""
+"""Input files: regular files only, or remote ones, unchanged while they are read."""
 
 from __future__ import annotations
 
@@ -9,37 +9,52 @@ import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.files.ranges import RangeReader, RemoteVersion, Source, refuse_other
-from xmleval.files.remote import RemotePath
+import numpy as np
 
-BUFFER_BYTES = 1 << 15
+from xmleval.files.ranges import RangeReader
+from xmleval.files.remote import NO_RANGES, RemotePath
+
+BUFFER_BYTES, DIGEST_BYTES = 1 << 15, 1 << 20
+NO_SIZE = "its server does not tell its size; download it first"
+TAGS = (
+    "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
+    "Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created",
+)  # fmt: skip  # what file systems of fsspec report that differs between versions of a file
 
 
 class Version(NamedTuple):
-    """Size of a file and time of its last modification, in nanoseconds."""
+    """Size of a file, and in words what else differs between its versions."""
 
     size: int
-    time: int
-
-    @classmethod
-    def of(cls, found: os.stat_result) -> Version:
-        """Return the version that the system tells of."""
-        return cls(found.st_size, found.st_mtime_ns)
+    tags: str
 
     def __str__(self) -> str:
-        """Return both in words."""
-        seconds, nanoseconds = divmod(self.time, 10**9)
-        day = datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds").removesuffix("+00:00")
-        return f"{self.size} bytes of {day}.{nanoseconds:09} UTC"
+        """Return all of it in words."""
+        return f"{self.size} bytes{self.tags}"
 
 
-def version_of(path: Path) -> Version | RemoteVersion:
-    """Return the version that is there now."""
-    return RemoteVersion.of(path) if isinstance(path, RemotePath) else Version.of(path.stat())
+def version_of(path: Path) -> Version:
+    """Return the version that is there now; refuse what is not a regular file, or not sent by ranges."""
+    if not isinstance(path, RemotePath):
+        return _version(os.stat(path), path)
+    details = path.details()
+    if details["type"] == "directory":
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if details["size"] is None or not details.get("partial", True):
+        raise OSError(errno.ENOTSUP, NO_RANGES if details["size"] else NO_SIZE, str(path))
+    return Version(details["size"], "".join(f", {tag} {details[tag]}" for tag in TAGS if details.get(tag)))
+
+
+def _version(status: os.stat_result, path: Path) -> Version:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("not a regular file")
+    time = str(np.datetime64(status.st_mtime_ns, "ns")).replace("T", " ")
+    return Version(status.st_size, f" of {time} UTC")
 
 
 def stamp(path: Path) -> str:
@@ -51,13 +66,14 @@ class InputFile:
     """A regular file that is not empty, or a remote one.
 
     It may be opened several times, for its header and for its rows. Its version when it was first opened must
-    be found each time it is opened, after each read, and at the end; that of a remote file at the end.
+    be that of each time it is opened, and closed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._version: Version | None = None
-        self._source: Source | None = None
+        self._ends: list[int] = []
+        self._unchecked = True  # whether bytes of a remote file were fetched since its version was compared
 
     @property
     def is_remote(self) -> bool:
@@ -67,79 +83,65 @@ class InputFile:
     @property
     def size(self) -> int:
         """Number of bytes, once it was opened."""
-        version = self._source.version if self._source else self._version
-        assert version is not None
-        return version.size
+        assert self._version is not None
+        return self._version.size
 
     @contextlib.contextmanager
     def open(self, in_order: bool = True) -> Iterator[io.BufferedReader[Any]]:
-        """Open the file; refuse one that is not regular, is empty, or has changed since the first time.
+        """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
 
         A remote one that is not read in order is not read ahead.
         """
-        if isinstance(self.path, RemotePath):
-            self._source = source = self._source or Source(self.path)
-            if not source.version.size:
-                raise ValueError("the file is empty")
-            with io.BufferedReader(RangeReader(source, in_order), BUFFER_BYTES) as file:
+        raw: io.RawIOBase
+        if self.is_remote:
+            raw = RangeReader(self._fetch, self._ends, in_order)
+        else:
+            version_of(self.path)  # opening alone can have effects on a device
+            raw = io.FileIO(self.path, opener=_open_at_once)
+        with io.BufferedReader(raw, BUFFER_BYTES) as file:
+            self.check(raw)
+            try:
                 yield file
-                source.check()
-            return
-        _refuse_irregular(os.stat(self.path), self.path)  # opening alone can have effects on a device
-        with io.BufferedReader(_Checked(self), BUFFER_BYTES) as file:
-            self.check(file.fileno())
-            yield file
-            self.check(file.fileno())
+            except Exception:
+                self.check(raw)  # a change may be what went wrong
+                raise
+            self.check(raw)
 
-    def check(self, handle: int) -> None:
-        """Compare the version of an open descriptor with the first."""
-        found = os.fstat(handle)
-        version = Version.of(found)
+    def _fetch(self, start: int, stop: int) -> bytes:
+        assert isinstance(self.path, RemotePath)
+        self._unchecked = True
+        return self.path.fetch(self.size, start, stop)
+
+    def has_ends(self, ends: Iterable[int]) -> None:
+        """Tell where those who read the file in order may stop: a remote one is not read ahead beyond."""
+        self._ends[:] = sorted({*self._ends, *(end for end in ends if 0 < end < self.size)})
+
+    def check(self, raw: io.RawIOBase) -> None:
+        """Compare the version of the open file, or of the remote one that is there now, with the first."""
+        if isinstance(raw, io.FileIO):
+            version = _version(os.fstat(raw.fileno()), self.path)
+        elif self._unchecked:
+            self._unchecked, version = False, version_of(self.path)
+        else:
+            return
         if self._version is None:
-            _refuse_irregular(found, self.path)
             if not version.size:
                 raise ValueError("the file is empty")
             self._version = version
-        refuse_other(self._version, version)
-
-    def has_ends(self, ends: list[int]) -> None:
-        """Tell where those who read a remote file in order may stop, beside its own end."""
-        if self._source is not None:
-            known = {*self._source.ends, *ends}
-            self._source.ends = sorted(end for end in known if 0 < end <= self.size)
+            self._ends.append(version.size)
+        if version != self._version:
+            raise OSError(f"changed while it was read, from {self._version} to {version}")
 
 
-def digest(paths: Iterable[Path]) -> str:
+def digest(*paths: Path) -> str:
     """Return the SHA-256 of what files hold, one behind the other."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for path in paths:
         with InputFile(path).open() as file:
-            while piece := file.read(BUFFER_BYTES):
-                found.update(piece)
-    return found.hexdigest()
+            while block := file.read(DIGEST_BYTES):
+                total.update(block)
+    return total.hexdigest()
 
 
-class _Checked(io.FileIO):
-    """A descriptor of an input file; after each read, also a short one, the version is checked."""
-
-    def __init__(self, of: InputFile) -> None:
-        super().__init__(os.open(of.path, os.O_RDONLY | os.O_NONBLOCK))  # otherwise a FIFO waits for a writer
-        self._of = of
-
-    def readinto(self, buffer: Any) -> int | None:
-        n_read = super().readinto(buffer)
-        self._of.check(self.fileno())
-        return n_read
-
-
-def _refuse_irregular(found: os.stat_result, path: Path) -> None:
-    if stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode):
-        raise ValueError("not a regular file")
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with InputFile(path).open() as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _open_at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK)  # otherwise a FIFO waits for a writer

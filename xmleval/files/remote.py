@@ -1,61 +1,81 @@
-"""Files that are not on this machine: their addresses, and how they are reached through fsspec."""
+"""Remote files: their addresses, and what fsspec is asked of them."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path, PosixPath
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
-AT_ONCE = (
-    "s3",
-    "s3a",
-    "gs",
-    "gcs",
-    "memory",
-)  # where there are no folders, and a file is there when it is whole
+OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "memory"}  # no folders; a file is there when it is whole
 GONE, REFUSED = (404, 410), (401, 403)  # statuses of HTTP
 LONGEST = 200  # characters of an error that are quoted
+ATTEMPTS, PAUSE_SECONDS = 3, 0.2  # where a connection fails
+NO_RANGES = "its server does not send it by ranges; download it first"
+
+
+def patiently(ask: Callable[..., T]) -> Callable[..., T]:
+    """Let a function ask a server again where a connection fails."""
+
+    @functools.wraps(ask)
+    def asking(*args: Any) -> T:
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return ask(*args)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+        return ask(*args)
+
+    return asking
 
 
 class RemotePath(PosixPath):
     """The address of a remote file, ``s3://bucket/scores.npz``, wherever a path is taken.
 
-    What is asked of it is asked of its server, anew each time; what is derived from it is one, too.
+    The address is kept as given, with the query of a signed one. Each method asks the server anew.
     """
 
     _url: str
 
     def __new__(cls, url: str) -> RemotePath:
-        """Return a path that keeps the address as it was given."""
-        made = super().__new__(cls, url)
-        made._url = url
-        return made
+        """Return a path that keeps the address."""
+        path = super().__new__(cls, url)
+        path._url = url
+        return path
 
     def __str__(self) -> str:
         """Return the address."""
         return self._url
 
-    def __fspath__(self) -> str:
-        """Return the address, which no function of the system opens."""
-        return self._url
+    __fspath__ = __str__
 
     def __reduce__(self) -> Any:
-        """Return what another process makes it of."""
+        """Pickle the address."""
         return RemotePath, (self._url,)
+
+    @property
+    def protocol(self) -> str:
+        """What stands before ``://``."""
+        return self._url.partition("://")[0]
 
     @property
     def is_web(self) -> bool:
         """Whether it is of HTTP, which has no folders."""
-        return self._url.startswith(("http://", "https://"))
+        return self.protocol in ("http", "https")
 
     @property
-    def _at_once(self) -> bool:
-        return self._url.startswith(tuple(f"{protocol}://" for protocol in AT_ONCE))
+    def is_pattern(self) -> bool:
+        """Whether it may stand for several files."""
+        return re.search("[*[]" if self.is_web else "[*?[]", self._url) is not None
 
     def _split(self) -> tuple[str, str, str]:
         """Return what stands before the name, the name, and a query."""
@@ -70,124 +90,131 @@ class RemotePath(PosixPath):
 
     @property
     def parent(self) -> RemotePath:
-        """What it is in."""
+        """The folder that it is in."""
         return RemotePath(self._split()[0])
 
     def with_name(self, name: str) -> RemotePath:
-        """Return the address of another file beside it."""
+        """Return the address of another file of the same folder."""
         folder, _, query = self._split()
         return RemotePath(f"{folder}/{name}{query}")
 
     def __truediv__(self, name: str | os.PathLike[str]) -> RemotePath:
-        """Return the address of what is in it."""
+        """Return the address of a file in this folder."""
         return RemotePath(f"{self._url.rstrip('/')}/{name}")
-
-    def resolve(self, strict: bool = False) -> RemotePath:
-        """Return itself: addresses are absolute."""
-        return self
 
     def absolute(self) -> RemotePath:
         """Return itself."""
         return self
 
-    @property
-    def is_pattern(self) -> bool:
-        """Whether it may stand for several files."""
-        return re.search("[*[]" if self.is_web else "[*?[]", self._url) is not None
-
-    def details(self) -> dict[str, Any]:
-        """Return what the server tells of it now: its size and, as far as there are, its tag and time."""
-        with reaching(self._url):
-            system, path = self.system()
-            system.invalidate_cache(path)
-            fresh = {"refresh": True, "expand_info": True} if self._url.startswith("hf://") else {}
-            found: dict[str, Any] = system.info(path, **fresh)
-            return found
+    def resolve(self, strict: bool = False) -> RemotePath:
+        """Return itself."""
+        return self
 
     def system(self) -> tuple[Any, str]:
-        """Return the file system of fsspec that has it, and what it is called there."""
+        """Return the file system of fsspec that has it, and its name there."""
         from fsspec.core import url_to_fs
 
-        system, path = url_to_fs(self._url)
-        return system, path
+        system, name = url_to_fs(self._url)
+        return system, name
 
-    def exists(self, **more: Any) -> bool:
+    @contextlib.contextmanager
+    def _reached(self, what: str = "read") -> Iterator[tuple[Any, str]]:
+        """Yield its file system and its name there; name it in whatever goes wrong."""
+        try:
+            yield self.system()
+        except Exception as error:
+            raise _named(error, self._url, what) from None
+
+    @patiently
+    def details(self) -> dict[str, Any]:
+        """Return what the server reports now: type, size and, where it has them, tag and time."""
+        fresh = {"refresh": True, "expand_info": True} if self.protocol == "hf" else {}
+        with self._reached() as (system, name):
+            system.invalidate_cache(name)
+            details: dict[str, Any] = system.info(name, **fresh)
+            return details
+
+    @patiently
+    def fetch(self, size: int, start: int, stop: int) -> bytes:
+        """Return the bytes from ``start`` to ``stop`` of a file of ``size`` bytes."""
+        with self._reached() as (system, name):
+            if self.is_web:  # this way alone stops where a server sends more than the range
+                headers = {**system.kwargs.get("headers", {}), "Accept-Encoding": "identity"}
+                file = system.open(name, size=size, cache_type="none", headers=headers)
+                try:
+                    data: bytes = file._fetch_range(start, stop)
+                except ValueError:
+                    raise OSError(errno.ENOTSUP, NO_RANGES, self._url) from None
+            else:
+                # what is not asynchronous opens the file, which would read ahead by itself
+                options = {} if getattr(system, "async_impl", False) else {"cache_type": "none"}
+                data = system.cat_file(name, start=start, end=stop, **options)
+            if len(data) != stop - start:
+                raise ValueError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
+            return data
+
+    def _type(self) -> str | None:
+        with contextlib.suppress(FileNotFoundError):
+            return str(self.details()["type"])
+        return None
+
+    def exists(self, **options: Any) -> bool:
         """Tell whether it is there."""
         return self._type() is not None
 
-    def is_dir(self, **more: Any) -> bool:
+    def is_dir(self, **options: Any) -> bool:
         """Tell whether it is a folder."""
         return not self.is_web and self._type() == "directory"
 
-    def is_file(self, **more: Any) -> bool:
+    def is_file(self, **options: Any) -> bool:
         """Tell whether it is a file."""
         return self._type() == "file"
 
-    def _type(self) -> str | None:
-        try:
-            return str(self.details()["type"])
-        except FileNotFoundError:
-            return None
-
     def iterdir(self) -> Generator[RemotePath, None, None]:
         """Yield what is in a folder."""
-        with reaching(self._url):
-            system, path = self.system()
-            system.invalidate_cache(path)
-            found = system.ls(path, detail=False)
-        yield from map(self._like, found)
+        with self._reached() as (system, folder):
+            system.invalidate_cache(folder)
+            names = system.ls(folder, detail=False)
+        yield from map(self._of_system, names)
+
+    def matches(self) -> list[Path]:
+        """Return the files whose addresses match it as a pattern."""
+        with self._reached() as (system, pattern):
+            system.invalidate_cache()
+            return [self._of_system(name) for name in system.glob(pattern)]
+
+    def _of_system(self, name: str) -> RemotePath:
+        return RemotePath(name if "://" in name else f"{self.protocol}://{name.lstrip('/')}")
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Make a folder, and those it is in, where its server has any."""
         if self.is_web:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), self._url)
-        with reaching(self._url, "written"):
-            system, path = self.system()
-            if not self._at_once:
-                system.makedirs(path, exist_ok=True)
+        with self._reached("written") as (system, name):
+            if self.protocol not in OBJECT_STORES:
+                system.makedirs(name, exist_ok=True)
 
+    @patiently
     def put(self, source: str) -> None:
         """Copy a file of this machine there, where it has its name when it is whole."""
-        with reaching(self._url, "written"):
-            system, path = self.system()
-            if self._at_once:
-                system.put_file(source, path)
-                return
-            folder, _, name = path.rpartition("/")
-            hidden = f"{folder}/.{name}.{os.urandom(8).hex()}"
-            system.put_file(source, hidden)
-            system.mv(hidden, path)
+        with self._reached("written") as (system, name):
+            if self.protocol in OBJECT_STORES:
+                system.put_file(source, name)
+            else:
+                folder, _, last = name.rpartition("/")
+                hidden = f"{folder}/.{last}.{os.urandom(8).hex()}"
+                system.put_file(source, hidden)
+                system.mv(hidden, name)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove a file."""
-        with (
-            contextlib.suppress(*([FileNotFoundError] if missing_ok else [])),
-            reaching(self._url, "removed"),
-        ):
-            system, path = self.system()
-            system.rm_file(path)
-
-    def rmdir(self) -> None:
-        """Remove an empty folder, where its server has any."""
-        with reaching(self._url, "removed"):
-            system, path = self.system()
-            if not self._at_once:
-                system.rmdir(path)
-
-    def matches(self) -> list[Path]:
-        """Return the files whose addresses match it as a pattern."""
-        with reaching(self._url):
-            system, path = self.system()
-            system.invalidate_cache()
-            return [self._like(found) for found in system.glob(path)]
-
-    def _like(self, found: str) -> RemotePath:
-        protocol = self._url.partition("://")[0]
-        return RemotePath(found if "://" in found else f"{protocol}://{found.lstrip('/')}")
+        missing = [FileNotFoundError] if missing_ok else []
+        with contextlib.suppress(*missing), self._reached("removed") as (system, name):
+            system.rm_file(name)
 
 
 def as_path(name: str | os.PathLike[str]) -> Path:
-    """Return the path of a file on this machine, or of the remote one whose address is given."""
+    """Return the path of a file on this machine, or of the remote one at an address."""
     if isinstance(name, Path):
         return name
     text = os.fspath(name)
@@ -199,27 +226,24 @@ def is_there(path: Path) -> bool:
     return path.exists() if isinstance(path, RemotePath) else os.path.lexists(path)
 
 
-@contextlib.contextmanager
-def reaching(url: str, what: str = "read") -> Iterator[None]:
-    """Raise what goes wrong on the way to a file that is to be read as errors of the system that name it."""
-    try:
-        yield
-    except ImportError as error:
+def _named(error: Exception, url: str, what: str) -> OSError:
+    """Return what went wrong on the way to a remote file as an error of the system that names it."""
+    if isinstance(error, OSError) and error.filename == url:
+        return error
+    if isinstance(error, ImportError):
         protocol = url.partition("://")[0]
         extra = EXTRAS.get(protocol) or ("remote" if error.name == "fsspec" else "")
         needed = f"{protocol}:// needs `pip install 'xmleval[{extra}]'`" if extra else _line(error)
-        raise OSError(errno.EPROTONOSUPPORT, needed, url) from None
-    except Exception as error:
-        found: BaseException = error
-        if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
-            found = error.__cause__ or error  # whatever it is, fsspec says that there is no file
-        status = getattr(found, "status", getattr(getattr(found, "response", None), "status_code", None))
-        if isinstance(found, FileNotFoundError) or status in GONE:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
-        if isinstance(found, PermissionError) or status in REFUSED:
-            told = f"{os.strerror(errno.EACCES)} ({_line(found)})"
-            raise PermissionError(errno.EACCES, told, url) from None
-        raise OSError(errno.EIO, f"cannot be {what}: {_line(found)}", url) from None
+        return OSError(errno.EPROTONOSUPPORT, needed, url)
+    cause: BaseException = error
+    if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
+        cause = error.__cause__ or error  # whatever it is, fsspec says that there is no file
+    status = getattr(cause, "status", getattr(getattr(cause, "response", None), "status_code", None))
+    if isinstance(cause, FileNotFoundError) or status in GONE:
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
+    if isinstance(cause, PermissionError) or status in REFUSED:
+        return PermissionError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({_line(cause)})", url)
+    return OSError(errno.EIO, f"cannot be {what}: {_line(cause)}", url)
 
 
 def _line(error: BaseException) -> str:

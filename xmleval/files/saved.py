@@ -111,11 +111,9 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
         yield
     except OverLimitError as error:
         raise ValueError(Message(f"{path}: ", error.args[0])) from None
-    except OSError as error:
-        if error.filename is not None:
+    except (OSError, *DAMAGE) as error:
+        if getattr(error, "filename", None) is not None:
             raise
-        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
-    except DAMAGE as error:
         raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
 
 
@@ -133,15 +131,10 @@ def first_difference(
     if mine == theirs:
         return None
     if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
-        found = (first_difference(mine[key], theirs[key], key, where) for key in mine)
-        return next(filter(None, found), None)
+        differences = (first_difference(mine[key], theirs[key], key, where) for key in mine)
+        return next(filter(None, differences), None)
     if isinstance(mine, list) and isinstance(theirs, list):
-        pairs = list(itertools.zip_longest(mine, theirs))
-        mine, theirs = next((a, b) for a, b in pairs if a != b)
-        if isinstance(mine, dict) and isinstance(theirs, dict):
-            return first_difference(mine, theirs, name, where)
-        if (
-            isinstance(mine, list) and isinstance(theirs, list) and mine and theirs
-        ):  # [measure, whether requested by name]
-            mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
+        a, b = next((a, b) for a, b in itertools.zip_longest(mine, theirs) if a != b)
+        if not isinstance(a, bool):  # of a measure, whether it was requested by name
+            return first_difference(a, b, name, where)
     return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.ranges import READ_AHEAD
+from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
@@ -122,7 +122,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     """
     name = str(path)
     if isinstance(path, RemotePath):
-        READ_AHEAD.take_from(allowance)
+        RangeReader.share(allowance)
     if path.is_dir():
         found = [file for file in path.iterdir() if _known(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
