@@ -239,6 +239,14 @@ def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: 
         assert refused(tmp_path / "changed.npz", {**arrays, name: changed}), name
 
 
+def test_arrays_of_another_type_are_refused(tmp_path: Path) -> None:
+    groups, bounds = saved("groups"), saved("bounds")
+    numbers = np.frombuffer(json.dumps([1, 2]).encode(), np.uint8)
+    assert refused(tmp_path / "changed.npz", groups | {"row_groups/names": numbers})
+    last = bounds["score_runs/last"].astype(np.int64)
+    assert refused(tmp_path / "changed.npz", bounds | {"score_runs/last": last})
+
+
 @pytest.mark.parametrize("case", ["folds", "weighted folds", "groups"])
 def test_rows_of_another_fold_are_refused(case: str, tmp_path: Path) -> None:
     arrays, more = saved(case), ("fold_weighing", "row_sums/n_rows", "row_sums/n_weighing", "top2/rows")
