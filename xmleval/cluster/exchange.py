@@ -90,7 +90,8 @@ class Exchange:
         if self._owner() == own:
             # a part that is left where this is killed has its files of ranges
             parts = sorted(self._parts(), key=lambda name: bool(name[2]))
-            self._remove([name[0] for name in parts] + [PROPENSITY, OWNER])
+            unfinished = [path.name for path in self.folder.iterdir() if path.name.startswith(".")]
+            self._remove([name[0] for name in parts] + [*unfinished, PROPENSITY, OWNER])
 
     def _owner(self) -> dict[str, Any] | None:
         """Return what is told of the process that began last, None if it has ended."""

@@ -38,7 +38,8 @@ def text_columns(
         if separator == " ":
             cells = line.split()
         else:
-            cells = cells_of(number, line, separator) if '"' in line else line.split(separator)
+            plain = '"' not in line and "\r" not in line
+            cells = line.split(separator) if plain else cells_of(number, line, separator)
             cells = [cell.strip() for cell in cells]
         if len(cells) != 2:
             raise ValueError(f"line {number}: {shown(line)} has {counted(len(cells), 'columns')}, not 2")
