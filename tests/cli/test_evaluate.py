@@ -186,18 +186,6 @@ def test_several_scores_are_as_each_alone(models: None, form: str, options: str,
     assert [report["n_labels"] for report, _ in joint.values()] == n_labels
 
 
-@pytest.mark.parametrize("truth", ["ids.txt", "Y.svm"])
-def test_several_scores_of_numbered_labels_are_as_each_alone(folder: Path, truth: str) -> None:
-    Path("ids.txt").write_text("0 2\n1\n5\n")
-    Path("Y.svm").write_text("0,2 1:1\n1 1:1\n5 1:1\n")
-    scores = np.array([[0.9, 0.4]] * 3, np.float32)
-    np.savez("a.npz", indices=np.array([[0, 1], [1, 2], [5, 0]]), scores=scores)
-    np.savez("b.npz", indices=np.array([[0, 8], [1, 2], [4, 5]], np.uint32), scores=scores)
-    sp.save_npz("c.npz", sp.csr_array(np.random.default_rng(0).random((3, 10))))
-    for files in (["a.npz", "b.npz", "c.npz"], ["c.npz", "b.npz", "a.npz"]):
-        same_alone(f"evaluate {truth} {{}} --metrics f1.macro@1,f1.macro --decision top1", files)
-
-
 @pytest.mark.parametrize("option", ["--per-row", "--per-label"])
 @pytest.mark.parametrize("metrics", ["all", "f1.macro@1,auc.samples,recall.macro@1"])
 def test_values_of_several_scores_have_the_columns_of_all(folder: Path, metrics: str, option: str) -> None:

@@ -156,6 +156,7 @@ def test_figure_is_drawn_with_the_same_bytes(figures: Path, words: str, form: st
     figure = Path(f"a.{form}").read_bytes()
     assert figure.startswith(BEGINS[form])
     assert figure == Path(f"b.{form}").read_bytes()
+    assert not any(word in figure for word in (b"CreationDate", b"<dc:date>"))
     assert b"ardinality" not in figure  # measures of the truth are not drawn
     assert "cutoffs" not in words or figure.count(b'<g id="xtick_') == 5  # of five labels
 

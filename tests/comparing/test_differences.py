@@ -46,15 +46,22 @@ def test_reports_are_those_of_evaluate_for_lists_of_different_lengths(form: Any)
 
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time(test: str) -> None:
-    names = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro", "peak_f1.micro"]
-    comparison = compared(TWO, clusters=CLUSTERS, metrics=names, test=test)
-    *differences, maximum = comparison.differences
-    assert (maximum.estimate, math.isnan(maximum.p_value)) == (None, True)
+    """Of all rows and labels, and within groups."""
+    names, maximum = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro", "auc.macro"], "peak_f1.micro"
+    options: dict[str, Any] = {"metrics": [*names, maximum], "test": test, **GROUPS}
+    comparison = compared(TWO, clusters=CLUSTERS, **options)
+    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
+    differences = [part.difference(name, "good", "fair") for part in parts for name in names]
+    untested = comparison.difference(maximum, "good", "fair")
+    assert (untested.estimate, math.isnan(untested.p_value)) == (None, True)
 
     def values_of(rows: Any) -> list[float]:
-        good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names[:4], **Q) for s in TWO.values())
-        return [good[name] - fair[name] for name in names[:4]]
+        groups = {**GROUPS, "row_groups": GROUPS["row_groups"][rows]}
+        reports = [evaluate(TRUTH[rows], s[rows], metrics=names, **groups, **Q) for s in TWO.values()]
+        good, fair = ([one, *one.groups.values(), *one.row_groups.values()] for one in reports)
+        return [a[name] - b[name] for a, b in zip(good, fair, strict=True) for name in names]
 
+    assert [one.value for one in differences] == values_of(CLUSTERS >= 0)
     for difference, error in zip(differences, errors_of(values_of), strict=True):
         value, half = difference.value, scipy.stats.t.ppf(0.975, 5) * error
         assert difference.estimate is not None
@@ -65,19 +72,16 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
             p = 2 * scipy.stats.t.sf(abs(value) / error, 5)
             np.testing.assert_allclose(difference.p_value, p, rtol=1e-9)
     if test == "randomisation":  # all signs of seven clusters, one model always better
-        by_name = compared(TWO, clusters=[*map(str, CLUSTERS)], metrics=names, test=test)
+        by_name = compared(TWO, clusters=[*map(str, CLUSTERS)], **options)
         assert differences[0].p_value == by_name.differences[0].p_value == 2 / 2**7
-
-
-def by_permutations(a: Any, b: Any) -> Any:
-    options: Any = {"permutation_type": "samples", "n_resamples": 4999, "rng": 1}
-    return scipy.stats.permutation_test((a - b,), np.mean, **options).pvalue
+    with pytest.raises(KeyError, match="no group 'tail'; there are 'rare', 'common'"):
+        comparison.groups["tail"]
 
 
 @pytest.mark.parametrize(("test", "oracle", "tolerance"), [
     ("paired_t", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue, 1e-9),
     ("wilcoxon", lambda a, b: scipy.stats.wilcoxon(np.round(a - b, 12)).pvalue, 1e-9),
-    ("randomisation", by_permutations, 0.03),
+    ("randomisation", lambda a, b: scipy.stats.ttest_rel(a, b).pvalue, 0.03),
 ])  # fmt: skip
 def test_p_values_of_rows_are_those_of_scipy(test: str, oracle: Any, tolerance: float) -> None:
     comparison = compared({"same": MODELS["same"], "fair": MODELS["fair"]}, test=test)

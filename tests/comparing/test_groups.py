@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.comparing.models import CLUSTERS, GROUPS, TESTS, TRUTH, TWO, N, Q, compared, errors_of
+from tests.comparing.models import GROUPS, TESTS, TWO, N, compared
 from tests.report.notebooks import page_of
 from xmleval import Comparison, compare, evaluate
 
@@ -24,28 +24,6 @@ def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
             assert (*one[:4], one.outcomes) == (*other[:4], other.outcomes)
             if test != "t":  # whose folds depend on the numbers of rows
                 np.testing.assert_array_equal(one.p_value, other.p_value)
-
-
-def test_differences_within_groups_are_those_of_reports() -> None:
-    names = ["p@1", "f1.macro@3", "auc.macro"]
-    comparison = compared(TWO, metrics=names, clusters=CLUSTERS, **GROUPS)
-
-    def values_of(rows: Any) -> list[float]:
-        """Return the differences of values within groups, of some rows alone."""
-        options = {**GROUPS, "row_groups": GROUPS["row_groups"][rows], **Q}
-        good, fair = (evaluate(TRUTH[rows], s[rows], metrics=names, **options) for s in TWO.values())
-        parts = [(good.groups[each], fair.groups[each]) for each in ("rare", "common")]
-        parts += [(good.row_groups[each], fair.row_groups[each]) for each in ("de", "en")]
-        return [first[name] - second[name] for first, second in parts for name in names]
-
-    groups = [comparison.groups[name] for name in ("rare", "common")]
-    groups += [comparison.row_groups[name] for name in ("de", "en")]
-    differences = [part.difference(name, "good", "fair") for part in groups for name in names]
-    assert [one.value for one in differences] == values_of(CLUSTERS >= 0)
-    errors = [one.estimate.standard_error for one in differences if one.estimate]
-    assert errors == pytest.approx(errors_of(values_of), rel=1e-9)
-    with pytest.raises(KeyError, match="no group 'tail'; there are 'rare', 'common'"):
-        comparison.groups["tail"]
 
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "fair"}, GROUPS, {"test": "wilcoxon", **GROUPS}])

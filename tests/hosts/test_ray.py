@@ -20,12 +20,8 @@ from xmleval.integrations.ray import RayEngine
 from xmleval.ray import evaluate, evaluate_blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
-EVERYTHING: dict[str, Any] = {
-    "metrics": ["all"],
-    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
-    "confidence": 0.95,
-    "bounds": True,
-}
+EVERYTHING: dict[str, Any] = {"metrics": ["all"], "confidence": 0.95, "bounds": True}
+EVERYTHING["inverse_propensity"] = 1 + np.arange(N_LABELS) / 7
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,13 +42,9 @@ def test_files_have_the_bytes_of_one_machine(files: Any) -> None:
     progress: list[tuple[int, int]] = []
     options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
     report = evaluate(
-        folder / "Y_*",
-        folder / "m_*_indices.npy",
-        y_pred=folder / "pred_0.npz",
-        exchange=folder / "parts",
-        progress=lambda done, n_rows: progress.append((done, n_rows)),
-        **options,
-    )
+        folder / "Y_*", folder / "m_*_indices.npy", y_pred=folder / "pred_0.npz", exchange=folder / "parts",
+        progress=lambda done, n_rows: progress.append((done, n_rows)), **options,
+    )  # fmt: skip
     expected = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **options)
     assert report.to_json() == expected.to_json()
     assert progress[-1] == (N_ROWS, N_ROWS)

@@ -44,18 +44,11 @@ def test_only_the_first_k_labels_are_kept(dtype: str) -> None:
     assert metrics.compute_metrics(prediction(kept, TRUTH)) == expected(logits=spread)
 
 
-@pytest.mark.parametrize(
-    ("names", "options", "depth"),
-    [
-        (["p@1", "f1.micro@4"], {}, 4),
-        ("f1.micro", {"decision": "top2"}, 2),
-        ("p@20", {}, L),
-        ("lrap", {}, None),
-        ("f1.micro", {"decision": "threshold0.0"}, None),
-        ("ndcg@3", {"conventions": "sklearn"}, None),
-        ("p@3", {"higher_is_better": False}, 3),
-    ],
-)
+@pytest.mark.parametrize(("names", "options", "depth"), [
+    (["p@1", "f1.micro@4"], {}, 4), ("f1.micro", {"decision": "top2"}, 2), ("p@20", {}, L),
+    ("lrap", {}, None), ("f1.micro", {"decision": "threshold0.0"}, None),
+    ("ndcg@3", {"conventions": "sklearn"}, None), ("p@3", {"higher_is_better": False}, 3),
+])  # fmt: skip
 def test_as_many_labels_as_the_measures_read(names: Any, options: dict[str, Any], depth: int | None) -> None:
     metrics = TrainerMetrics(names, n_labels=L, **options)
     kept = metrics.preprocess_logits_for_metrics(LOGITS)
@@ -96,14 +89,10 @@ def test_batches_and_lists_of_batches() -> None:
     assert metrics.report.n_rows == 9
 
 
-@pytest.mark.parametrize(
-    ("logits", "label_ids", "message"),
-    [
-        (LOGITS, TRUTH[:, 1:], r"^label_ids: float32 of shape"),
-        (LOGITS, padded(TRUTH) + 1, r"^y_true: row"),
-        (LOGITS[1:], TRUTH, "22 rows do not match the 23"),
-    ],
-)
+@pytest.mark.parametrize(("logits", "label_ids", "message"), [
+    (LOGITS, TRUTH[:, 1:], r"^label_ids: float32 of shape"), (LOGITS, padded(TRUTH) + 1, r"^y_true: row"),
+    (LOGITS[1:], TRUTH, "22 rows do not match the 23"),
+])  # fmt: skip
 def test_outputs_that_do_not_fit_are_refused(logits: Any, label_ids: Any, message: str) -> None:
     metrics = TrainerMetrics("p@1", n_labels=L)
     with pytest.raises(ValueError, match=message):
