@@ -268,8 +268,13 @@ def test_labels_that_differ_most_are_those_of_diff(metric: str, column: str) -> 
 
 def test_labels_that_differ_most_are_in_every_form() -> None:
     names = [f"label {n}" for n in range(L)]
-    comparison = compare(MODELS, TRUTH, metrics=["lrap", "p@3"], worst=2, labels=names)
+    comparison = compare(MODELS, TRUTH, metrics=["p@3", "lrap"], worst=2, labels=names)
     assert [(moved.a, moved.b) for moved in comparison.labels] == comparison.pairs
+    assert comparison.changes is not None
+    of_two = diff(TWO, TRUTH, metric="p@3", worst=2, labels=names)
+    assert comparison.changes.to_dict() == of_two.to_dict()
+    assert of_two.rows
+    assert "list of good" in comparison.to_html()
     records = json.loads(comparison.to_json())["comparison"]["labels"]
     for moved, record in zip(comparison.labels, records, strict=True):
         for one, label in zip(moved.labels, record["labels"], strict=True):
