@@ -284,6 +284,28 @@ def with_decision(problem: Problem, draw: Draw) -> Problem:
     return problem.without("y_pred").with_arguments(decision=rule)
 
 
+def in_form(problem: Problem, draw: Draw) -> Problem:
+    """Return the same scores in lists, or with only stored entries."""
+    forms, listed = ["list", "ragged"], problem.listed
+    if problem.form in ("csr", "dense"):
+        forms.append("csr")
+        listed = [sorted(row, key=lambda entry: -problem.sign * (entry[1] or 0.0)) for row in listed]
+    form = draw(st.sampled_from(forms))
+    return replace(problem, listed=problem.listed if form == "csr" else listed, form=form)
+
+
+def filled(problem: Problem, draw: Draw) -> Problem:
+    """Return dense scores, those of unlisted labels included."""
+    rows = (dict.fromkeys(range(problem.n_labels), problem.unlisted) | dict(row) for row in problem.listed)
+    return listed_below(replace(problem, listed=[[*row.items()] for row in rows], form="dense"), draw)
+
+
+def with_unlisted_score(problem: Problem, draw: Draw) -> Problem:
+    if problem.unlisted is not None:
+        return problem
+    return problem.with_conventions(unlisted=draw(st.sampled_from([0.0, 0.5])))
+
+
 def without_extras(problem: Problem, draw: Draw) -> Problem:
     return problem.without(
         CLUSTERS, *draw(st.sets(st.sampled_from(problems.EXTRAS), min_size=1)), "confidence"
@@ -331,6 +353,7 @@ def binary(problem: Problem, draw: Draw) -> Problem:
     return replace(problem.with_conventions(gains="binary"), truth=truth)
 
 
+SCORED = {"forms": ("csr", "dense", "list", "ragged")}
 RELATIONS = {
     "permuted rows": Relation(order_rows, base=numbered),
     "weight 2 is the row twice": Relation(
@@ -358,7 +381,15 @@ RELATIONS = {
     "conventions by fields": Relation(by_fields, parts=(*KEPT, "conventions", "notes", "not_computed")),
     "sets of a decision": Relation(
         with_sets_of_decision, base=with_decision, parts=(*VALUES, "per_label"),
-        without=("exclude", "candidates"), limits={"forms": ("csr", "dense", "list", "ragged")},
+        without=("exclude", "candidates"), limits=SCORED,
+    ),
+    "other forms": Relation(
+        in_form, base=lambda p, draw: replace(listed_below(p, draw), dtype="float64"), parts=KEPT,
+        limits=SCORED,
+    ),
+    "unlisted scores are stored": Relation(
+        filled, base=with_unlisted_score, holds=lambda spec: spec.state != "key_counts", parts=KEPT,
+        without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),
     "without extras": Relation(without_extras, parts=("values", "thresholds")),

@@ -69,6 +69,17 @@ def test_values_are_those_of_the_code_of_the_authors() -> None:
                 assert math.isclose(ace, authors_ace(first, hits, bins), abs_tol=1e-12)
 
 
+@pytest.mark.parametrize("k", [None, 1, 4])
+def test_losses_of_pairs_are_those_of_sklearn(k: int | None) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    truth, scores = sample(3)
+    pairs = leading(truth, scores, k or 9)[::-1]
+    at_k = f"@{k}" if k else ""
+    report = evaluate(truth, scores, metrics=[f"brier{at_k}", f"log_loss{at_k}"])
+    expected = [metrics.brier_score_loss(*pairs), metrics.log_loss(*pairs)]
+    assert [*report.values()] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bins_and_clips_are_those_of_the_type_of_the_scores(dtype: Any) -> None:
     for bins in (3, 10, 15, 999):

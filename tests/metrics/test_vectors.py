@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from tests.examples import V1_SCORES, V1_SETS, V1_TRUTH
 from xmleval import evaluate
@@ -101,6 +102,15 @@ def test_v1_pooled_scores(ties: str, micro: float) -> None:
 def test_extremes_are_exact(lists: list[list[int]], expected: dict[str, float]) -> None:
     actual = evaluate([[0] for _ in lists], lists, metrics=[*expected], n_labels=4)
     assert repr(dict(actual)) == repr(expected)
+
+
+def test_gini_and_entropy_are_those_of_recbole_and_scipy() -> None:
+    rng, n = np.random.default_rng(5), 90
+    lists = [rng.choice(n, 4, replace=False, p=np.arange(n) / 4005) for _ in range(70)]
+    slots = np.sort(np.bincount(np.array(lists)[:, :3].ravel(), minlength=n))
+    gini = (np.arange(1 - n, n, 2) * slots).sum() / (n * slots.sum())
+    report = evaluate([[0]] * 70, lists, metrics=["gini@3", "entropy@3"], n_labels=n)
+    assert [*report.values()] == pytest.approx([gini, scipy.stats.entropy(slots) / np.log(n)], rel=1e-13)
 
 
 def test_training_counts_follow_names() -> None:
