@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -35,8 +37,12 @@ def test_no_more_is_imported_than_needed(code: str, loaded: set[str], not_loaded
 
 def test_public_names_are_listed() -> None:
     assert {*xmleval.__all__} <= {*dir(xmleval)}
-    for name in xmleval.__all__:
-        assert getattr(xmleval, name) is getattr(xmleval, name)
+    for name in {*xmleval.__all__} - {"__version__"}:
+        value = getattr(xmleval, name)
+        if isinstance(value, ModuleType):
+            assert value.__name__ == f"xmleval.{name}"
+        else:
+            assert vars(import_module(value.__module__))[name] is value
     with pytest.raises(AttributeError, match="module 'xmleval' has no attribute 'Evaluate'"):
         _ = xmleval.Evaluate  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""Paired tests: SciPy's and statsmodels' values where they have the test, and laws where they are random."""
+"""Paired tests: SciPy's values where it has the test, and laws where they are random."""
 
 from __future__ import annotations
 

@@ -224,8 +224,7 @@ def test_numbers_that_no_rows_have_are_refused(case: str, tmp_path: Path) -> Non
             assert refused(path, {**arrays, name: np.full_like(arrays[name], value)}), (name, value)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("memory", [1, 1 << 23])
+@pytest.mark.parametrize(("memory", "dtype"), [(1, np.float32), (1, np.float64), (1 << 23, np.float32)])
 def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: Path) -> None:
     """Spilled ones ascend, and those that are counted by value tell where each bucket starts."""
     evaluator = Evaluator("curves", n_labels=N, memory=memory)
@@ -233,7 +232,7 @@ def test_scores_in_another_order_are_refused(memory: int, dtype: Any, tmp_path: 
         evaluator.update(TRUTH, DENSE.astype(dtype))
         arrays = arrays_of(evaluator)
     names = [name for name in arrays if re.search(r"/c.*\.run|/starts|\.places$", name)]
-    assert names or dtype == np.float64
+    assert names
     for name in names:
         changed = np.concatenate([arrays[name][1:], arrays[name][:1]])
         assert refused(tmp_path / "changed.npz", {**arrays, name: changed}), name
