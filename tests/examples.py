@@ -37,7 +37,7 @@ def counting(metrics: Any = "all", **more: Any) -> Evaluator:
 
 def as_other_rows(evaluator: Evaluator) -> Evaluator:
     """Return an evaluator that shares the states of another, whose rows pass for others."""
-    found, counted = copy.copy(evaluator), evaluator._counted
+    copied, counted = copy.copy(evaluator), evaluator._counted
     spans: Spans = {new_source(): ((0, counted.n_rows),)}
-    found._counted = replace(counted, spans=spans, place=("", 0))
-    return found
+    copied._counted = replace(counted, spans=spans, place=("", 0))
+    return copied

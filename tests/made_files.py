@@ -130,7 +130,7 @@ def npz_calibration(path: Path, matrix: Any) -> Path:
 
 
 def npz_calibration_truth(path: Path, matrix: Any) -> Path:
-    """The truth in such a file: pairs, here in no order, beside predictions of any label."""
+    """The truth in such a file: pairs, here in no order, with predictions of any label."""
     pairs = np.random.default_rng(2).permutation(np.argwhere(matrix.toarray()))
     listed = np.full((matrix.shape[0], 2), [matrix.shape[1] - 1, 0])
     np.savez(path.with_suffix(".npz"), prediction_ids=listed, scores=listed / 2.0, labels=pairs)
@@ -183,7 +183,7 @@ def csv_documents(path: Path, matrix: Any, kind: str) -> Path:
 
 
 def jsonl_documents(path: Path, matrix: Any, kind: str) -> Path:
-    """An object each; scores beside their labels."""
+    """An object each; scores by label."""
     rows = ({str(label): value for label, value in row} for row in items_of(matrix))
     fields = ({"labels": [*row]} if kind == "truth" else {"predicted": row} for row in rows)
     return write_lines(path, ".jsonl", (json.dumps({"id": i, **row}) for i, row in enumerate(fields)))

@@ -1,7 +1,7 @@
 """Ways from a problem to its report, which all give the same bytes.
 
-A route is a function of a problem and of a source of choices, such as where to cut. `ROUTES` tells which
-options it does not take.
+A route is a function of a problem and of a source of choices, such as where to cut. `ROUTES` lists the
+options that each does not take.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def contents_of(report: Report) -> dict[str, Any]:
 
 
 def comparable(contents: dict[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
-    """Return contents without what tells of files and programs, and notes in one order."""
+    """Return contents without files, checksums and versions, and notes in one order."""
     contents = {name: value for name, value in contents.items() if name not in (*ENVIRONMENT, *ignored)}
     if "notes" in contents:
         contents["notes"] = sorted(contents["notes"])
@@ -94,7 +94,7 @@ def usual_tolerance(problem: Problem) -> Tolerance:
 
 
 def cut(problem: Problem, draw: Draw, most: int = 4, least: int = 1) -> list[tuple[int, Problem]]:
-    """Cut the rows at drawn places, also into pieces of no rows; return first rows and pieces."""
+    """Cut the rows at drawn places, also into batches of no rows; return first rows and batches."""
     cuts = draw(st.lists(st.integers(0, problem.n_rows), min_size=least - 1, max_size=most - 1))
     ends = itertools.pairwise([0, *sorted(cuts), problem.n_rows])
     return [(lo, problem.take(range(lo, hi))) for lo, hi in ends]

@@ -179,7 +179,7 @@ def test_without_pyarrow_the_extra_is_named(folder: Path, monkeypatch: pytest.Mo
             call()
 
 
-def test_a_long_name_in_many_rows_of_parquet_is_held_once() -> None:
+def test_a_long_name_in_many_rows_of_parquet_is_in_memory_once() -> None:
     n = 1000
     parquet.write_table(pa.table({"instance": ["r0"], "label": ["a"]}), "t.parquet")
     codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * 1_000_000]))

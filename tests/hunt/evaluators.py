@@ -1,4 +1,4 @@
-"""Evaluators under faults, each beside a twin without: a call counts all of its rows, or raises.
+"""Evaluators under faults, each with a twin without them: a call counts all of its rows, or raises.
 
 `python -m tests.hunt.evaluators SETTINGS` runs trials in forked processes, so that a hang or a crash ends few
 of them, and prints a line of JSON for each.
@@ -164,7 +164,7 @@ class Trials:
         return self.tried.compute() if self.tried.n_rows else None
 
     def judge(self, name: str, number: int, n_rows: int, result: Any, raised: bool, inside: bool) -> str:
-        """Return what is wrong beside the twin, which counts the batch if the number of rows shows it."""
+        """Return how the evaluator differs from its twin, which counts the batch if its rows were counted."""
         adds, saved = name in ("update", "merge"), self.before
         n_added = self.tried.n_rows - n_rows
         if n_added not in (0, ROWS[number] * adds) or (adds and not raised and not n_added):

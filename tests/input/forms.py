@@ -346,7 +346,7 @@ def write_rows(stem: str, form: str, rows: Rows, scored: bool = True) -> str:
 
 
 def renamed(make: Callable[[dict[str, Any]], Any], columns: dict[str, Any]) -> Any:
-    """Return a frame whose columns have other names, which are told."""
+    """Return a frame whose columns have other names, which `from_df` gets."""
     frame = make({f"my {name}": column for name, column in columns.items()})
     return from_df(frame, **{name.rstrip("s"): f"my {name}" for name in columns})
 

@@ -208,7 +208,7 @@ def test_options_that_do_not_fit(refused: Any, line: str, message: str) -> None:
     assert refused(f"evaluate {line}").startswith(message)
 
 
-def test_documents_beside_arff_files(refused: Any) -> None:
+def test_two_xml_files_of_one_arff_file_are_refused(refused: Any) -> None:
     Path("y-t.xml").write_text(XML)
     assert "y-t.xml and y.xml may both name its labels" in refused("stats y-train.arff")
 

@@ -117,9 +117,9 @@ def test_pairs_of_one_row() -> None:
     labels, ptr = np.arange(n_relevant), np.array([0, n_relevant])
     truth = sp.csr_array((np.ones(n_relevant, np.uint8), labels, ptr), shape=(1, MOST_LABELS))
     names = ["error_set_size", "ranking_loss", "auc.samples"]
-    found = evaluate(truth, wide(1)[1], metrics=names)
-    assert found["error_set_size"] == float(n_relevant * (MOST_LABELS - n_relevant)) > 2**63
-    assert (found["ranking_loss"], found["auc.samples"]) == (1.0, 0.5)
+    report = evaluate(truth, wide(1)[1], metrics=names)
+    assert report["error_set_size"] == float(n_relevant * (MOST_LABELS - n_relevant)) > 2**63
+    assert (report["ranking_loss"], report["auc.samples"]) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("n_extra", [0, 256])

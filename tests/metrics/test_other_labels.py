@@ -66,7 +66,7 @@ def values(y_true: Any = TRUTH, y_score: Any = RUN, **more: Any) -> dict[str, fl
 
 @pytest.mark.parametrize("ties", ["order", "average"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_every_measure_counts_others_or_leaves_them_out(weighted: bool, ties: str) -> None:
+def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, ties: str) -> None:
     weight = {name: 1 + n % 3 for n, name in enumerate(TRUTH)} if weighted else None
     options: dict[str, Any] = ALL | {"sample_weight": weight, "decision": "top3"}
     options["conventions"] = {"ndcg_ties": ties}
@@ -157,7 +157,7 @@ def test_batches_merging_and_saving_give_the_same_bits(confidence: float | None,
     assert json.dumps(merged) == json.dumps(whole)
 
 
-def test_groups_of_labels_have_no_place_for_others() -> None:
+def test_groups_of_labels_leave_unknown_labels_out() -> None:
     groups = {label: "low" if label < "l4" else "high" for label in LABELS}
     options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@2"], "labels": LABELS, "label_groups": groups}
     report, inside = evaluate(TRUTH, RUN, **options), evaluate(TRUTH, INSIDE, **options)
@@ -168,7 +168,7 @@ def test_groups_of_labels_have_no_place_for_others() -> None:
     assert sum(shares) == pytest.approx(report["p@1"])
 
 
-def test_hierarchies_and_rules_know_no_others() -> None:
+def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
     parents = dict.fromkeys(LABELS[2:5], LABELS[0]) | dict.fromkeys(LABELS[5:], LABELS[1])
     both = sizes = 0
     for name, row in RANKED.items():

@@ -83,7 +83,7 @@ def test_mulan_by_label(name: str) -> None:
 
 def mulan_of_rows(truth: Any, scores: Any) -> dict[str, list[float]]:
     """RankingLoss, AveragePrecision, Coverage, IsError and OneError.java, row by row; NaN is not counted."""
-    found: dict[str, list[float]] = {}
+    rows: dict[str, list[float]] = {}
     for y, s in zip(truth.astype(bool), scores, strict=True):
         rank = np.argsort(np.argsort(-s)) + 1
         relevant, others = rank[y], rank[~y]
@@ -98,8 +98,8 @@ def mulan_of_rows(truth: Any, scores: Any) -> dict[str, list[float]]:
             "one_error": float(not y[rank == 1][0]),
         }
         for name, value in values.items():
-            found.setdefault(name, []).append(value)
-    return found
+            rows.setdefault(name, []).append(value)
+    return rows
 
 
 @pytest.mark.parametrize("kinds", [(0.5,), (0.0, 0.5), (0.5, 1.0), (0.0, 0.3, 1.0), (1.0,), (0.0,)])
@@ -146,8 +146,8 @@ def test_meka() -> None:
     """Its Metrics.java gives 0.5333 for these sets, as it says itself; the losses are its formula by hand."""
     truth, predicted = [[1, 2], [3, 4, 5], [6], [7]], [[1, 2, 3, 9], [3, 4], [6, 12], [1]]
     sets = [np.isin(np.arange(15), row).astype(int) for rows in (truth, predicted) for row in rows]
-    found = evaluate(np.array(sets[:4]), y_pred=np.array(sets[4:]), metrics="f1.samples", conventions="meka")
-    assert found["f1.samples"] == pytest.approx(1.6 / 3)
+    report = evaluate(np.array(sets[:4]), y_pred=np.array(sets[4:]), metrics="f1.samples", conventions="meka")
+    assert report["f1.samples"] == pytest.approx(1.6 / 3)
     probabilities = [[0.7, 0.8, 0.9, 0.7], [0.6, 0.7], [0.8, 0.8], [0.7]]
     scores = [[*zip(*row, strict=True)] for row in zip(predicted, probabilities, strict=True)]
     losses = evaluate(
@@ -162,10 +162,10 @@ def test_meka() -> None:
 def test_mulan() -> None:
     """Its LogLoss.java sums over labels, and its GMAP takes the root of the product of the labels' values."""
     truth, scores = np.array([[1, 0, 1], [0, 1, 1]]), np.array([[0.9, 0.2, 0.0], [0.7, 1.0, 0.4]])
-    found = evaluate(truth, scores, metrics=["log_loss.samples", "ap.geometric", "specificity.samples@1"])
+    report = evaluate(truth, scores, metrics=["log_loss.samples", "ap.geometric", "specificity.samples@1"])
     kept = [0.9, 0.8, 1e-8, 0.3, 1 - 1e-8, 0.4]
-    assert found["log_loss.samples"] == pytest.approx(-np.log(kept).sum() / 2, rel=1e-14)
+    assert report["log_loss.samples"] == pytest.approx(-np.log(kept).sum() / 2, rel=1e-14)
     assert evaluate(truth[:, [2]], scores[:, [2]], metrics="ap.geometric")["ap.geometric"] == 1.0
     assert np.isnan(evaluate(truth[:, [2]] * 0, scores[:, [2]], metrics="ap.geometric")["ap.geometric"])
-    assert found["ap.geometric"] == pytest.approx(np.sqrt(1.0 * 1.0))
-    assert found["specificity.samples@1"] == 1.0
+    assert report["ap.geometric"] == pytest.approx(np.sqrt(1.0 * 1.0))
+    assert report["specificity.samples@1"] == 1.0

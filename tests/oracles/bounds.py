@@ -26,7 +26,7 @@ def scored(row: list[tuple[int, float | None]]) -> Row:
 
 
 def orders(case: Case, i: int) -> Iterator[Row]:
-    """Every complete ranking of a row: unlisted labels are level with the last one, or below in any order."""
+    """Every complete ranking of a row: unlisted labels tie with the last one, or below in any order."""
     assert case.listed is not None
     listed = scored(case.listed[i])
     levels = sorted({s for _, s in listed})

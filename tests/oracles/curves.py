@@ -120,7 +120,7 @@ def leading_bits(score: float, bits: int) -> int:
 
 
 def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> tuple[float, float]:
-    """Least and most AUC if cells with the same leading bits may stand any way; unlisted ones are level."""
+    """Least and most AUC if cells with the same leading bits may stand any way; unlisted ones tie."""
     good, bad = [c for c in cells if c[1]], [c for c in cells if not c[1]]
     total, earned, unknown = weight_of(good) * weight_of(bad), Fraction(0), Fraction(0)
     for (s, _, listed, w), (t, _, known, x) in product(good, bad):

@@ -31,7 +31,7 @@ def grid(case: Case) -> list[list[float]]:
 
 
 def margin(name: str, cells: list[tuple[float, bool]]) -> float:
-    """Min over pairs of f+ - f-, level ones 0; whether all are in the right order; nan without pairs."""
+    """Min over pairs of f+ - f-, tied ones 0; whether all are in the right order; nan without pairs."""
     good, bad = [s for s, y in cells if y], [s for s, y in cells if not y]
     pairs = [(u, v) for u in good for v in bad]
     if not pairs:

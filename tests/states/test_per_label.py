@@ -146,7 +146,7 @@ def test_of_equal_peaks_the_highest_threshold_where_ranges_of_scores_are_apart()
 
 
 @pytest.mark.parametrize("metrics", [["f1.macro", "margin.macro"], ["margin.macro"]])
-def test_support_of_a_label_is_weighted_beside_any_measure(metrics: list[str]) -> None:
+def test_support_of_a_label_is_weighted_with_any_measure(metrics: list[str]) -> None:
     truth, scores = np.eye(4, dtype=int)[[0, 1, 1, 3]], np.arange(16.0).reshape(4, 4)
     options: dict[str, Any] = {"decision": "top2", "sample_weight": np.full(4, 3.0), "per_label": True}
     report = evaluate(truth, scores, metrics=metrics, **options)

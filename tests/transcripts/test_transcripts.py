@@ -45,8 +45,8 @@ def answered_block(block: re.Match[str], names: dict[str, object]) -> str:
 
     def answered_entry(entry: re.Match[str]) -> str:
         typed, expected = entry["typed"], entry["expected"]
-        found = answer(re.sub(r"^(?:\$|>>>|\.\.\.) ", "", typed, flags=re.M), expected, names)
-        return typed + updated(expected, re.sub(r"[ \t]+$", "", found, flags=re.M))
+        printed = answer(re.sub(r"^(?:\$|>>>|\.\.\.) ", "", typed, flags=re.M), expected, names)
+        return typed + updated(expected, re.sub(r"[ \t]+$", "", printed, flags=re.M))
 
     if not ENTRY.search(block["lines"]):
         exec(compile(block["lines"], "setup", "exec"), names)
