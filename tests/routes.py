@@ -287,10 +287,24 @@ def compare(name: str, problem: Problem, draw: Draw) -> list[str]:
     if not route.prints:
         return differences(expected, actual, tolerance)
     for kind in ("per_row", "per_label"):
-        kept = expected.get(kind, {}).keys() & actual.get(kind, {}).keys()
+        of_report, of_file = expected.get(kind, {}), actual.get(kind, {})
+        absent = of_report.keys() - of_file.keys() - {*filter(is_left_out, of_report)}
+        absent |= {spec.label_column for spec in problem.specs if spec.average} & (
+            of_report.keys() - of_file.keys()
+        )
+        if problem.arguments.get(kind) is True:  # no list of the measures to keep, which files do not take
+            absent |= of_file.keys() - of_report.keys()
+        if absent:
+            return [f"{kind}: columns of the report or the file alone: {sorted(absent)}"]
         for each in (expected, actual):
-            each[kind] = {column: each[kind][column] for column in kept}
+            each[kind] = {column: each.get(kind, {})[column] for column in of_report.keys() & of_file.keys()}
     return differences(expected, actual, lambda place: tolerance(place) or 0.0)  # -0.0 is printed as 0
+
+
+def is_left_out(column: str) -> bool:
+    """Whether files by label have a column only where its average is asked for."""
+    stem = column.partition("@")[0]
+    return stem in ("precision", "recall", "f1", "ap", "auc", "peak_f1") or stem.startswith("threshold")
 
 
 OF_FILES: dict[str, Any] = {
