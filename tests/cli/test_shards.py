@@ -62,11 +62,8 @@ def test_fault_names_the_file_and_the_row_in_it(folder: Path, run: Run, refused:
     np.save("scores/part_8_indices.npy", labels)
     values[3, 0] = np.nan
     np.save("scores/part_8_scores.npy", values)
-    for command in (
-        line,
-        "threshold apply scores --rule rule.npz --output sets.npz",
-        "threshold fit truth scores --measure f1.micro --output two.npz",
-    ):
+    fit = "threshold fit truth scores --measure f1.micro --output two.npz"
+    for command in (line, fit, "threshold apply scores --rule rule.npz --output sets.npz"):
         assert refused(command).startswith("scores/part_8_indices.npy: row 3: score nan")
     npz(Path("truth/part_3"), make_truth()[8:10] * 2)
     message = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"

@@ -106,13 +106,6 @@ def test_rules_may_be_called_anything(folder: Path, run: Run, name: str) -> None
     assert contents["decision"] == (name if is_threshold else str(Rule.load(name).decision))
 
 
-def test_rule_is_for_the_scores_that_it_was_fitted_with(folder: Path, run: Run, refused: Run) -> None:
-    run("threshold fit Y_test.npz m --rule row --measure f1.samples --k 2 --unlisted 0 --output rule.npz")
-    message = refused("evaluate Y_test.npz m --metrics sets --decision rule.npz --unlisted 0.5")
-    assert f"--decision {Rule.load('rule.npz').decision} was not fitted with --unlisted 0.5" in message
-    assert "unlisted=0)#" in message
-
-
 @pytest.mark.parametrize(("file", "memory"), [("x.npy", "8"), ("x.npz", "4KB")])  # a row or a few at a time
 def test_thresholds_may_depend_on_features(
     folder: Path, run: Run, refused: Run, monkeypatch: Any, file: str, memory: str

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def test_files_give_every_measure_on_any_processor(
-    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_give_every_measure_on_any_processor(client: Any, arrays: Any, monkeypatch: Any) -> None:
     places, submit = itertools.cycle(client.scheduler_info()["workers"]), workers.DaskEngine.submit
 
     def submit_in_turn(self: Any, function: Any, *arguments: Any, key: str) -> Any:
@@ -119,9 +117,7 @@ def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.M
             evaluate("Y_*", "m_*", metrics=FEW, client=client)
 
 
-def test_results_of_an_earlier_run_are_not_taken(
-    client: Any, arrays: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any, monkeypatch: Any) -> None:
     """They are files that it has removed."""
     handles, submit = [], workers.DaskEngine.submit
 
@@ -134,9 +130,7 @@ def test_results_of_an_earlier_run_are_not_taken(
     assert reports[0].to_json() == reports[1].to_json()
 
 
-def test_commands_give_what_one_process_gives(
-    client: Any, arrays: Any, run: Callable[..., str], refused: Callable[..., str]
-) -> None:
+def test_commands_give_what_one_process_gives(client: Any, arrays: Any, run: Any, refused: Any) -> None:
     where = f"--scheduler {client.scheduler.address}"
     line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_*"
     line += " --clusters groups.txt --confidence 0.95 --format json"

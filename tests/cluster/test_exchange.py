@@ -122,9 +122,7 @@ def test_part_that_cannot_be_written_leaves_nothing(folder: Path) -> None:
         assert not exchange.keys()
 
 
-def test_run_goes_on_that_was_killed_as_it_removed_its_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, monkeypatch: Any) -> None:
     exchange, removed, unlink = Exchange.of(tmp_path, KEYS), list[Path](), Path.unlink
 
     def killed(path: Path, missing_ok: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,7 @@ def put(storage: Storage, n_rows: int, depth: int) -> int:
     return sum(path.stat().st_size for path in paths)
 
 
-def test_tasks_fetch_only_their_rows(
-    client: Any, storage: Storage, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_fetch_only_their_rows(client: Any, storage: Storage, run: Any, monkeypatch: Any) -> None:
     needed, before = put(storage, 30_000, 80), storage.sent
     monkeypatch.setattr("xmleval.cluster.cutting.LEAST_BYTES", needed // 2)
     options = "--metrics p@1,ndcg@3 --format json"

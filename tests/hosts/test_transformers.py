@@ -128,9 +128,7 @@ def test_a_trainer_logs_the_values(by_batch: bool, tmp_path: Any) -> None:
                 report_to=[], eval_strategy="epoch", num_train_epochs=2, disable_tqdm=True,
                 save_strategy="epoch", metric_for_best_model="p_at_3", load_best_model_at_end=True,
             ),
-            train_dataset=data,
-            eval_dataset=data,
-            compute_metrics=used.compute_metrics,
+            train_dataset=data, eval_dataset=data, compute_metrics=used.compute_metrics,
             preprocess_logits_for_metrics=used.preprocess_logits_for_metrics,
         )  # fmt: skip
         trainer.train()
