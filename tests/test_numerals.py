@@ -90,18 +90,15 @@ def test_threads_are_bounded(folder: Path, refused: Any, n: int) -> None:
         assert refused(f"{command} Y_test.npz m --threads {n}") == f"--threads: {message}"
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda n: Evaluator(n_labels=n), "n_labels: .* is more than"),
-        (lambda n: Evaluator(n_labels=3, unlisted=n), "unlisted=.* is neither"),
-        (lambda n: Evaluator(n_labels=3, metrics=f"p@{n}"), "p@"),
-        (lambda n: inverse_propensity(label_counts=[1], n_instances=9, a=n), "a: "),
-        (lambda n: fit(EYE, EYE, rule="top", k=n), "k: "),
-        (lambda n: fit(EYE, EYE, "f1.macro", rule="label", fbr=n), "fbr: "),
-        (lambda n: evaluate([[0]], [[(0, n)]], n_labels=3), "y_score: row 0: "),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda n: Evaluator(n_labels=n), "n_labels: .* is more than"),
+    (lambda n: Evaluator(n_labels=3, unlisted=n), "unlisted=.* is neither"),
+    (lambda n: Evaluator(n_labels=3, metrics=f"p@{n}"), "p@"),
+    (lambda n: inverse_propensity(label_counts=[1], n_instances=9, a=n), "a: "),
+    (lambda n: fit(EYE, EYE, rule="top", k=n), "k: "),
+    (lambda n: fit(EYE, EYE, "f1.macro", rule="label", fbr=n), "fbr: "),
+    (lambda n: evaluate([[0]], [[(0, n)]], n_labels=3), "y_score: row 0: "),
+])  # fmt: skip
 def test_numbers_beyond_all_floats_are_refused_by_name(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^'?{message}"):
         call(10**400)
@@ -110,13 +107,10 @@ def test_numbers_beyond_all_floats_are_refused_by_name(call: Callable[[Any], Any
             call("1")
 
 
-@pytest.mark.parametrize(
-    ("amount", "n_bytes"),
-    [
-        (1, 1), ("7", 7), ("7B", 7), (" 1.5 kB ", 1500), ("512MB", 512 * 10**6), ("2gb", 2 * 10**9),
-        ("1TB", 10**12), ("1KiB", 1 << 10), (".5MiB", 1 << 19), ("2.GiB", 2 << 30), ("3TiB", 3 << 40),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("amount", "n_bytes"), [
+    (1, 1), ("7", 7), ("7B", 7), (" 1.5 kB ", 1500), ("512MB", 512 * 10**6), ("2gb", 2 * 10**9),
+    ("1TB", 10**12), ("1KiB", 1 << 10), (".5MiB", 1 << 19), ("2.GiB", 2 << 30), ("3TiB", 3 << 40),
+])  # fmt: skip
 def test_amounts_of_memory_have_units(amount: Any, n_bytes: int) -> None:
     assert memory_bytes("memory", amount) == n_bytes
 

@@ -18,15 +18,12 @@ STATES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("code", "loaded", "not_loaded"),
-    [
-        ("import xmleval", set(), {"numpy", "numba", "scipy", "click", "rich", "fsspec"}),
-        (HELP.format(["--help"]), {"click"}, {"numba", "scipy", "numpy", "rich"}),
-        (HELP.format(["metrics", "psp@5"]), {"click"}, {"numba", "scipy"}),
-        (STATES, {"numba"}, set()),  # states load on demand
-    ],
-)
+@pytest.mark.parametrize(("code", "loaded", "not_loaded"), [
+    ("import xmleval", set(), {"numpy", "numba", "scipy", "click", "rich", "fsspec"}),
+    (HELP.format(["--help"]), {"click"}, {"numba", "scipy", "numpy", "rich"}),
+    (HELP.format(["metrics", "psp@5"]), {"click"}, {"numba", "scipy"}),
+    (STATES, {"numba"}, set()),  # states load on demand
+])  # fmt: skip
 def test_no_more_is_imported_than_needed(code: str, loaded: set[str], not_loaded: set[str]) -> None:
     done = process(f"{code}\nimport sys\nprint('\\n' + ' '.join(sys.modules))", python="-c")
     assert done.returncode == 0, done.stderr

@@ -79,13 +79,10 @@ def test_kernels_are_compiled_where_no_cache_can_be_written(
     assert ("No space left" if call == "open" else "no cache of kernels can be written") in warning
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "raised"),
-    [
-        ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
-        ("save", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "raised"), [
+    ("_load_index", TimeoutError(), TimeoutError),  # of a signal handler
+    ("save", OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError),
+])  # fmt: skip
 def test_signals_and_lack_of_memory_are_no_damage(
     cache: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException, raised: type[BaseException]
 ) -> None:

@@ -30,15 +30,12 @@ def test_reports_tell_that_labels_are_predicted_at_smaller_distances() -> None:
     assert not np.signbit(thresholds[1:]).any()  # no threshold is a negative zero
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"unlisted": 2, "decision": "threshold3"}, "decision=threshold3 with unlisted=2 would predict"),
-        ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
-        ({"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
-         "was fitted to scores of which higher ones are better"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"unlisted": 2, "decision": "threshold3"}, "decision=threshold3 with unlisted=2 would predict"),
+    ({"higher_is_better": "no"}, "^higher_is_better: 'no' is neither True nor False$"),
+    ({"metrics": "sets", "decision": fit(TRUTH, DISTANCES, "f1.macro", rule="label")},
+     "was fitted to scores of which higher ones are better"),
+])  # fmt: skip
 def test_refusals_are_in_the_scale_of_the_caller(arguments: dict[str, Any], message: str) -> None:
     arguments = {"higher_is_better": False} | arguments
     with pytest.raises(ValueError, match=message):

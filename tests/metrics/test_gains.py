@@ -40,14 +40,11 @@ def test_values_are_those_of_scikit_learn(gains: str, ties: str) -> None:
         np.testing.assert_allclose([*actual.values()], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("names", "by_name"),
-    [
-        ({"ndcg@3": "ndcg_cut_3", "ndcg@5": "ndcg_cut_5", "ndcg@12": "ndcg", "p@5": "P_5", "map_r@12": "map",
-          "mrr@12": "recip_rank"}, False),
-        ({"judged@3": "Judged@3"}, True),  # of ir_measures, which ranks the earlier name first
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("names", "by_name"), [
+    ({"ndcg@3": "ndcg_cut_3", "ndcg@5": "ndcg_cut_5", "ndcg@12": "ndcg", "p@5": "P_5", "map_r@12": "map",
+      "mrr@12": "recip_rank"}, False),
+    ({"judged@3": "Judged@3"}, True),  # of ir_measures, which ranks the earlier name first
+])  # fmt: skip
 def test_values_are_those_of_trec_eval(names: dict[str, str], by_name: bool) -> None:
     """The qrels have negative grades and the run has ties, which trec_eval orders by name."""
     run = TREC["run"]
@@ -83,21 +80,18 @@ def test_perfect_order_is_one_to_the_bit() -> None:
     assert values(grades, grades, metrics=["ndcg@7", "ndcg@40"]) == {"ndcg@7": 1.0, "ndcg@40": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"gains": None}, "y_true: row 0: value 3.0 is neither 0 nor 1 in a label set; grades need"),
-        ({"y_true": Y / 8, "gains": "exp"},
-         "y_true: row 0: grade 0.375 is not a whole number, as gains='exp' needs"),
-        ({"y_true": Y * 9, "gains": "exp"},
-         "y_true: row 2: grade 36.0 is above 32, the most that gains='exp' takes"),
-        ({"y_true": Y * 1e10}, "y_true: row 0: grade 30000000000.0 is neither 0 nor within 2^-30..2^32"),
-        ({"y_true": Y > 0, "gains": None, "metrics": "judged@2"},
-         "judged@2 needs gains=, as for a truth of grades"),
-        ({"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "gains": None},
-         "value 0.5 is no judgement, an integer; scores go to y_score; are the truth and the scores"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"gains": None}, "y_true: row 0: value 3.0 is neither 0 nor 1 in a label set; grades need"),
+    ({"y_true": Y / 8, "gains": "exp"},
+     "y_true: row 0: grade 0.375 is not a whole number, as gains='exp' needs"),
+    ({"y_true": Y * 9, "gains": "exp"},
+     "y_true: row 2: grade 36.0 is above 32, the most that gains='exp' takes"),
+    ({"y_true": Y * 1e10}, "y_true: row 0: grade 30000000000.0 is neither 0 nor within 2^-30..2^32"),
+    ({"y_true": Y > 0, "gains": None, "metrics": "judged@2"},
+     "judged@2 needs gains=, as for a truth of grades"),
+    ({"y_true": {"q": {"a": 0.5}}, "y_score": {"q": {"a": 1}}, "gains": None},
+     "value 0.5 is no judgement, an integer; scores go to y_score; are the truth and the scores"),
+])  # fmt: skip
 def test_truths_that_are_no_grades_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         values(**arguments)

@@ -157,17 +157,14 @@ def test_every_measure_has_a_definition_and_is_drawn() -> None:
     assert declared == drawn == MEASURES
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ({"gains": "exp"}, {"gains": "linear"}, "gains differs: exp here, linear there"),
-        ({"link": "sigmoid"}, {}, "link differs"),
-        ({"hierarchy": [(1, 0), (2, 0)]}, {"hierarchy": [(1, 0)]}, "hierarchy differs"),
-        ({"higher_is_better": False}, {}, "higher_is_better differs"),
-        ({"decision": fit(EYE, 2 * EYE, "f1.macro", rule="label")},
-         {"decision": fit(EYE, 3 * EYE + 1, "f1.macro", rule="label")}, "decision differs: label(f1.macro)#"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("first", "second", "message"), [
+    ({"gains": "exp"}, {"gains": "linear"}, "gains differs: exp here, linear there"),
+    ({"link": "sigmoid"}, {}, "link differs"),
+    ({"hierarchy": [(1, 0), (2, 0)]}, {"hierarchy": [(1, 0)]}, "hierarchy differs"),
+    ({"higher_is_better": False}, {}, "higher_is_better differs"),
+    ({"decision": fit(EYE, 2 * EYE, "f1.macro", rule="label")},
+     {"decision": fit(EYE, 3 * EYE + 1, "f1.macro", rule="label")}, "decision differs: label(f1.macro)#"),
+])  # fmt: skip
 def test_parts_with_other_options_are_not_merged(
     first: dict[str, Any], second: dict[str, Any], message: str
 ) -> None:

@@ -182,16 +182,13 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
     assert values(TRUTH, RUN, **options) == values(TRUTH, INSIDE, **options)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
-        ({"candidates": {"q0": ["u0"]}}, "candidates: row 0: label 'u0' is not one of the 8"),
-        ({"conventions": "sklearn"},
-         "y_score: lists labels beside labels=, and unlisted=0 gives all of them a score; name those in"),
-        ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
+    ({"candidates": {"q0": ["u0"]}}, "candidates: row 0: label 'u0' is not one of the 8"),
+    ({"conventions": "sklearn"},
+     "y_score: lists labels beside labels=, and unlisted=0 gives all of them a score; name those in"),
+    ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
+])  # fmt: skip
 def test_other_labels_are_refused_where_they_have_no_meaning(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         values(**arguments)

@@ -69,16 +69,13 @@ def test_published_constants(a: float, b: float, datasets: str) -> None:
         assert constants == {"a": exponent or 0.55, "b": 1.5, "n": 40.0}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *(({"dataset": name}, f"nothing is published for {name!r}; most papers take a=0.55, b=1.5, which is")
-          for name in ("Wiki10-31K", "Delicious-200K", "Bibtex", "Mediamill", "RCV1-2K", "AmazonCat-14K")),
-        ({"dataset": "LF-AmazonTitle-131K"}, "did you mean LF-AmazonTitles-131K"),
-        ({"dataset": "mnist"}, "'mnist' is not known; known are default, wikipedia"),
-        ({"dataset": "amazon", "b": 2.6}, "give either the data set or a and b"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    *(({"dataset": name}, f"nothing is published for {name!r}; most papers take a=0.55, b=1.5, which is")
+      for name in ("Wiki10-31K", "Delicious-200K", "Bibtex", "Mediamill", "RCV1-2K", "AmazonCat-14K")),
+    ({"dataset": "LF-AmazonTitle-131K"}, "did you mean LF-AmazonTitles-131K"),
+    ({"dataset": "mnist"}, "'mnist' is not known; known are default, wikipedia"),
+    ({"dataset": "amazon", "b": 2.6}, "give either the data set or a and b"),
+])  # fmt: skip
 def test_data_sets_that_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^dataset: .*{re.escape(message)}"):
         inverse_propensity(label_counts=COUNTS, n_instances=40, **arguments)
@@ -109,25 +106,22 @@ def test_constants_are_reported_while_they_are_true() -> None:
         assert json.loads(report.to_json())["propensity"] == constants
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "y_train: give either y_train or label_counts with n_instances"),
-        ({"label_counts": COUNTS}, "n_instances: needed with label_counts"),
-        ({"label_counts": [1, 0], "n_instances": 2}, "n_instances: 2 training instances; the model needs 3"),
-        ({"label_counts": [0], "n_instances": 3.5}, "n_instances: 3.5"),
-        ({"y_train": TRAIN, "n_instances": 9}, "n_instances"),
-        ({"y_train": TRAIN * 2}, "y_train: row 0: value 2 is neither 0 nor 1 in a label set"),
-        ({"y_train": [[0], [5], [1]], "n_labels": 4}, "y_train: row 1: label id 5 is not in 0..3"),
-        ({"label_counts": [3, -1], "n_instances": 9}, "label_counts: label 1: count -1 is not in 0..9"),
-        ({"label_counts": [3, 10], "n_instances": 9}, "label_counts: label 1: count 10 is not in 0..9"),
-        ({"label_counts": [3, 0.5], "n_instances": 9}, "label_counts: label 1: count 0.5"),
-        ({"label_counts": ["3"], "n_instances": 9}, "label_counts: dtype <U1 does not hold real numbers"),
-        ({"y_train": TRAIN, "a": -0.1}, "a: a=-0.1, b=1.5: the model needs a >= 0"),
-        ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
-        ({"y_train": TRAIN, "b": 0.0}, "b: a=0.55, b=0: the model needs a >= 0, N_j + b > 0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({}, "y_train: give either y_train or label_counts with n_instances"),
+    ({"label_counts": COUNTS}, "n_instances: needed with label_counts"),
+    ({"label_counts": [1, 0], "n_instances": 2}, "n_instances: 2 training instances; the model needs 3"),
+    ({"label_counts": [0], "n_instances": 3.5}, "n_instances: 3.5"),
+    ({"y_train": TRAIN, "n_instances": 9}, "n_instances"),
+    ({"y_train": TRAIN * 2}, "y_train: row 0: value 2 is neither 0 nor 1 in a label set"),
+    ({"y_train": [[0], [5], [1]], "n_labels": 4}, "y_train: row 1: label id 5 is not in 0..3"),
+    ({"label_counts": [3, -1], "n_instances": 9}, "label_counts: label 1: count -1 is not in 0..9"),
+    ({"label_counts": [3, 10], "n_instances": 9}, "label_counts: label 1: count 10 is not in 0..9"),
+    ({"label_counts": [3, 0.5], "n_instances": 9}, "label_counts: label 1: count 0.5"),
+    ({"label_counts": ["3"], "n_instances": 9}, "label_counts: dtype <U1 does not hold real numbers"),
+    ({"y_train": TRAIN, "a": -0.1}, "a: a=-0.1, b=1.5: the model needs a >= 0"),
+    ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
+    ({"y_train": TRAIN, "b": 0.0}, "b: a=0.55, b=0: the model needs a >= 0, N_j + b > 0"),
+])  # fmt: skip
 def test_refused_propensities(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         inverse_propensity(**arguments)
@@ -162,16 +156,13 @@ def test_training_labels_give_the_values_of_their_propensities(dataset: str | No
             assert report.constants == expected.constants
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"dataset": "amazon"}, "dataset: needs the training labels, y_train="),
-        ({"y_train": Y_TRAIN, "inverse_propensity": np.ones(4)},
-         "y_train: given together with inverse_propensity=; choose one"),
-        ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),
-        ({"y_train": NAMED_TRAIN}, "y_train: knows labels by name, and y_true has none; give labels="),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("more", "message"), [
+    ({"dataset": "amazon"}, "dataset: needs the training labels, y_train="),
+    ({"y_train": Y_TRAIN, "inverse_propensity": np.ones(4)},
+     "y_train: given together with inverse_propensity=; choose one"),
+    ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),
+    ({"y_train": NAMED_TRAIN}, "y_train: knows labels by name, and y_true has none; give labels="),
+])  # fmt: skip
 def test_training_labels_that_do_not_fit_are_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         evaluate(Y_TEST, Y_SCORE, metrics=["psp@1"], **more)

@@ -24,50 +24,44 @@ def parsed(text: str) -> Any:
     return spec
 
 
-@pytest.mark.parametrize(
-    ("texts", "name"),
-    [
-        ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"), ("nDCG@5", "ndcg@5"), ("nDCG10", "ndcg@10"),
-        ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
-        ("hits@3 success@3 hit3", "hit@3"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
-        ("PSP@3 psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
-        ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"),
-        ("ap.samples label_ranking_average_precision", "lrap"), ("label_ranking_loss", "ranking_loss"),
-        ("map_cut@3", "map_r@3"), ("ndcg_cut@3", "ndcg@3"), ("recip_rank", "mrr@all"),
-        ("r_precision R-Prec r-precision", "rprec"), ("micro_recall_at_r", "rprec.micro"),
-        ("subset-accuracy", "subset_accuracy"),
-        ("macro_f1 f1_macro macro-F1", "f1.macro"), ("F1.Macro@5 f1-macro@5", "f1.macro@5"),
-        ("roc_auc.micro roc_auc_micro micro_roc_auc", "auc.micro"), ("average_precision.micro", "ap.micro"),
-        ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
-        ("fbeta_samples(beta=2)", "fbeta.samples(beta=2)"),
-        ("fbeta.of_means(beta=0)", "fbeta.of_means(beta=0)"), ("p@123456789", "p@123456789"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("texts", "name"), [
+    ("p@5 P@5 precision@5 prec@5 p@05 p5 prec5", "p@5"), ("nDCG@5", "ndcg@5"), ("nDCG10", "ndcg@10"),
+    ("RR@all", "mrr@all"), ("RR@10", "mrr@10"), ("recall@3 R@3", "r@3"),
+    ("hits@3 success@3 hit3", "hit@3"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
+    ("PSP@3 psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
+    ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"),
+    ("ap.samples label_ranking_average_precision", "lrap"), ("label_ranking_loss", "ranking_loss"),
+    ("map_cut@3", "map_r@3"), ("ndcg_cut@3", "ndcg@3"), ("recip_rank", "mrr@all"),
+    ("r_precision R-Prec r-precision", "rprec"), ("micro_recall_at_r", "rprec.micro"),
+    ("subset-accuracy", "subset_accuracy"),
+    ("macro_f1 f1_macro macro-F1", "f1.macro"), ("F1.Macro@5 f1-macro@5", "f1.macro@5"),
+    ("roc_auc.micro roc_auc_micro micro_roc_auc", "auc.micro"), ("average_precision.micro", "ap.micro"),
+    ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
+    ("fbeta_samples(beta=2)", "fbeta.samples(beta=2)"),
+    ("fbeta.of_means(beta=0)", "fbeta.of_means(beta=0)"), ("p@123456789", "p@123456789"),
+])  # fmt: skip
 def test_spellings_of_a_measure(texts: str, name: str) -> None:
     for text in texts.split():
         assert names(text) == names(f" {text.replace('@', ' @ ')}") == [name]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
-        ("p@5@3", "'p@5@3' is not a measure name"),
-        ("nothing", "'nothing': unknown measure 'nothing'; `xmleval metrics` lists all"),
-        ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
-        ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
-        ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
-        ("p@all", "'p@all': p takes no @all"), ("lrap@5", "'lrap@5': lrap takes no @k"),
-        ("p@0", "'p@0': k=0 is not positive"), ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
-        ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1.macro has no parameter 'beta'"),
-        ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
-        ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
-        ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a non-negative number"),
-        ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
-        ("f1_marco", "'f1_marco': unknown measure 'f1_marco'; did you mean f1.macro"),
-        ("wu2016", "'wu2016': unknown measure 'wu2016'; did you mean wu2017"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "'' is not a measure name: name[.average][(param=value)][@k]"),
+    ("p@5@3", "'p@5@3' is not a measure name"),
+    ("nothing", "'nothing': unknown measure 'nothing'; `xmleval metrics` lists all"),
+    ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
+    ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
+    ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
+    ("p@all", "'p@all': p takes no @all"), ("lrap@5", "'lrap@5': lrap takes no @k"),
+    ("p@0", "'p@0': k=0 is not positive"), ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
+    ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1.macro has no parameter 'beta'"),
+    ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
+    ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
+    ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a non-negative number"),
+    ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
+    ("f1_marco", "'f1_marco': unknown measure 'f1_marco'; did you mean f1.macro"),
+    ("wu2016", "'wu2016': unknown measure 'wu2016'; did you mean wu2017"),
+])  # fmt: skip
 def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(text)
@@ -108,25 +102,22 @@ def test_any_text_parses_or_is_a_value_error(text: str) -> None:
 XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1, 3, 5)]
 
 
-@pytest.mark.parametrize(
-    ("metrics", "expected"),
-    [
-        (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
-        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]),
-        (["ndcg@all", "mrr"], ["ndcg@all", "mrr@1", "mrr@3", "mrr@5"]),
-        (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
-        (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
-        ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
-        ("wu2017", [
-            "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
-            "f1.samples", "auc.macro", "auc.micro", "auc.samples",
-        ]),
-        ("curves", [
-            "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "ap.geometric",
-            "peak_f1.micro", "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
-        ]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metrics", "expected"), [
+    (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
+    (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]),
+    (["ndcg@all", "mrr"], ["ndcg@all", "mrr@1", "mrr@3", "mrr@5"]),
+    (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
+    (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
+    ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
+    ("wu2017", [
+        "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
+        "f1.samples", "auc.macro", "auc.micro", "auc.samples",
+    ]),
+    ("curves", [
+        "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "ap.geometric",
+        "peak_f1.micro", "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
+    ]),
+])  # fmt: skip
 def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected: list[str]) -> None:
     assert names(metrics) == expected
 
@@ -152,17 +143,14 @@ def test_groups_hold_what_their_names_say() -> None:
         assert {spec.metric.family for spec in Evaluator(group).asked} == {family}
 
 
-@pytest.mark.parametrize(
-    ("metrics", "ks", "message"),
-    [
-        ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
-        ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
-        ("xmc", None, "k: None is not a positive"), ([5], [1], "metrics: 5 is not a name"),
-        (b"p@5", [1], "metrics"), (5, [1], "metrics: 5 is neither a name nor a list"),
-        (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
-        ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"), ("xmc@5", [1], "'xmc@5': unknown measure"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metrics", "ks", "message"), [
+    ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
+    ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
+    ("xmc", None, "k: None is not a positive"), ([5], [1], "metrics: 5 is not a name"),
+    (b"p@5", [1], "metrics"), (5, [1], "metrics: 5 is neither a name nor a list"),
+    (["xmc", "pp"], [1], "'pp': unknown measure 'pp'"),
+    ("p@1,p@3", [1], "'p@1,p@3' is not a measure name"), ("xmc@5", [1], "'xmc@5': unknown measure"),
+])  # fmt: skip
 def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         names(metrics, k=ks)

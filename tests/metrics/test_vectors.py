@@ -44,18 +44,15 @@ def test_v1_scores() -> None:
     assert report.per_row()["peak_f1.samples"] == pytest.approx([4 / 5, 6 / 7], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("truth", "inputs", "expected"),
-    [
-        (V1_TRUTH, {"y_pred": V1_SETS, "conventions": {"labels": "seen"}}, {"f1.macro": 1 / 3}),
-        (V1_TRUTH, {"y_pred": V1_SETS, "conventions": {"labels": "present"}}, {"f1.macro": 4 / 9}),
-        ([[1, 0, 1, 1, 0]], {"y_score": V2_SCORES}, {"coverage": 3}),
-        ([[1, 1, 0, 1, 1]], {"y_score": V2_SCORES}, {"ranking_loss": 1 / 2}),
-        ([[1, 1, 1, 1, 1, 0, 0]], {"y_pred": np.array([[1, 1, 0, 0, 0, 1, 1]])}, {"jaccard.samples": 2 / 7}),
-        (V4_TRUTH, {"y_pred": V4_SETS}, {"f1.macro": 5 / 18, "f1.micro": 2 / 3, "f1.samples": 0.75}),
-        (V4_TRUTH, {"y_pred": V4_SETS, "conventions": {"labels": "seen"}}, {"f1.macro": 5 / 9}),
-    ],
-)
+@pytest.mark.parametrize(("truth", "inputs", "expected"), [
+    (V1_TRUTH, {"y_pred": V1_SETS, "conventions": {"labels": "seen"}}, {"f1.macro": 1 / 3}),
+    (V1_TRUTH, {"y_pred": V1_SETS, "conventions": {"labels": "present"}}, {"f1.macro": 4 / 9}),
+    ([[1, 0, 1, 1, 0]], {"y_score": V2_SCORES}, {"coverage": 3}),
+    ([[1, 1, 0, 1, 1]], {"y_score": V2_SCORES}, {"ranking_loss": 1 / 2}),
+    ([[1, 1, 1, 1, 1, 0, 0]], {"y_pred": np.array([[1, 1, 0, 0, 0, 1, 1]])}, {"jaccard.samples": 2 / 7}),
+    (V4_TRUTH, {"y_pred": V4_SETS}, {"f1.macro": 5 / 18, "f1.micro": 2 / 3, "f1.samples": 0.75}),
+    (V4_TRUTH, {"y_pred": V4_SETS, "conventions": {"labels": "seen"}}, {"f1.macro": 5 / 9}),
+])  # fmt: skip
 def test_v1_v2_and_v4(truth: Any, inputs: dict[str, Any], expected: dict[str, float]) -> None:
     check(evaluate(np.array(truth), **inputs, metrics=[*expected]), expected)
 
@@ -91,14 +88,11 @@ def test_v1_pooled_scores(ties: str, micro: float) -> None:
     assert report.undefined_labels == {"auc.macro": 4}
 
 
-@pytest.mark.parametrize(
-    ("lists", "expected"),
-    [
-        ([[2], [2], [2]], {"pred_coverage@1": 0.25, "gini@1": 0.75, "entropy@1": 0.0}),
-        ([[0], [1], [2], [3]], {"pred_coverage@1": 1.0, "gini@1": 0.0, "entropy@1": 1.0}),
-        ([[], []], {"pred_coverage@1": 0.0, "gini@1": np.nan, "entropy@1": np.nan}),
-    ],
-)
+@pytest.mark.parametrize(("lists", "expected"), [
+    ([[2], [2], [2]], {"pred_coverage@1": 0.25, "gini@1": 0.75, "entropy@1": 0.0}),
+    ([[0], [1], [2], [3]], {"pred_coverage@1": 1.0, "gini@1": 0.0, "entropy@1": 1.0}),
+    ([[], []], {"pred_coverage@1": 0.0, "gini@1": np.nan, "entropy@1": np.nan}),
+])  # fmt: skip
 def test_extremes_are_exact(lists: list[list[int]], expected: dict[str, float]) -> None:
     actual = evaluate([[0] for _ in lists], lists, metrics=[*expected], n_labels=4)
     assert repr(dict(actual)) == repr(expected)

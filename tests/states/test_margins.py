@@ -131,14 +131,11 @@ def test_theorem_4_as_printed_is_false_for_micro_f1() -> None:
     assert report["hamming_loss"] == hamming_bound(errors, truth.size)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: f1_bound(1, -1), r"^errors: .* is not a vector of counts"),
-        (lambda: f1_bound([1, 2, 3], [1]), "^errors: length 1 does not match length 3 of n_relevant$"),
-        (lambda: hamming_bound([5, 5], 3), "^errors: sum 10 exceeds n_cells=3"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: f1_bound(1, -1), r"^errors: .* is not a vector of counts"),
+    (lambda: f1_bound([1, 2, 3], [1]), "^errors: length 1 does not match length 3 of n_relevant$"),
+    (lambda: hamming_bound([5, 5], 3), "^errors: sum 10 exceeds n_cells=3"),
+])  # fmt: skip
 def test_no_counts_are_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()

@@ -110,15 +110,12 @@ def test_propensities_instead_of_their_inverses_are_noted(lowest: float, n_notes
     assert ("propensity=(values below 1)" in report.signature()) == bool(n_notes)
 
 
-@pytest.mark.parametrize(
-    ("metrics", "options", "expected"),
-    [
-        ("p@3,lrap,one_error", {}, {"lrap": 3.0}),
-        ("p@5,psp@2", {"inverse_propensity": np.ones(N)}, {"p@5": 3.0}),
-        ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
-        ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "options", "expected"), [
+    ("p@3,lrap,one_error", {}, {"lrap": 3.0}),
+    ("p@5,psp@2", {"inverse_propensity": np.ones(N)}, {"p@5": 3.0}),
+    ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
+    ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
+])  # fmt: skip
 def test_measures_that_read_more_than_the_lists_hold(
     metrics: str, options: dict[str, Any], expected: dict[str, float]
 ) -> None:
@@ -127,16 +124,13 @@ def test_measures_that_read_more_than_the_lists_hold(
         assert report.results.short == short
 
 
-@pytest.mark.parametrize(
-    ("sizes", "cut"),
-    [
-        ([1] * 9 + [3] * 6 + [7] * 5 + [8] * 6 + [9] * 4 + [10] * 12, True),  # 29 % are full
-        ([0] * 30 + [6] * 12, True),
-        ([2] * 30, True),
-        ([*range(11)] * 10, False),
-        ([*range(20)] * 2 + [19] * 7, False),  # few rows
-    ],
-)
+@pytest.mark.parametrize(("sizes", "cut"), [
+    ([1] * 9 + [3] * 6 + [7] * 5 + [8] * 6 + [9] * 4 + [10] * 12, True),  # 29 % are full
+    ([0] * 30 + [6] * 12, True),
+    ([2] * 30, True),
+    ([*range(11)] * 10, False),
+    ([*range(20)] * 2 + [19] * 7, False),  # few rows
+])  # fmt: skip
 def test_rows_that_end_at_a_common_depth_are_cut_even_where_most_are_shorter(
     sizes: list[int], cut: bool
 ) -> None:

@@ -180,34 +180,31 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
         Rule.load(path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"measure": "lrap"}, "measure: 'lrap': rules are tuned to hamming_loss, "),
-        ({"measure": "f1"}, "measure: 'f1': needs an average"),
-        ({"measure": "p"}, "measure: 'p': p needs a cutoff, as in @5"),
-        ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
-        ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
-        ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
-        ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
-        ({"rule": "top", "k": 1, "unlisted": 0.0}, "unlisted: not for rule='top'"),
-        ({"measure": "f1.micro", "unlisted": "x"}, "unlisted='x' is neither"),
-        ({"measure": "hamming_loss", "rule": "label", "fbr": 0.1}, "fbr: not for rule='label'"),
-        ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),
-        ({**LABEL, "fallback": "never"}, "fallback: not for"),
-        ({"measure": "f1.micro", "features": EYE}, "features: not for rule='constant'"),
-        ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
-        ({**ROW, "features": EYE + 1j}, "features: dtype complex128 does not hold real numbers"),
-        *(
-            ({**ROW, "features": form([[0, 1], [0, math.nan]])}, "features: row 1: nan in column 1 is")
-            for form in (np.array, sp.csr_array, sp.coo_array)
-        ),
-        ({"measure": "f1.micro", "y_score": (EYE, None)}, "y_score: rule='constant' needs scores"),
-        ({"measure": "f1.micro", "y_score": EYE[:1]}, "y_score: 1 row does not match the 2 of y_true"),
-        ({"measure": "f1.micro", "y_score": np.array([[0, 1], [math.nan, 0]])}, "y_score: row 1: score nan"),
-        ({**ROW, "y_score": np.array([[0, 1], [math.inf, 0]])}, "y_score: row 1: score inf is infinite"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"measure": "lrap"}, "measure: 'lrap': rules are tuned to hamming_loss, "),
+    ({"measure": "f1"}, "measure: 'f1': needs an average"),
+    ({"measure": "p"}, "measure: 'p': p needs a cutoff, as in @5"),
+    ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
+    ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
+    ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
+    ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
+    ({"rule": "top", "k": 1, "unlisted": 0.0}, "unlisted: not for rule='top'"),
+    ({"measure": "f1.micro", "unlisted": "x"}, "unlisted='x' is neither"),
+    ({"measure": "hamming_loss", "rule": "label", "fbr": 0.1}, "fbr: not for rule='label'"),
+    ({**LABEL, "fbr": 2}, "fbr: 2 is not within 0..1"),
+    ({**LABEL, "fallback": "never"}, "fallback: not for"),
+    ({"measure": "f1.micro", "features": EYE}, "features: not for rule='constant'"),
+    ({**ROW, "features": np.eye(3)}, "features: shape (3, 3) does"),
+    ({**ROW, "features": EYE + 1j}, "features: dtype complex128 does not hold real numbers"),
+    *(
+        ({**ROW, "features": form([[0, 1], [0, math.nan]])}, "features: row 1: nan in column 1 is")
+        for form in (np.array, sp.csr_array, sp.coo_array)
+    ),
+    ({"measure": "f1.micro", "y_score": (EYE, None)}, "y_score: rule='constant' needs scores"),
+    ({"measure": "f1.micro", "y_score": EYE[:1]}, "y_score: 1 row does not match the 2 of y_true"),
+    ({"measure": "f1.micro", "y_score": np.array([[0, 1], [math.nan, 0]])}, "y_score: row 1: score nan"),
+    ({**ROW, "y_score": np.array([[0, 1], [math.inf, 0]])}, "y_score: row 1: score inf is infinite"),
+])  # fmt: skip
 def test_rules_that_cannot_be_fitted_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         fit(**{"y_true": EYE, "y_score": EYE} | arguments)
