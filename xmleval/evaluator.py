@@ -14,11 +14,11 @@ from typing import Any, Unpack
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
-from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import Options, Settings, excluded_inputs
+from xmleval.engine.settings import Options, Settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
@@ -206,13 +206,13 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        rows = y_true, y_score, y_pred, sample_weight, clusters, first_row, exclude_from, row_groups
-        others = beside(exclude, candidates, exclude_from)
+        rows = y_true, y_score, y_pred, sample_weight, clusters, first_row, row_groups
+        door = make_door(exclude, exclude_from, candidates)
         told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             counting = self._counting if told is None else self._settled(*told)
-            after = counting.with_rows(counted, *rows, **others)
+            after = counting.with_rows(counted, *rows, door)
             self._counting, self._settle = counting, None
             return after
 

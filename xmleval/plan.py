@@ -40,7 +40,7 @@ class Plan:
     decision: Decision | None
     weighted: bool
     per_row: bool | Sequence[str]  # of all measures, of none, or of these
-    candidates: bool = False  # within which alone labels are ranked
+    within: str | None = None  # the argument with the labels of a row that alone are ranked
     others: bool = False  # whether predictions may hold labels that are not evaluated
     per_label: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
@@ -96,17 +96,18 @@ class Plan:
         if self.keep_curves or self.curve_points:
             found.setdefault(self.state_of(CURVE), ())
         found[SEEN] = ()
-        beside = {CEILING: self.candidates, LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups}
+        beside = {CEILING: self.within, LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups}
         found |= {name: () for name, given in beside.items() if given}
         return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, *beside) if name in found}
 
     def part(self, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
-        flags = ("per_row", "per_label", "keep_curves", "bounds", "candidates", "row_groups")
+        flags = ("per_row", "per_label", "keep_curves", "bounds", "row_groups")
         nothing: dict[str, Any] = {
             **dict.fromkeys(flags, False),
             "curve_points": 0,
             "label_groups": None,
+            "within": None,
         }
         return replace(self, **nothing | changed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -77,7 +78,6 @@ def test_distances_and_dense_zeros_list_what_is_ranked_first() -> None:
 @pytest.mark.parametrize(("change", "message"), [
     ({"models": {**MODELS, "third": OLD}}, "models: 3 given; expected two"),
     ({"worst": 0}, "worst: 0 is not a positive integer"),
-    ({"exclude": [(0, 0)]}, "exclude: diff shows whole lists"),
 ])  # fmt: skip
 def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"models": MODELS, **change}
@@ -108,6 +108,34 @@ def test_the_command_line_gives_the_same(run: Callable[..., str], metric: str) -
     of_rows = [one for one in records if one["kind"] == "row"]
     assert [int(one["number"]) for one in of_rows] == [one.number for one in expected.rows or []]
     assert all({*one["truth"].split("; ")} <= {*NAMES, ""} for one in of_rows)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("taken_out", ["exclude", "exclude_from", "candidates"])
+def test_lists_are_shown_without_the_labels_that_are_taken_out(
+    run: Callable[..., str], taken_out: str
+) -> None:
+    gone = (np.random.default_rng(3).random((N, L)) < 0.4).astype(np.uint8)
+    left = {name: sp.csr_array(np.where(gone, 0, scores)) for name, scores in MODELS.items()}
+    options: dict[str, Any] = {"exclude": gone} if "exclude" in taken_out else {"candidates": 1 - gone}
+    words = "--exclude gone.txt" if "exclude" in taken_out else "--candidates among.npz"
+    if taken_out == "exclude_from":
+        options, words = options | {taken_out: "predictions"}, f"{words} --exclude-from predictions"
+    truth = TRUTH * (1 - gone) if taken_out == "exclude" else TRUTH
+    found = compare(MODELS, TRUTH, metrics="p@3", worst=9, **options).changes
+    assert found is not None
+    assert found.rows == diff(left, truth, metric="p@3", worst=9).rows
+    Path("gone.txt").write_text("".join(f"{row} {label}\n" for row, label in np.argwhere(gone)))
+    sp.save_npz("among.npz", sp.csr_array(1 - gone))
+    Path("left").mkdir()
+    for name, matrix in {"Y": truth, **left}.items():
+        sp.save_npz(f"left/{name}.npz", sp.csr_array(matrix))
+    run(f"compare Y.npz old.npz new.npz --metrics p@3 --html page.html --memory 16MB {words}")
+    run("compare left/Y.npz left/old.npz left/new.npz --metrics p@3 --html left/page.html")
+    pages = [Path(name).read_text() for name in ("page.html", "left/page.html")]
+    rows, expected = (re.findall("<tr>.*", page) for page in pages)
+    assert any("*" in row for row in rows)
+    assert rows == expected
 
 
 @pytest.mark.usefixtures("files")

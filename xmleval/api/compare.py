@@ -137,10 +137,8 @@ def compare(
         label_names=first.label_names,
     )
     if worst:
-        beside = ("exclude", "candidates")
-        whole = models is not None and not seeds and all(options.get(name) is None for name in beside)
         pair = dict([*found.reports.items()][:2])
-        read = partial(lists_of, truth, models, pair, options) if models is not None and whole else None
+        read = partial(lists_of, truth, models, pair, options) if models is not None and not seeds else None
         of_labels = [one.names_in_lists for one in pair.values()]
         shown = None if first.label_names is None else (of_labels[0], of_labels[1])
         found.changes = find_changes(found.specs, pair, worst, read, first.row_names, shown)

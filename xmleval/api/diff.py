@@ -30,7 +30,7 @@ def diff(
     worst : int, default 20
         Largest number of rows, and of labels; of equal changes, losses come first.
     options : dict
-        ``decision``, ``conventions`` and others of `evaluate`, but not ``exclude`` and ``candidates``.
+        ``decision``, ``conventions``, ``exclude`` and others of `evaluate`.
 
     Returns
     -------
@@ -65,9 +65,6 @@ def diff(
     names = names_of(models, None)
     if len(names) != 2:
         raise InputError("models", f"{len(names)} given; expected two")
-    excluded = next((name for name in ("exclude", "candidates") if options.get(name) is not None), None)
-    if excluded:
-        raise InputError(excluded, "diff shows whole lists; take labels out of the input")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
     truth = checked_once(y_true, options)
     more = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}

@@ -10,13 +10,13 @@ from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.counted import Counted
-from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.clusters import keys_of_folds
+from xmleval.input.door import make_door
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.objects.take import take
@@ -180,10 +180,11 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    others = beside(exclude, candidates, exclude_from)
+    door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **others)
-    (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
+    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **door.sets)
+    (y_true, y_score, y_pred, *sets), n_labels = taken.inputs, taken.n_labels
+    door = door.with_sets(sets, taken.n_unmatched_pairs)
     swapped = swapped_notes("y_true", y_true, "y_score", y_score) if grades.graded else []
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     clusters, row_groups = (
@@ -220,24 +221,18 @@ def evaluate(
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, clusters, exclude_from, row_groups)
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels, door, clusters, row_groups)
     if confidence is not None and clusters is None:
         clusters = keys_of_folds(taken.keys)
     plan = settings.plan(given)
-    reachable, on_pairs = None, list[str]()
-    if others:
-        own = dict(zip(others, pairs, strict=True)) | {"n_unmatched_pairs": taken.n_unmatched_pairs}
-        truth, y_score, y_pred, reachable, on_pairs = restrict(
-            plan, truth, y_score, y_pred, n_labels, exclude_from, **own
-        )
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels, n_before=0, first_row=0,
-        score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
+        score_dtypes=set(), threads=work.threads, block_rows=block_rows, door=door,
         row_groups=row_groups, by_id=taken.by_id,
     )  # fmt: skip
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
-    notes = (*taken.notes, *swapped, *unmatched, *unnamed, *unread, *on_pairs)
+    notes = (*taken.notes, *swapped, *unmatched, *unnamed, *unread, *rows.notes)
     report = make_report(settings, Counted(rows.n_rows, plan, given, states, notes=notes))
     if taken.label_names is None and taken.row_names is None:
         return report

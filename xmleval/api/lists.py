@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.engine.chosen import chosen_rows
+from xmleval.input.door import make_door
 from xmleval.input.objects.take import take
 from xmleval.records import Ints
 from xmleval.report.changes import Lists, shown_depth
@@ -26,16 +27,13 @@ def lists_of(
     ``models`` are the scores of the ``reports``, two by name, and ``options`` those of `evaluate`.
     """
     first = next(iter(reports.values()))
-    unlisted, higher_is_better = first.conventions.unlisted_score, first.higher_is_better
-    score = unlisted if higher_is_better or unlisted is None else 0 - unlisted
-    found, lists = [], []
+    door = make_door(options.get("exclude"), options.get("exclude_from", "both"), options.get("candidates"))
+    n_labels, labels, graded = options.get("n_labels"), options.get("labels"), first.conventions.graded
+    found = []
     for name, report in reports.items():
-        n_labels, graded = options.get("n_labels"), first.conventions.graded
-        held = take(truth, models[name], None, n_labels, options.get("labels"), graded, True)
-        lists.append(
-            first_labels(
-                "y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, higher_is_better
-            )
-        )
-        found.append(relevant_labels(held.inputs[0], rows, report.n_labels, first.conventions.gains))
-    return [Lists(*own) for own in zip(found[0], *lists, strict=True)]
+        y_true, y_score, _, *sets = take(
+            truth, models[name], None, n_labels, labels, graded, True, **door.sets
+        ).inputs
+        asked = rows, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
+        found.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
+    return [Lists(*own) for own in zip(found[0][0], *(lists for _, lists in found), strict=True)]

@@ -13,9 +13,9 @@ import numpy as np
 from xmleval.budget import MEMORY, size_text
 from xmleval.discounts import discounts
 from xmleval.engine.blocks import join_arguments
-from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
+from xmleval.input.door import make_door
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take
 from xmleval.input.sets import set_rows
@@ -311,22 +311,18 @@ def _counted(
     unlisted: Any,
 ) -> tuple[FrequencyCounts, Ints, int]:
     """Return the counts of a model, the training frequencies that they are by, and N."""
-    others = beside(exclude, None, exclude_from)
-    taken = take(y_true, scores, None, n_labels, labels, False, **others)
-    (y_true, scores, _, *pairs), n_labels = taken.inputs, taken.n_labels
+    door = make_door(exclude, exclude_from, None)
+    taken = take(y_true, scores, None, n_labels, labels, False, **door.sets)
+    (y_true, scores, _, *sets), n_labels = taken.inputs, taken.n_labels
     truth = set_rows("y_true", y_true, n_labels)
     q, notes = given_or_estimated(None, y_train, None, truth.n_labels, taken.label_names, taken.closed)
     for note in notes:
         warnings.warn(note, stacklevel=3)  # of the call of propensity_sensitivity
     settings = Settings.checked([*map(str, specs)], truth.n_labels, inverse_propensity=q, unlisted=unlisted)
-    given = given_inputs(scores, None, None, n_labels, others, None, exclude_from, None)
-    plan, reachable = settings.plan(given), None
-    if others:
-        own = dict(zip(others, pairs, strict=True))
-        truth, scores, _, reachable, _ = restrict(plan, truth, scores, None, n_labels, exclude_from, **own)
+    plan = settings.plan(given_inputs(scores, None, None, n_labels, door))
     rows = join_arguments(
         plan, truth, scores, None, None, None, n_labels=n_labels, n_before=0, first_row=0, score_dtypes=set(),
-        threads=work.threads, block_rows=block_rows, reachable=reachable, row_groups=None,
+        threads=work.threads, block_rows=block_rows, door=door.with_sets(sets, taken.n_unmatched_pairs),
     )  # fmt: skip
     frequencies, of_label = np.unique(counts_of(q), return_inverse=True)
     depth = min(max(spec.k or 1 for spec in specs), truth.n_labels)

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from xmleval.cli.evaluation import Run
-from xmleval.cli.exclude import without_excluded
-from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.engine.chosen import chosen_rows
+from xmleval.input.door import make_door
 from xmleval.input.names import load_names
 from xmleval.input.reader import widened
 from xmleval.records import Ints
@@ -24,9 +24,10 @@ def changes_of(run: Run, told: Comparison, labels: Path | None) -> Diff | None:
     if len(pair) < 2:
         return None
     names = names_in_lists(run, labels, pair)
-    read = None if run.rows.candidates else partial(lists_of, run, pair)
     of_pair = None if names is None else (names[0], names[1])
-    return find_changes(told.specs, pair, MOST_CHANGED, read, run.rows.row_names, of_pair)
+    return find_changes(
+        told.specs, pair, MOST_CHANGED, partial(lists_of, run, pair), run.rows.row_names, of_pair
+    )
 
 
 def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
@@ -53,23 +54,22 @@ def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -
 def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
     """Read the first two inputs of scores again, for the labels of some rows."""
     first = next(iter(reports.values()))
-    unlisted, depth = first.conventions.unlisted_score, shown_depth(spec)
-    higher_is_better = first.higher_is_better
-    score = unlisted if higher_is_better or unlisted is None else 0 - unlisted
     widths = [one.n_labels for one in reports.values()]
-    inputs = without_excluded(run.rows._replace(scores=run.rows.scores[:2]))
-    truth, scores, _ = inputs.readers(run.budget, widths)
-    readers, found = [truth, *scores], list[Lists]()
+    inputs = run.rows._replace(scores=run.rows.scores[:2], pred=None)
+    truth, scores, sets = inputs.readers(run.budget, widths)
+    candidates = sets.get("candidates", [])
+    readers, found = [truth, *scores, *candidates], list[Lists]()
     try:
         while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
-            chosen = rows[(rows >= start) & (rows < start + n)] - start
-            y_true, gains = widened(truth.take(n), widths[0]), first.conventions.gains
-            relevant = relevant_labels(y_true, chosen, widths[0], gains)
-            lists = [
-                first_labels("y_score", reader.take(n), chosen, width, depth, score, higher_is_better)
-                for reader, width in zip(scores, widths, strict=True)
-            ]
-            found += [Lists(*own) for own in zip(relevant, *lists, strict=True)]
+            chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
+            y_true, among = truth.take(n), [reader.take(n) for reader in candidates]
+            for number, (reader, width) in enumerate(zip(scores, widths, strict=True)):
+                out = {"exclude": None, "exclude_from": "both", **inputs.excluded(start, start + n, width)}
+                own = widened(among[number % len(among)], width) if among else None
+                asked = chosen, width, shown_depth(spec), first.conventions, first.higher_is_better
+                door = make_door(candidates=own, **out)
+                lists.append(chosen_rows(widened(y_true, width), reader.take(n), *asked, door))
+            found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]
     finally:
         for reader in readers:
             reader.close()

@@ -83,6 +83,13 @@ class Inputs(NamedTuple):
         """All of them: the truth, scores and sets."""
         return [self.truth, *self.scores, *(given for _, given in self.sets)]
 
+    def excluded(self, start: int, stop: int, n_labels: int) -> dict[str, Any]:
+        """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
+        if self.pairs is None:
+            return {}
+        own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop, n_labels)
+        return {"exclude": own, "exclude_from": self.exclude_from}
+
     def readers(
         self, budget: Budget, widths: Sequence[int], first: int = 0
     ) -> tuple[RowReader, list[RowReader], Readers]:
@@ -179,6 +186,8 @@ def _count(
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
     if inputs.first_row is not None:
         files["first_row"], more["first_row"] = "--first-row", inputs.first_row + first
+    if inputs.pairs is not None:
+        files["exclude"] = inputs.pairs.path
     for argument, (name, names) in inputs.of_rows.items():
         files[argument], more[argument] = name, names[first : first + n]
         if len(names) < first + n:
@@ -189,10 +198,8 @@ def _count(
         own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
         named = {name: several[number % len(several)] for name, several in sets.items()}
         with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
-            own_true, pairs = widened(y_true, evaluator.n_labels), inputs.pairs
-            if pairs is not None:
-                own["exclude"] = pairs_of_rows(pairs.rows, pairs.labels, first, first + n, evaluator.n_labels)
-                own["exclude_from"] = inputs.exclude_from
+            own_true = widened(y_true, evaluator.n_labels)
+            own |= inputs.excluded(first, first + n, evaluator.n_labels)
             evaluator.update(own_true, reader.take(n) if reader else None, **own, **more)
 
 

@@ -15,7 +15,6 @@ from click.core import ParameterSource
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, first_rows, have_scores, progress
-from xmleval.cli.exclude import identified, with_pairs
 from xmleval.cli.files import refuse_many_labels, refuse_reordered_files
 from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
@@ -31,10 +30,11 @@ from xmleval.cli.patterns import note_other_shards, refuse_pairs
 from xmleval.cli.propensities import propensities_of
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
-from xmleval.files.input import stamp
+from xmleval.files.input import digest, stamp
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
+from xmleval.input.exclusion import read_pairs
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.pieces import Pieces
@@ -213,7 +213,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
     inputs = {"y_true": [given[0]], "y_score": given[1]}
     inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
-    out = identified(options["exclude"], options["exclude_from"], among)
+    out = _excluded(options, among)
     return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, out, files, inputs)
 
 
@@ -345,7 +345,20 @@ def open_rows(
         grades = first_rows(*rows.truth)
         for (name, pieces), notes in zip(rows.scores[: len(scores)], rows.notes, strict=True):
             notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
-    return rows if options["exclude"] is None else with_pairs(rows, options, truth.allowance)
+    if options["exclude"] is None:
+        return rows
+    pairs = read_pairs(options["exclude"], truth.allowance)
+    return rows._replace(pairs=pairs, exclude_from=options["exclude_from"])
+
+
+def _excluded(options: dict[str, Any], among: Input | None) -> dict[str, Any]:
+    """Return what leaves labels out, by the name and the contents of its files."""
+    path, found = options["exclude"], dict[str, Any]()
+    if path is not None:
+        found["exclude"] = {"file": path.name, "sha256": digest(path), "from": options["exclude_from"]}
+    if among is not None:
+        found["candidates"] = {"file": Path(among.name).name, "sha256": digest(*among.files)}
+    return found
 
 
 def _needs_predictions(options: dict[str, Any]) -> bool:

@@ -20,6 +20,7 @@ OPTIONS = {
     "y_train": "--train",
     "decision": "--decision",
     "candidates": "--candidates",
+    "exclude": "--exclude",
     "label_groups": "--label-groups",
     "hierarchy": "--hierarchy",
     "row_groups": "--row-groups",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from xmleval.groups import check_row_groups
 from xmleval.input.clusters import folds_of_clusters
 from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
+from xmleval.input.door import OPEN, Door
 from xmleval.input.errors import InputError
 from xmleval.input.judgements import relevant_of
 from xmleval.input.pairs import list_width
@@ -36,6 +37,7 @@ class Blocks(NamedTuple):
     n_bytes: float
     make: Callable[[int, int], Block]
     row_groups: frozenset[str] = frozenset()  # their names
+    notes: Sequence[str] = ()
 
     @property
     def n_blocks(self) -> int:
@@ -62,18 +64,18 @@ def join_arguments(
     score_dtypes: set[str],
     threads: int,
     block_rows: int | None,
-    reachable: Source[Truth] | None = None,
+    door: Door = OPEN,
     row_groups: Any = None,
     by_id: bool = True,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
     ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
-    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates;
-    ``by_id`` tells that labels have no names.
+    of scores so far, is updated in place. ``door`` takes labels out of rows; ``by_id`` tells that
+    labels have no names.
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
-    unlisted = plan.unlisted
+    unlisted, door = plan.unlisted, door.opened(truth, n_labels)
     scores: Source[Ranking] | None = None
     if isinstance(y_score, WithOthers) and unlisted is not None:
         level = Keyword("unlisted", f"{plan.conventions.unlisted_score:g}"), " gives all of them a score; "
@@ -86,8 +88,8 @@ def join_arguments(
             n_labels,
             plan.n_labels,
             unlisted,
-            plan.depth,
-            plan.ordered,
+            door.depth(plan.depth),
+            plan.ordered or bool(door.sets),
             plan.higher_is_better,
         )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
@@ -106,6 +108,8 @@ def join_arguments(
                 hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
+    notes = door.notes(truth, scores, pred)
+    truth, scores, pred, reachable = door.passed(truth, scores, pred, plan.depth)
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
@@ -148,9 +152,8 @@ def join_arguments(
 
     row_bytes = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(row_bytes), threads)
-    return Blocks(
-        truth.n_rows, size, truth.n_rows * row_bytes, make, frozenset(of_rows.names if of_rows else ())
-    )
+    names = frozenset(of_rows.names if of_rows else ())
+    return Blocks(truth.n_rows, size, truth.n_rows * row_bytes, make, names, notes)
 
 
 def check_rows(argument: str, plan: Plan, n_rows: int) -> None:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from xmleval.conventions import Conventions
+from xmleval.input.door import Door
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints
 
 
-def first_labels(
-    argument: str,
+def chosen_rows(
+    y_true: Any,
     y_score: Any,
     rows: Ints,
     n_labels: int,
     depth: int,
-    unlisted: float | None,
+    conventions: Conventions,
     higher_is_better: bool,
-) -> list[list[int]]:
-    """Return the best ``depth`` listed labels of some rows; those below unlisted ones do not count."""
-    given = n_labels if isinstance(y_score, list) else None
-    found = ranking_rows(argument, y_score, given, n_labels, unlisted, depth, True, higher_is_better)
-    blocks = [found.block(row, row + 1) for row in rows.tolist()]
-    return [one.labels[: min(depth, int(one.n_above[0]))].tolist() for one in blocks]
-
-
-def relevant_labels(y_true: Any, rows: Ints, n_labels: int, gains: str) -> list[list[int]]:
-    """Return the relevant labels of some rows."""
-    truth = set_rows("y_true", y_true, n_labels if isinstance(y_true, list) else None, n_labels, gains)
-    return [truth.block(row, row + 1).labels.tolist() for row in rows.tolist()]
+    door: Door,
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the relevant labels of some rows, and the best ``depth`` ones listed above unlisted ones."""
+    given = [n_labels if isinstance(value, list) else None for value in (y_true, y_score)]
+    truth = set_rows("y_true", y_true, given[0], n_labels, conventions.gains)
+    door, unlisted = door.opened(truth, n_labels), conventions.unlisted_score
+    if unlisted is not None and not higher_is_better:
+        unlisted = 0 - unlisted
+    scores = ranking_rows(
+        "y_score", y_score, given[1], n_labels, unlisted, door.depth(depth), True, higher_is_better
+    )
+    truth, lists, *_ = door.passed(truth, scores, None, depth)
+    assert lists is not None
+    relevant, listed = [], []
+    for row in rows.tolist():
+        ranking = lists.block(row, row + 1)
+        relevant.append(truth.block(row, row + 1).labels.tolist())
+        listed.append(ranking.labels[: min(depth, int(ranking.n_above[0]))].tolist())
+    return relevant, listed

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
-from xmleval.engine.restrict import restrict
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
+from xmleval.input.door import Door
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.numbered import swapped_notes
 from xmleval.input.objects.take import take
@@ -87,30 +87,27 @@ class Counting:
         sample_weight: Any,
         clusters: Any,
         first_row: int | None,
-        exclude_from: str,
-        row_groups: Any = None,
-        **others: Any,
+        row_groups: Any,
+        door: Door,
     ) -> Counted:
-        """Return the counts after adding rows; ``others`` take labels out of them."""
+        """Return the counts after adding rows."""
         n_labels = self.settings.n_labels
         conventions = self.settings.conventions
-        taken = take(
-            y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, True, **others
-        )
-        unknown = not taken.by_id and self.settings.labels is None  # names may differ between batches
+        labels = self.settings.labels
+        taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, True, **door.sets)
+        unknown = not taken.by_id and labels is None  # names may differ between batches
         if unknown or not taken.closed:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
-        y_true, y_score, y_pred, *pairs = taken.inputs
+        y_true, y_score, y_pred, *sets = taken.inputs
+        door = door.with_sets(sets, taken.n_unmatched_pairs)
         sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
         clusters = of_rows("clusters", clusters, taken.row_names)
         row_groups = of_rows("row_groups", row_groups, taken.row_names)
         looked_at = conventions.graded and not counted.place[0]
         swapped = swapped_notes("y_true", y_true, "y_score", y_score) if looked_at else []
         truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
-        given = given_inputs(
-            y_score, y_pred, sample_weight, n_labels, others, clusters, exclude_from, row_groups
-        )
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels, door, clusters, row_groups)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -139,20 +136,14 @@ class Counting:
             source, row = counted.place if counted.place[0] else (new_source(), 0)
             spans = with_rows(counted.spans, source, row, row + truth.n_rows)
             place = source, row + truth.n_rows
-        reachable, on_pairs = None, list[str]()
-        if others:
-            own = dict(zip(others, pairs, strict=True)) | {"n_unmatched_pairs": taken.n_unmatched_pairs}
-            truth, y_score, y_pred, reachable, on_pairs = restrict(
-                plan, truth, y_score, y_pred, n_labels, exclude_from, **own
-            )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
-            block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
+            block_rows=self.block_rows, door=door, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
-        notes = *taken.notes, *swapped, *self.settings.on_arguments, *on_pairs
+        notes = *taken.notes, *swapped, *self.settings.on_arguments, *rows.notes
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))
         states, waiting = self._count(counted, plan, rows)

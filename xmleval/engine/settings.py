@@ -14,8 +14,8 @@ from xmleval.conventions import Conventions
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
+from xmleval.input.door import NAMES, WITHIN, Door, fewer_labels
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.matching import BESIDE
 from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
@@ -29,9 +29,8 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight", "clusters", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-FROM_PREDICTIONS = "exclude_from='predictions'"
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
-GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS, KEYED])
+GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
 FLAGS = {"bounds": False, "higher_is_better": True}  # and their defaults
 KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # settings copied to the plan
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
@@ -111,25 +110,15 @@ def given_inputs(
     y_pred: Any,
     sample_weight: Any,
     n_labels: int | None,
-    beside: Iterable[str] = (),
+    door: Door,
     clusters: Any = None,
-    exclude_from: str = "both",
     row_groups: Any = None,
 ) -> frozenset[str]:
-    """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
+    """Return the names of the given inputs, also at the door, with `SCORED` for scores of a ranking."""
     kinds = zip(INPUTS, (y_score, y_pred, sample_weight, clusters, row_groups), strict=True)
-    given = frozenset(name for name, value in kinds if value is not None).union(beside)
-    given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
+    given = frozenset([name for name, value in kinds if value is not None]) | door.given
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
-
-
-def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
-    """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
-    found: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
-    if "exclude" in found:
-        found["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
-    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -335,20 +324,6 @@ class Settings:
         kept = kept_of(self.per_label, specs)
         return self.per_label is True or any("entry scores" in spec.needs for spec in kept)
 
-    def _fewer_labels(self, given: frozenset[str]) -> Message | None:
-        """Return what measures of all labels lack where some are taken out of rows, None where none are."""
-        out = next((name for name in BESIDE if name in given), None)
-        if out is None:
-            return None
-        unlisted = self.conventions.unlisted_score
-        if unlisted is not None:
-            score = Keyword("unlisted", f"{unlisted:g}")
-            below = Keyword("unlisted", "'below'")
-            raise InputError(out, Message(score, " gives all labels a score; expected ", below))
-        if "candidates" in given and "y_score" not in given:
-            raise InputError("candidates", Message("ranked by ", Keyword("y_score"), ", which is not given"))
-        return Message("all labels of a row (no ", Keyword(out), ")")
-
     def _refuse_improbable(self, specs: Iterable[Spec]) -> None:
         """Refuse settings under which no score is a probability, if a measure needs these."""
         spec = next((spec for spec in specs if "probabilities" in spec.needs), None)
@@ -371,7 +346,7 @@ class Settings:
             needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
             raise InputError("clusters", Message(*needs))
         inputs = self._inputs(given)
-        fewer = self._fewer_labels(given)
+        fewer = fewer_labels(given, self.conventions.unlisted_score)
         not_computed: dict[str, Message] = {}
         for spec, explicit in self.asked:
             needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
@@ -408,7 +383,7 @@ class Settings:
             propensity=self.propensity,
             decision=self._decided(given),
             weighted="sample_weight" in given,
-            candidates="candidates" in given,
+            within=WITHIN if WITHIN in given else None,
             others=self.others,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,

@@ -23,7 +23,7 @@ from xmleval.kernels.checking import (
     sort_labels,
 )
 from xmleval.message import TRANSPOSED, counted
-from xmleval.records import Facts, Ints, Judged, Labels, label_dtype
+from xmleval.records import Facts, Ints, Judged, Labels, Truth, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
@@ -57,7 +57,8 @@ class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
     ``judged(start, stop)`` gives the judged labels of rows of a truth that holds grades. ``facts(start,
-    stop)`` gives the truth of rows that several models share.
+    stop)`` gives the truth of rows that several models share. ``listed(start, stop)`` gives the labels of
+    scores as they are stored, unchecked; None where all labels have a score.
     """
 
     n_rows: int
@@ -66,6 +67,7 @@ class Source(NamedTuple, Generic[T]):
     block: Callable[[int, int], T]
     judged: Callable[[int, int], Judged] | None = None
     facts: Callable[[int, int], Facts] | None = None
+    listed: Callable[[int, int], Truth] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,6 +92,11 @@ class Stored(NamedTuple):
     data: NDArray[Any] | None
     n_labels: int
     label_names: Sequence[Any] | None = None
+
+    def listed(self, start: int, stop: int) -> Truth:
+        """Return the labels of rows start..stop-1 as they are, unchecked."""
+        lo, hi = int(self.ptr[start]), int(self.ptr[stop])
+        return Truth(self.ptr[start : stop + 1].astype(np.int64) - lo, self.labels[lo:hi])
 
 
 class WithOthers:

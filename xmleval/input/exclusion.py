@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.input.csr import as_signed
+from xmleval.input.csr import Stored
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import shown
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import rows_from
-from xmleval.input.stack import all_cells
 from xmleval.input.text_columns import text_columns
-from xmleval.input.written import of_kind
 from xmleval.records import Ints
 
 PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
@@ -63,44 +56,7 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     return Pairs(path, rows[distinct], labels[distinct], lines[distinct])
 
 
-def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int, n_labels: int) -> Any:
-    """Return the pairs of rows start..stop-1, of all that are sorted by row and label, as a sparse matrix."""
-    lo, hi = np.searchsorted(rows, [start, stop])
-    ptr = np.searchsorted(rows[lo:hi], np.arange(start, stop + 1))
-    return scipy.sparse.csr_array(
-        (np.ones(hi - lo, np.uint8), labels[lo:hi], ptr), shape=(stop - start, n_labels)
-    )
-
-
-def without_pairs(pieces: Pieces, pairs: Pairs) -> Pieces:
-    """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty."""
-    rows, labels = pairs.rows, pairs.labels
-
-    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        for piece in rows_from(pieces, n_bytes, first, stop):
-            n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
-            lo, hi = np.searchsorted(rows, [first, first + n])
-            own = rows[lo:hi] - first, labels[lo:hi]
-            yield piece if lo == hi else _less(piece, *own)
-            first += n
-
-    return replace(pieces, read=read, read_from=read)
-
-
-def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
-    if isinstance(piece, tuple):
-        listed = np.array(as_signed(piece[0]))
-        where = np.searchsorted(rows, np.arange(listed.shape[0] + 1))
-        for row in np.unique(rows):
-            gone = labels[where[row] : where[row + 1]]
-            listed[row][np.isin(listed[row], gone)] = -1
-        return listed, piece[1]
-    if not scipy.sparse.issparse(piece):
-        piece = all_cells(piece)
-    of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
-    ids, known = as_signed(piece.indices), np.unique(labels)
-    place = np.minimum(np.searchsorted(known, ids), known.size - 1)  # small numbers: products cannot overflow
-    excluded = np.isin(of_row * known.size + place, rows * known.size + np.searchsorted(known, labels))
-    kept = ~(excluded & (known[place] == ids))
-    ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
-    return of_kind(piece, (piece.data[kept], piece.indices[kept], ptr), piece.shape)
+def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int, n_labels: int) -> Stored:
+    """Return the pairs of rows start..stop-1, of all that are sorted by row and label."""
+    ptr = np.searchsorted(rows, np.arange(start, stop + 1))
+    return Stored(ptr - ptr[0], labels[ptr[0] : ptr[-1]], None, n_labels)

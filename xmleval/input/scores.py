@@ -43,6 +43,7 @@ from xmleval.records import (
     Labels,
     Ranking,
     Scores,
+    Truth,
     as_score,
     label_dtype,
 )
@@ -247,7 +248,8 @@ def _sparse_rows(
         return rank_entries(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
 
     per_entry = PICKED_BYTES if picks(depth, ordered) else 32.0
-    return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+    per_row = per_entry * int(stored.ptr[-1]) / max(n_rows, 1)
+    return Source(n_rows, stored.n_labels, per_row, block, listed=stored.listed)
 
 
 def _as_stored(entries: Entries, scores: Scores) -> tuple[Entries, Scores]:
@@ -294,15 +296,15 @@ def _list_rows(
         _refuse_unlisted(argument, unlisted, higher_is_better)
     n_rows, width = labels.shape
 
-    def block(start: int, stop: int) -> Ranking:
-        ids = labels[start:stop]
-        ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
-        values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(
-            argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, higher_is_better
-        )
+    def listed(start: int, stop: int) -> Truth:
+        return Truth(np.arange(stop - start + 1, dtype=np.int64) * width, labels[start:stop].reshape(-1))
 
-    return Source(n_rows, n_labels, 24.0 * width, block)
+    def block(start: int, stop: int) -> Ranking:
+        ptr, ids = listed(start, stop)
+        values = None if scores is None else scores[start:stop].reshape(-1)
+        return _ranked_list(argument, ptr, ids, values, start, n_labels, unlisted, depth, higher_is_better)
+
+    return Source(n_rows, n_labels, 24.0 * width, block, listed=listed)
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, higher_is_better: bool) -> None:
@@ -396,7 +398,8 @@ def _stored_list(
         rows = argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, higher_is_better
         return _ranked_list(*rows)._replace(tie_order=order)
 
-    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
+    per_row = 32.0 * stored.labels.size / max(n_rows, 1)
+    return Source(n_rows, stored.n_labels, per_row, block, listed=stored.listed)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

@@ -1,4 +1,4 @@
-"""Ceiling: the precision at k that candidates allow."""
+"""Ceiling: the precision at k where labels are ranked within given ones alone."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from xmleval.view.view import View
 
 
 class Ceiling(RowSums):
-    """Sums of the precision of the best order of the candidates, and counts of relevant labels."""
+    """Sums of the precision of the best order of the reachable labels, and counts of relevant labels."""
 
     by_fold = False
     keeps = False
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.n_relevant: Ints = np.zeros(2, np.int64)  # among the candidates, and in all
+        self.n_relevant: Ints = np.zeros(2, np.int64)  # among the reachable labels, and in all
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the measure of each."""
@@ -55,8 +55,8 @@ class Ceiling(RowSums):
         """Return a note."""
         n_reachable, n_relevant = self.n_relevant.tolist()
         shown = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means().items())
-        held = f"candidates: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
-        return Results(notes={"candidates": f"{held}, which allows at most {shown}"})
+        held = f"{self.plan.within}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
+        return Results(notes={str(self.plan.within): f"{held}, which allows at most {shown}"})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

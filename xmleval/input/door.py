@@ -1,0 +1,250 @@
+"""The door: pairs to exclude and candidates take labels out of rows before anything is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from xmleval.input.csr import Source, Stored, as_array, checked
+from xmleval.input.errors import InputError
+from xmleval.input.glances import lists_several
+from xmleval.input.objects.matching import BESIDE
+from xmleval.input.pairs import is_pair, pair_members
+from xmleval.input.ranked import append_cut_ties, cut_heads
+from xmleval.input.sets import set_rows
+from xmleval.input.tensors import as_plain
+from xmleval.kernels.matching import find_positions
+from xmleval.message import NO_MATCH, Keyword, Message, counted
+from xmleval.notes import Note
+from xmleval.records import Ints, Judged, Ranking, Truth, row_sizes
+
+LEAST_DEPTH = 2  # which tells whether rows list several labels
+WITHIN = "candidates"
+FROM_PREDICTIONS = "exclude_from='predictions'"
+NAMES = frozenset([*BESIDE, FROM_PREDICTIONS])  # of what can be given
+Rows = TypeVar("Rows", Truth, Ranking)
+
+
+class IdPairs:
+    """Rows and labels of pairs by number, which no array of their shape can be mistaken for."""
+
+    def __init__(self, ids: Any) -> None:
+        self.ids = ids
+
+
+@dataclass(frozen=True)
+class Door:
+    """What takes labels out of rows.
+
+    Parameters
+    ----------
+    sets : dict of str to Any
+        Those given of ``exclude`` and ``candidates``: in any form, or sources of sets once `opened`.
+    from_truth : bool
+        Whether pairs are excluded from the truth, too.
+    n_unmatched : int
+        Number of pairs to exclude whose row or label is in no other argument.
+    """
+
+    sets: dict[str, Any] = field(default_factory=dict)
+    from_truth: bool = True
+    n_unmatched: int = 0
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of what is given."""
+        return frozenset([*self.sets, *([] if self.from_truth else [FROM_PREDICTIONS])])
+
+    def with_sets(self, values: Iterable[Any], n_unmatched: int) -> Door:
+        """Return the door with other forms of the sets, whose names are matched."""
+        return replace(self, sets=dict(zip(self.sets, values, strict=True)), n_unmatched=n_unmatched)
+
+    def opened(self, truth: Source[Truth], n_labels: int | None) -> Door:
+        """Return the door with checked sets for the rows of a truth; ``n_labels`` is the caller's."""
+        sets = {name: _sets_of(name, value, truth, n_labels) for name, value in self.sets.items()}
+        return replace(self, sets=sets)
+
+    def depth(self, needed: int | None) -> int | None:
+        """Return how many leading labels of a ranking hold ``needed`` ones that are left; None for all."""
+        if not self.sets or needed is None or WITHIN in self.sets:
+            return needed if not self.sets else None
+        sizes = (int(row_sizes(block.ptr).max(initial=0)) for block in self.sets["exclude"].blocks())
+        return max(needed, LEAST_DEPTH) + max(sizes, default=0)
+
+    def passed(
+        self,
+        truth: Source[Truth],
+        scores: Source[Ranking] | None,
+        pred: Source[Truth] | None,
+        depth: int | None,
+    ) -> tuple[Source[Truth], Source[Ranking] | None, Source[Truth] | None, Source[Truth] | None]:
+        """Return the rows with the labels that are left, of rankings the first ``depth``.
+
+        The last ones are the relevant labels among the candidates, None without any.
+        """
+        exclude, candidates = (self.sets.get(name) for name in BESIDE)
+        reachable = None
+        if exclude is not None:
+            truth = _kept(truth, exclude, False) if self.from_truth else truth
+            pred = None if pred is None else _kept(pred, exclude, False)
+            scores = None if scores is None else _kept(scores, exclude, False)
+        if candidates is not None:
+            reachable = _kept(truth, candidates, True)
+            scores = None if scores is None else _kept(scores, candidates, True)
+        if self.sets and scores is not None and depth is not None:
+            make, most = scores.block, depth
+            scores = scores._replace(block=lambda start, stop: cut_heads(make(start, stop), most))
+        return truth, scores, pred, reachable
+
+    def notes(
+        self, truth: Source[Truth], scores: Source[Ranking] | None, pred: Source[Truth] | None
+    ) -> list[Note]:
+        """Return how many of the pairs to exclude are in the rows that they are excluded from."""
+        exclude = self.sets.get("exclude")
+        if exclude is None:
+            return []
+        makes: list[Callable[[int, int], Truth]] = [truth.block] if self.from_truth else []
+        makes += [] if pred is None else [pred.block]
+        makes += [] if scores is None or scores.listed is None else [scores.listed]
+        every = scores is not None and scores.listed is None
+        n_matches = n_pairs = start = 0
+        for pairs in exclude.blocks():
+            stop = start + pairs.ptr.size - 1
+            found = np.full(pairs.labels.size, every)
+            for make in makes if found.size else ():
+                found |= _places(checked(make, start, stop), pairs) > 0
+            n_matches, n_pairs, start = n_matches + int(found.sum()), n_pairs + found.size, stop
+        kind = "excluded pairs" if self.from_truth else "pairs excluded from predictions"
+        return [Note("exclude", kind, n_matches, n_pairs + self.n_unmatched)]
+
+
+OPEN = Door()
+
+
+def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
+    """Return what is given of the arguments of `evaluate`; pairs that have names become a dict of lists."""
+    if exclude_from not in ("both", "predictions"):
+        raise InputError("exclude_from", f"{exclude_from!r} is neither 'both' nor 'predictions'")
+    if exclude_from != "both" and exclude is None:
+        raise InputError("exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude")))
+    sets = {"exclude": _grouped(exclude), WITHIN: candidates}
+    sets = {name: value for name, value in sets.items() if value is not None}
+    return Door(sets, exclude_from == "both")
+
+
+def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
+    """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
+    found: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
+    if "exclude" in found:
+        found["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
+    return found
+
+
+def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | None:
+    """Return what measures of all labels lack where some are taken out of rows, None where none are."""
+    out = next((name for name in BESIDE if name in given), None)
+    if out is None:
+        return None
+    if unlisted is not None:
+        score, below = Keyword("unlisted", f"{unlisted:g}"), Keyword("unlisted", "'below'")
+        raise InputError(out, Message(score, " gives all labels a score; expected ", below))
+    if WITHIN in given and "y_score" not in given:
+        raise InputError(WITHIN, Message("ranked by ", Keyword("y_score"), ", which is not given"))
+    return Message("all labels of a row (no ", Keyword(out), ")")
+
+
+def _grouped(value: Any) -> Any:
+    """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
+    pairs = isinstance(value, list | set) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in value
+    )
+    if not pairs:
+        return value
+    value = [*value]
+    if not value:
+        return IdPairs(np.empty((0, 2), np.int64))
+    if not any(isinstance(name, str) for name in value[0]):
+        return IdPairs(np.array(value))
+    rows: dict[Any, dict[Any, int]] = {}
+    for row, label in value:
+        rows.setdefault(row, {})[label] = 1
+    return rows
+
+
+def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None) -> Source[Truth]:
+    """Accept sets of labels as those of the rows of a truth.
+
+    An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none,
+    as the labels of a top-k list do. One of the same shape holds pairs if it has other values than 0 and 1.
+    """
+    n_rows, n_labels = truth.shape
+    listed_pairs = isinstance(value, IdPairs)
+    value = value.ids if listed_pairs else value
+    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Stored)
+    value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
+    other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != truth.shape
+    if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:
+        other = listed_pairs or not bool(((value == 0) | (value == 1)).all())
+        if not other and value.dtype.kind != "b":
+            told = f"0 and 1 of shape {value.shape} can be pairs or a matrix; give pairs as a list of tuples"
+            raise InputError(argument, f"{told}, or a matrix of bool")
+    if argument == WITHIN and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
+        listed = value != -1
+        ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
+        value = Stored(ptr, value[listed], None, n_labels)
+    elif other and argument == "exclude" and value.shape[1] == 2:
+        pairs = as_array(argument, value)
+        for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
+            bad = np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))
+            if bad.size:
+                raise InputError(argument, f"pair {bad[0]}: {kind} {ids[bad[0]]} is not in 0..{n - 1}")
+        rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
+        value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
+    found = set_rows(argument, value, given, n_labels)
+    if found.n_rows != n_rows:
+        raise InputError(argument, f"{counted(found.n_rows, *NO_MATCH)} the {n_rows} of y_true")
+    return found
+
+
+def _kept(rows: Source[Rows], sets: Source[Truth], within: bool) -> Source[Rows]:
+    """Return rows with the labels that are in sets alone, or with those that are not."""
+
+    def of(make: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
+        def block(start: int, stop: int) -> Any:
+            own = make(start, stop)
+            if isinstance(own, Ranking):
+                own = append_cut_ties(own)
+            members = sets.block(start, stop)
+            places = _places(own, members)
+            found = places > 0
+            keep = np.full(own.labels.size, not within)
+            keep[np.repeat(own.ptr[:-1], row_sizes(members.ptr))[found] + places[found] - 1] = within
+            kept_before = np.concatenate(([0], np.cumsum(keep)))
+            ptr, labels = kept_before[own.ptr], own.labels[keep]
+            if isinstance(own, Judged):
+                return Judged(ptr, labels, own.gains[keep])
+            if isinstance(own, Truth):
+                return Truth(ptr, labels)
+            scores, seen = None if own.scores is None else own.scores[keep], own.given
+            if seen is not None:
+                n_listed = seen.n_listed - (own.labels.size - labels.size)
+                seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
+            return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered, seen)
+
+        return block
+
+    n_bytes = 2 * rows.bytes_per_row + sets.bytes_per_row
+    judged = None if rows.judged is None else of(rows.judged)
+    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged, facts=None)
+
+
+def _places(rows: Truth | Judged | Ranking, sets: Truth) -> Ints:
+    """Return the place of each label of sets in its row, from 1; 0 where it is not there."""
+    kind = np.int32 if rows.labels.dtype == sets.labels.dtype == np.int32 else np.int64
+    in_rows, in_sets = (np.ascontiguousarray(one.labels, kind) for one in (rows, sets))
+    places = np.empty(in_sets.size, np.int64)
+    find_positions(rows.ptr, in_rows, sets.ptr, in_sets, places)
+    return places
