@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.kernels.checking import sort_labels
 from xmleval.kernels.joining import add_up_rows, append_rows, combine_equal, count_distinct
 from xmleval.kernels.ranking import head_pointer, rank_rows, select_heads
@@ -104,9 +104,8 @@ class Fusion:
     def rows_of(self, argument: str, value: Any, n_labels: int | None, known: int) -> Source[Ranking]:
         """Return the rows of one model, best first where the rule needs ranks."""
         in_order = self.rule not in IN_ANY_ORDER
-        return ranking_rows(
-            argument, value, n_labels, known, ordered=in_order, higher_is_better=self.higher_is_better
-        )
+        how = Reading(argument, known, ordered=in_order, higher_is_better=self.higher_is_better)
+        return ranking_rows(value, n_labels, how)
 
     def join(self, rankings: Sequence[Ranking], longest: int, first_row: int = 0) -> Part:
         """Return the labels that any model lists in each row, rising, with their fused scores, float64.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from xmleval.input.door import OPEN, Door
 from xmleval.input.errors import InputError
 from xmleval.input.judgements import relevant_of
 from xmleval.input.pairs import list_width
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
@@ -76,30 +77,19 @@ def join_arguments(
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted, door = plan.unlisted, door.opened(truth, n_labels)
-    scores: Source[Ranking] | None = None
-    if isinstance(y_score, WithOthers) and unlisted is not None:
-        level = Keyword("unlisted", f"{plan.conventions.unlisted_score:g}"), " gives all of them a score; "
-        fix = *level, "name those in ", Keyword("labels"), " or leave them out"
+    level, ordered = plan.conventions.unlisted_score, plan.ordered or bool(door.sets)
+    how = Reading("y_score", plan.n_labels, level, door.depth(plan.depth), ordered, plan.higher_is_better)
+    if isinstance(y_score, WithOthers) and level is not None:
+        said = Keyword("unlisted", f"{level:g}"), " gives all of them a score; "
+        fix = *said, "name those in ", Keyword("labels"), " or leave them out"
         raise InputError("y_score", Message("lists labels beside ", Keyword("labels"), ", and ", *fix))
-    if y_score is not None:
-        scores = ranking_rows(
-            "y_score",
-            y_score,
-            n_labels,
-            plan.n_labels,
-            unlisted,
-            door.depth(plan.depth),
-            plan.ordered or bool(door.sets),
-            plan.higher_is_better,
-        )
+    scores = None if y_score is None else ranking_rows(y_score, n_labels, how)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
         most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
-        listed = ranking_rows(
-            "y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.higher_is_better
-        )
+        listed = ranking_rows(y_score, n_labels, replace(how, unlisted=None, depth=most, ordered=True))
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
             turned = rows.n_rows == truth.n_labels

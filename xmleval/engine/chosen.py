@@ -6,7 +6,7 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.input.door import Door
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints
 
@@ -24,12 +24,10 @@ def chosen_rows(
     """Return the relevant labels of some rows, and the best ``depth`` ones listed above unlisted ones."""
     given = [n_labels if isinstance(value, list) else None for value in (y_true, y_score)]
     truth = set_rows("y_true", y_true, given[0], n_labels, conventions.gains)
-    door, unlisted = door.opened(truth, n_labels), conventions.unlisted_score
-    if unlisted is not None and not higher_is_better:
-        unlisted = 0 - unlisted
-    scores = ranking_rows(
-        "y_score", y_score, given[1], n_labels, unlisted, door.depth(depth), True, higher_is_better
-    )
+    door = door.opened(truth, n_labels)
+    level, needed = conventions.unlisted_score, door.depth(depth)
+    how = Reading("y_score", n_labels, level, needed, higher_is_better=higher_is_better)
+    scores = ranking_rows(y_score, given[1], how)
     truth, lists, *_ = door.passed(truth, scores, None, depth)
     assert lists is not None
     relevant, listed = [], []

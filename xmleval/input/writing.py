@@ -16,7 +16,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Labels, Scores
 
@@ -72,7 +72,7 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
     elif n_labels is None:
         n_labels = known_labels(data, None) or 1
-    return ranking_rows("scores", TopK(*data) if isinstance(data, tuple) else data, None, n_labels)
+    return ranking_rows(TopK(*data) if isinstance(data, tuple) else data, None, Reading("scores", n_labels))
 
 
 def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from xmleval.api.fuse import fuse
 from xmleval.input.csr import Source, checked
 from xmleval.input.errors import InputError, real_number
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import canonical_csr, make_csr
 from xmleval.input.weights import check_propensity
@@ -163,7 +163,7 @@ class TreeFusion:
         """Return the scores of both as CSR with rising labels."""
         n_labels = self.inverse_propensity.size
         rows = {
-            name: ranking_rows(name, value, None, n_labels, ordered=False)
+            name: ranking_rows(value, None, Reading(name, n_labels, ordered=False))
             for name, value in (("classifier", classifier), ("shortlist", shortlist))
         }
         found = []

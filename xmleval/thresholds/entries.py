@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.errors import InputError
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.message import NO_MATCH, counted
@@ -76,7 +76,8 @@ class Entries:
         """Add rows with checked truth; ``n_labels`` is the caller's argument."""
         if y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
-        scores = ranking_rows("y_score", y_score, n_labels, self.n_labels, self.unlisted, None, self.ordered)
+        how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
+        scores = ranking_rows(y_score, n_labels, how)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", f"{counted(scores.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)

@@ -20,7 +20,7 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import has_label_names, take
 from xmleval.input.objects.vectors import ByLabel
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import Reading, ranking_rows
 from xmleval.kernels.ranking import copy_heads
 from xmleval.message import Keyword, Message
 from xmleval.numerals import decimal_number
@@ -223,7 +223,7 @@ class Rule:
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
-        rows = ranking_rows("y_score", y_score, n_labels, n_labels, unlisted, limit, ordered)
+        rows = ranking_rows(y_score, n_labels, Reading("y_score", n_labels, unlisted, limit, ordered))
         thresholds = self._row_thresholds(features, rows.n_rows)
         ptr, labels = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         start = 0
