@@ -24,8 +24,8 @@ from xmleval.spec import parse_spec
 
 SECTIONS = {
     "Changes": "metric worst",
-    "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
-    " separator",
+    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
+    " id_field separator",
     "Measures": "gains unlisted link higher_is_better conventions decision inverse_propensity dataset a b"
     " hierarchy",
     "Output": "output_format output",
@@ -40,7 +40,7 @@ EXAMPLES = """Examples:
       --metric f1.macro@5 --worst 5 --format csv
 """
 LEFT_OUT = (
-    "metrics", "k", "candidates", "confidence", "clusters", "label_groups", "row_groups", "output_format",
+    "metrics", "k", "confidence", "clusters", "label_groups", "row_groups", "output_format",
     "output",
 )  # fmt: skip
 
@@ -63,15 +63,15 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
     """Show the rows, and the labels, that changed most from the first of SCORES to the second.
 
     Each row comes with its relevant labels and both lists. Labels change by the average over labels that
-    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred, --ranked
-    and --candidates; --labels names the columns, whatever their form.
+    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate` except --pred and
+    --ranked; --labels names the columns, whatever their form.
     """
     refuse_conflicts(options)
     spec = parse_spec(metric)
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     more = {
-        "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "per_row": True,
+        "metrics": [metric], "k": [1], "confidence": None, "per_row": True,
         "per_label": spec.by_label, "labels_shown": True,
     }  # fmt: skip
     with hinting(given):

@@ -113,8 +113,6 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         positive_integer("n_labels", n_labels)
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, Source):
-        return value
     if isinstance(value, WithOthers):
         return ranking_rows(value.rows, None, replace(how, n_labels=value.width))
     if isinstance(value, NamedColumns):
@@ -141,8 +139,6 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, Source):
-        return True
     if isinstance(value, WithOthers):
         value = value.rows
     if isinstance(value, Stored):
