@@ -25,7 +25,8 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
     rows, n_rows = given.rows, given.rows.truth[1].n_rows
     pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
     vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}
-    names = {argument: name for argument, (name, _) in rows.of_rows.items()} | {"first_row": "--first-row"}
+    names = {argument: name for argument, (name, _) in rows.of_rows.items()}
+    names |= {"first_row": "--first-row", "exclude": "" if rows.pairs is None else str(rows.pairs.path)}
     held: list[Exchange] = []
     with ExitStack() as opened, naming_files(names):
         plans = []
