@@ -10,13 +10,12 @@ from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
 from xmleval.input.group_lines import read_hierarchy
 from xmleval.input.inverse_propensity import read_inverse_propensity
-from xmleval.input.names import Named, NameIndex, read_names
+from xmleval.input.names import Named, read_names
 from xmleval.input.pieces import Pieces
 
 __all__ = [
     "FORMATS",
     "Format",
-    "NameIndex",
     "Named",
     "Pieces",
     "find_format",

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.objects.numbered import dense_lists
+from xmleval.input.objects.shapes import dense_lists
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import ByLabel, by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows

@@ -78,7 +78,7 @@ CSVS = [
     ('tags,pred\na,"b\nc,d\n', "line 2: unexpected end of data; a field in quotes must end with one"),
     ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a field in quotes must end"),
     ('tags,pred\na,b\n"x;y,z",a\n', "line 3: ';' and ',' may both stand between labels, as in 'x;y,z'"),
-    ("tags,pred\na;a,b\n", "line 2: label 'a' of instance '0' a second time"),
+    ("tags,pred\na;a,b\n", "line 2: label 'a' occurs twice"),
     ('tags,pred\n"[a]",b\n', "line 2: '[a]' is no list of labels in JSON or Python"),
     ("tags,pred\n[null],b\n", "line 2: null is no label"),
     ('tags,pred\n"{""a"": 1}",b\n', "line 2: 'tags' has scores, in what should be relevant labels"),
@@ -119,12 +119,12 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ("", "the file is empty"),
         ("q 0 a\n", "line 1: 3 fields, not 4"),
         ("q 0 a 1.0\n", "line 1: relevance '1.0' is not an integer"),
-        ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' of instance 'q' a second time"),
+        ("q 0 a 1\nq 0 b 1\nq 0 a 0\n", "line 3: label 'a' occurs twice"),
     ]),
     ("m.run", "evaluate y.qrels {}", [
         ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
         ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
-        ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' of instance 'q1' a second time"),
+        ("q1 Q0 dog 1 1 m\nq1 Q0 dog 2 1 m\n", "line 2: label 'dog' occurs twice"),
     ]),
     ("l.txt", "evaluate y.qrels y.run --labels {}", [
         ("a\n\nb\n", "line 2 is blank; leave no line blank before others"),
@@ -142,7 +142,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
     ]),
     ("Z.txt", "evaluate t.txt {} --metrics p@1", [
         ("a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
-        ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' of instance '1' a second time"),
+        ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
         ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b x' is not __label__name and its"),
     ]),
     ("t.json", "evaluate {} s.json", [

@@ -18,7 +18,7 @@ from xmleval.hierarchy import given_hierarchy
 from xmleval.input.clusters import keys_of_folds
 from xmleval.input.door import make_door
 from xmleval.input.errors import positive_integer
-from xmleval.input.objects.numbered import swapped_notes
+from xmleval.input.glances import swapped_notes
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows

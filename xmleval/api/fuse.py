@@ -14,9 +14,10 @@ from xmleval.engine.run import make_work
 from xmleval.fusion import Fusion, Part, Rising, longest_of
 from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, checked, rows_at_a_time
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.match import Joined, as_scores
 from xmleval.input.objects.foreign import as_own_rows
-from xmleval.input.objects.joint import Joint, join_names, naming_model
-from xmleval.input.objects.numbered import shape_of
+from xmleval.input.objects.joint import join_names, naming_model
+from xmleval.input.objects.shapes import shape_of
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.writing import filled
 from xmleval.message import NO_MATCH, RISING, counted
@@ -115,7 +116,7 @@ def fuse(
             given.append(as_own_rows("y_score", one))
     joint = join_names(given)
     width = len(joint.label_names) if joint else _width(given, n_labels)
-    scores = joint.scores if joint else given
+    scores = [as_scores(rows, len(joint.label_names), None) for rows in joint.scores] if joint else given
     known = width or max(_largest_id(number, one) for number, one in enumerate(given)) + 1
     rows = [
         fusion.rows_of(f"predictions[{number}]", one, None if joint else n_labels, known)
@@ -189,7 +190,7 @@ def _largest_id(number: int, pair: Any) -> int:
     return int(labels.max(initial=0)) if labels.dtype.kind in "iu" else 0
 
 
-def _by_name(joint: Joint, ptr: Ints, labels: Labels, scores: Scores) -> Any:
+def _by_name(joint: Joined, ptr: Ints, labels: Labels, scores: Scores) -> Any:
     """Return fused rows by name."""
     names, values = [joint.label_names[label] for label in labels.tolist()], scores.tolist()
     rows = [

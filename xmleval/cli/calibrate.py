@@ -26,7 +26,7 @@ from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.fitting import count_pair, find_pair, open_pair
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import naming_files
-from xmleval.cli.named_inputs import read_scores_by_name
+from xmleval.cli.named_inputs import read_scores_alone
 from xmleval.cli.options import COUNT, FILE, LABEL_NAMES, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
@@ -123,9 +123,9 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
     if given.named:
         if writer is not RUN:
             raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
-        named = read_scores_by_name(given)
-        write_run(output, found.apply(named.matrix), named.row_names, named.label_names)
-        _tell_size(int(named.matrix.shape[0]), int(named.matrix.nnz))
+        matrix, *names = read_scores_alone(given, None)
+        write_run(output, found.apply(matrix), *names)
+        _tell_size(int(matrix.shape[0]), int(matrix.nnz))
         return
     _write(output, writer, found, given)
 

@@ -16,7 +16,7 @@ import scipy.sparse
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT
-from xmleval.cli.messages import tell, tell_notes
+from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE, LABEL_COUNT, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
@@ -151,23 +151,19 @@ def _count_reordered(writer: Format, data: Any, n_labels: int | None) -> int:
 def _numbered(given: Input, like: Input | None) -> Any:
     """Return named data by number."""
     from xmleval.cli.named_inputs import (  # imported here to keep start-up fast
-        read_named,
+        read_like,
         read_numbered_truth,
-        unmatched,
     )
+    from xmleval.input.match import score_matrix
 
     if given.kind == "truth":
-        return read_numbered_truth(given).matrix
+        return read_numbered_truth(given)[0]
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    truth, (found,), _ = read_named(like, [given], None, None)
-    for name, told in ((like.name, truth.told), (given.name, found.told)):
-        if told:
-            tell(name, ", ".join(told))
-    if found.unscored:
+    _, ((rows, names),) = read_like(like, [given])
+    if rows.values is None:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
-    tell_notes(unmatched(given.name, found))
-    return found.matrix
+    return score_matrix(rows, len(names), names)
 
 
 def sparse_rows(piece: Any, kind: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Allowance, Budget
+from xmleval.budget import PIECE_BYTES, Allowance, Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.cli.patterns import shards_hint
@@ -235,6 +235,15 @@ def naming_rows(
                 reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
             row_of_file = None if error.row is None else row
             raise InputError(error.argument, reason, row=row_of_file, value=error.value) from None
+
+
+def count_rows_of(name: str, pieces: Pieces) -> int:
+    """Return how many rows there are, reading all where nothing else tells it."""
+    reader = RowReader(name, pieces, PIECE_BYTES, None)
+    try:
+        return reader.count()
+    finally:
+        reader.close()
 
 
 def read_sets(

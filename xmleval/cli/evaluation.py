@@ -36,7 +36,7 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import read_pairs
 from xmleval.input.formats.label_lines import lines_hint
-from xmleval.input.objects.numbered import swapped_notes
+from xmleval.input.glances import swapped_notes
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,17 +16,15 @@ from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import told_by
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
-from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell, tell_notes
-from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, unmatched
+from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
+from xmleval.cli.named_inputs import pieces_of, read_like, read_predictions
 from xmleval.cli.options import COUNT, FILE, LABEL_COUNT, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
-from xmleval.input.lines import shown
-from xmleval.input.names import Named
-from xmleval.input.objects.joint import Numbering
+from xmleval.input.match import join_models
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns
 from xmleval.input.shards import Input, find_input, with_fields
@@ -156,6 +153,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
         raise ValueError(f"{twice}: given twice; expected different SCORES")
     if not any(one.named for one in given) and truth is None:
         return Lists([(one.name, one.pieces()) for one in given])
+    row_names, first = None, list[str]()
     if truth is None:
         other = next((one.name for one in given if not one.named), None)
         if other is not None:
@@ -165,46 +163,23 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
                 f"{given[0].name}: has names; expected a TREC run (.run) as --output, or --like with the "
                 "truth that they belong to"
             )
-        found, first = [read_scores_by_name(one) for one in given], list[str]()
-        _refuse_other_rows(given, found)
+        models = [(one.name, read_predictions(one)) for one in given]
+        for name, rows in models:
+            for told in rows.beside.told:
+                tell(name, told)
     else:
-        like, found, _ = read_named(truth, given, None, None)
-        first = like.label_names
-    for one, named in zip(given, found, strict=True):
-        for told in named.told:
-            tell(one.name, told)
-        if truth is not None:
-            tell_notes(unmatched(one.name, named))
-    numbering = Numbering([one.row_names for one in found], [one.label_names for one in found], first)
+        like, matched = read_like(truth, given)
+        row_names, first = like.row_names, like.match.label_names
+        models = [
+            (one.name, rows._replace(names=names)) for one, (rows, names) in zip(given, matched, strict=True)
+        ]
+    joined = join_models(models, first)
+    names = joined.row_names or row_names or [*map(str, range(models[0][1].n_rows))]
     each = [
-        (one.name, pieces_of(_numbered(named, numbering))) for one, named in zip(given, found, strict=True)
+        (name, pieces_of(rows, joined.label_names))
+        for (name, _), rows in zip(models, joined.scores, strict=True)
     ]
-    return Lists(each, numbering.labels, numbering.rows)
-
-
-def _refuse_other_rows(given: list[Input], found: list[Named]) -> None:
-    """Refuse rows with names beside rows without, and a model of which no row is one of the first."""
-    first, known = found[0], {*found[0].row_names}
-    for one, named in zip(given, found, strict=True):
-        if named.by_order != first.by_order:
-            less, more = (one, given[0]) if named.by_order else (given[0], one)
-            raise ValueError(f"{less.name}: its rows have no ids, which those of {more.name} have")
-        if named.by_order and len(named.row_names) != len(first.row_names):
-            told = f"{counted(len(named.row_names), *NO_MATCH)} the {len(first.row_names)}"
-            raise ValueError(f"{one.name}: {told} of {given[0].name}")
-        if named.row_names and known and known.isdisjoint(named.row_names):
-            told = f"no row is one of {given[0].name}, as {shown(named.row_names[0])} is not"
-            raise ValueError(f"{one.name}: {told}; expected names like {shown(first.row_names[0])}")
-
-
-def _numbered(named: Named, numbering: Numbering) -> Named:
-    """Return the rows and labels of one model by the numbers that all models share."""
-    held = named.matrix
-    order = numbering.order(named.row_names)
-    ptr = np.append(held.indptr, held.indptr[-1])  # a last row, of those that the model does not have
-    shape = ptr.size - 1, len(numbering.labels)
-    codes = numbering.codes(named.label_names)[held.indices]
-    return replace(named, matrix=type(held)((held.data, codes, ptr), shape=shape)[order])
+    return Lists(each, joined.label_names, names)
 
 
 def _joined(

@@ -61,6 +61,8 @@ def one_line(error: BaseException) -> str:
     elif isinstance(error, OSError) and error.strerror:
         told = spelled(error.strerror)
         text = told if error.filename is None else f"{error.filename}: {told}"
+    elif isinstance(error, InputError):
+        text = f"{error.argument}: {spelled(error.message)}"
     elif isinstance(error, MemoryError):
         text = f"not enough memory: {error}"
     else:

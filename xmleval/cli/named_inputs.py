@@ -5,77 +5,87 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.budget import PIECE_BYTES, Allowance, Budget
-from xmleval.cli.counting import Inputs, count_training, read_sets
-from xmleval.cli.messages import tell
-from xmleval.input.csr import Source
+from xmleval.cli.counting import Inputs, count_rows_of, count_training
+from xmleval.cli.messages import tell, tell_notes
+from xmleval.cli.options import fields_of
+from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
-from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
+from xmleval.input.match import Match, score_matrix
+from xmleval.input.missing import missing_names_note
+from xmleval.input.names import (
+    load_names,
+    naming_limit,
+    read_rows,
+    row_names,
+    take_kept,
+    truth_matrix,
+)
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.rows import INDEX_BYTES, Facts, Rows
 from xmleval.input.shards import Input
-from xmleval.input.stack import all_cells, filled_lists, make_csr, stack
+from xmleval.input.stack import filled_lists
 from xmleval.message import counted
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
-from xmleval.records import Ints, Truth
+from xmleval.records import Ints, label_dtype
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
 LabelNames = Sequence[list[str]]  # of each report
 
 
-def read_named(
-    truth: Input,
-    scores: list[Input],
-    pred: Input | None,
-    labels: list[str] | None,
-    counts_others: bool = False,
-) -> tuple[Named, list[Named], Named | None]:
-    """Read a truth, SCORES and other predictions whose rows and labels have names.
+class NamedTruth(NamedTuple):
+    """A truth whose rows and labels have names: its rows, and what matches predictions with it.
 
-    The first columns of all are the labels of the truth and then those that the other predictions add. Behind
-    them, each of SCORES has those that it alone adds, whatever else is evaluated beside it. Where ``labels``
-    are all that are evaluated, those that predictions add are refused, unless ``counts_others``.
+    ``match.keys`` are None where rows have no names; ``row_names`` calls them by their numbers. ``facts`` are
+    those of its file; ``has_grades`` tells that it has grades above 1.
     """
-    found = _truth_alone(truth, labels, "has names", [*scores, *([] if pred is None else [pred])])
-    n_own, like = len(found.label_names), replace(found, closed=found.closed and not counts_others)
 
-    def read(given: Input) -> Named:
-        own = given.shards[0].format.named
-        if len(given.shards) > 1 or own is None or own.scores is None:
-            raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        named = own.scores(given.shards[0].path, like, given.allowance)
-        _refuse_other_rows(given.name, truth.name, named, found)
-        if not truth.named and found.by_order and named.n_ignored:
-            raise ValueError(
-                f"{given.name}: rows of other names than 0 to {len(found.row_names) - 1}, as the rows of "
-                f"{truth.name} are numbered: {named.n_ignored}"
-            )
-        new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
-        return replace(named, n_new_labels=new.size)
-
-    other = None if pred is None else read(pred)
-    if other is not None and not found.closed:
-        found = like = found.widened(other.label_names)
-    return found, [read(given) for given in scores], other
+    pieces: Pieces
+    match: Match
+    row_names: list[str]
+    facts: Facts
+    has_grades: bool
 
 
-def _truth_alone(
-    truth: Input, labels: list[str] | None, why: str, predictions: Sequence[Input] = ()
-) -> Named:
-    """Read a truth with names; ``why`` it must have them is told of others, unless predictions have names."""
+def read_truth(
+    truth: Input,
+    labels: list[str] | None,
+    why: str,
+    predictions: Sequence[Input] = (),
+    counts_others: bool = False,
+) -> NamedTruth:
+    """Read a truth with names; ``why`` it must have them is told of others, unless predictions have names.
+
+    Where ``labels`` are all that are evaluated, predictions that name others are refused unless
+    ``counts_others``. They may also name the columns of a truth without names.
+    """
+    match = Match(truth.name, labels or (), listed=labels is not None, counts_others=counts_others)
     if labels is not None and _is_numbered(truth, labels):
-        return _numbered_alone(truth, labels)
-    reader = truth.shards[0].format.named
-    if len(truth.shards) == 1 and reader is not None and reader.truth is not None:
-        read = reader.grades if truth.kind == "grades" and reader.grades else reader.truth
-        return read(truth.shards[0].path, labels, truth.allowance)
+        pieces = _numbered_pieces(truth, len(labels))
+        n_rows = match.n_in_order = count_rows_of(truth.name, pieces)
+        with naming_limit(truth.name):
+            truth.allowance.take(INDEX_BYTES * n_rows)
+        return NamedTruth(pieces, match, [*map(str, range(n_rows))], Facts(), False)
+    rows = _rows_of_truth(truth, why, predictions)
+    has_grades = rows.values is not None and bool((rows.values > 1).any())
+    facts, rows = rows.beside, match.take_truth(truth.name, rows)
+    take_kept(truth.name, truth.allowance, rows, match.keys, match.label_names)
+    pieces = whole(truth_matrix(rows, len(match.label_names), truth.kind == "grades"))
+    return NamedTruth(pieces, match, row_names(match, rows), facts, has_grades)
+
+
+def _rows_of_truth(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Rows:
+    path, known = truth.shards[0]
+    if len(truth.shards) == 1 and known.named is not None and "truth" in known.named.kinds:
+        kind = truth.kind if truth.kind in known.named.kinds else "truth"
+        return read_rows(known.named, path, kind, truth.allowance)
     named = next((given.name for given in predictions if given.named), None)
     why = why if named is None else f"predictions have names ({named})"
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
@@ -91,73 +101,48 @@ def _is_numbered(truth: Input, labels: list[str]) -> bool:
     )
 
 
-def _numbered_alone(truth: Input, labels: list[str]) -> Named:
-    """Read a numbered truth whose columns have these names; its rows are called by their numbers."""
-    pieces, n_labels = truth.pieces(), len(labels)
+def _numbered_pieces(truth: Input, n_labels: int) -> Pieces:
+    """Return the rows of a truth without names whose columns are listed."""
+    pieces = truth.pieces()
     if pieces.n_labels not in (None, n_labels):
-        raise ValueError(
-            f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; --labels names {n_labels}"
-        )
-    blocks: list[Truth] = []
-
-    def take(rows: Source[Truth]) -> None:
-        for block in rows.blocks():
-            truth.allowance.take(block.ptr.nbytes + block.labels.nbytes + block.labels.size)
-            blocks.append(block)
-
-    if truth.kind == "grades":
-        matrix = stack(_taken_from(truth.allowance, pieces), n_labels, np.float64)
-        n_rows = matrix.shape[0]
-    else:
-        n_rows = read_sets("y_true", truth.name, pieces, n_labels, PIECE_BYTES, take)
-        ones = (make_csr(one.ptr, one.labels, np.ones(one.labels.size, np.uint8), n_labels) for one in blocks)
-        matrix = stack(ones, n_labels, np.uint8)
-    truth.allowance.take(INDEX_BYTES * n_rows)
-    return Named(matrix, [*map(str, range(n_rows))], labels, closed=True, by_order=True)
+        told = counted(pieces.n_labels or 0, "labels")
+        raise ValueError(f"{truth.name}: {told}; --labels names {n_labels}")
+    return replace(pieces, n_labels=n_labels)
 
 
-def _taken_from(allowance: Allowance, pieces: Pieces) -> Iterator[Any]:
-    """Yield the rows of a truth with grades, which are checked where they are counted."""
-    for piece in pieces.read(PIECE_BYTES):
-        found = piece if scipy.sparse.issparse(piece) else all_cells(piece)
-        allowance.take(found.data.nbytes + found.indices.nbytes + found.indptr.nbytes)
-        yield found
+def read_predictions(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Rows:
+    """Read predictions whose rows and labels have names, next to a truth with these facts."""
+    if facts is not None and facts.judged_by is not None and fields is not None:
+        given = given.with_fields(fields._replace(score_of_truth=True))
+    path, known = given.shards[0]
+    if len(given.shards) > 1 or known.named is None or "scores" not in known.named.kinds:
+        beside = "predictions with names, as TRUTH has them" if facts is not None else "scores with names"
+        raise ValueError(f"{given.name}: expected one file of {beside}")
+    return read_rows(known.named, path, "scores", given.allowance)
 
 
-def read_candidates(given: Input, truth: str, found: Named) -> Named:
-    """Read the candidates of rows of a truth, as predictions or as relevant labels with names."""
-    readers, path = given.shards[0].format.named, given.shards[0].path
+def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[tuple[Rows, list[str]]]]:
+    """Read a truth, and predictions in line with it with the names of their labels; tell what is seen."""
+    found, models = read_truth(truth, None, "has names", several), list[tuple[Rows, list[str]]]()
+    if found.facts.told:
+        tell(truth.name, ", ".join(found.facts.told))
+    for given in several:
+        rows, match = read_predictions(given, found.facts), found.match.fork()
+        if rows.beside.told:
+            tell(given.name, ", ".join(rows.beside.told))
+        models.append((match.take("y_score", given.name, rows), match.label_names))
+        tell_notes(match.notes)
+    return found, models
+
+
+def read_candidates(given: Input) -> Rows:
+    """Read the candidates of rows, as predictions or as relevant labels with names."""
+    readers = given.shards[0].format.named
     if len(given.shards) > 1 or readers is None:
         raise ValueError(f"{given.name}: expected one file of candidates with names, as TRUTH has them")
-    if readers.scores is not None:
-        named = readers.scores(path, found, given.allowance)
-    else:
-        own, gathering = _truth_alone(given, None, ""), Gathering(found)
-        entries = own.matrix.tocoo()
-        for place, (row, label) in enumerate(zip(entries.row.tolist(), entries.col.tolist(), strict=True)):
-            gathering.add(own.row_names[row], own.label_names[label], 1.0, place)
-        named = gathering.finish(given.allowance)
-    _refuse_other_rows(given.name, truth, named, found)
-    return named
-
-
-def candidates_among(named: Named, label_names: Sequence[str]) -> Pieces:
-    """Return candidates among the labels of a report; others are neither relevant nor predicted."""
-    index = {name: number for number, name in enumerate(label_names)}
-    columns = np.array([index.get(name, -1) for name in named.label_names], np.int64)
-    ids = columns[named.matrix.indices]
-    kept = ids >= 0
-    ptr = np.concatenate(([0], np.cumsum(kept)))[named.matrix.indptr]
-    shape = named.matrix.shape[0], len(label_names)
-    return whole(scipy.sparse.csr_array((np.ones(int(ptr[-1]), np.uint8), ids[kept], ptr), shape=shape))
-
-
-def _refuse_other_rows(name: str, truth: str, named: Named, found: Named) -> None:
-    if named.other_row is not None and found.row_names:
-        raise ValueError(
-            f"{name}: no row is one of {truth}, as {shown(named.other_row)} is not; "
-            f"expected names like {shown(found.row_names[0])}"
-        )
+    if "scores" in readers.kinds:
+        return read_predictions(given)._replace(values=None)
+    return _rows_of_truth(given, "")
 
 
 def holds_both(truth: Input) -> bool:
@@ -166,35 +151,22 @@ def holds_both(truth: Input) -> bool:
     return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
 
 
-def pieces_of(named: Named) -> Pieces:
-    """Return the rows of predictions: a sparse array, or lists in their order where they have no scores."""
-    if not named.unscored:
-        return whole(named.matrix)
-    held = named.matrix
-    ptr, ordered = held.indptr, np.empty_like(held.indices)
-    ordered[np.repeat(ptr[:-1], np.diff(ptr)) - held.data.astype(ptr.dtype) - 1] = held.indices
+def pieces_of(rows: Rows, label_names: list[str]) -> Pieces:
+    """Return matched predictions: a sparse array, or lists in their order where they have no scores."""
+    if rows.values is not None:
+        return whole(score_matrix(rows, len(label_names), label_names))
+    labels = rows.labels.astype(label_dtype(len(label_names)))
 
     def read(n_bytes: int) -> Iterator[Any]:
-        return ((block, None) for block in filled_lists(ptr, ordered, n_bytes))
+        return ((block, None) for block in filled_lists(rows.ptr, labels, n_bytes))
 
-    return Pieces(held.shape[0], held.shape[1], read)
-
-
-def sets_of(named: Named) -> Pieces:
-    """Return predictions without scores as sets."""
-    ones = np.ones(named.matrix.nnz, np.uint8)
-    matrix = scipy.sparse.csr_array(
-        (ones, named.matrix.indices, named.matrix.indptr), shape=named.matrix.shape
-    )
-    return whole(matrix)
+    return Pieces(rows.n_rows, len(label_names), read)
 
 
-def _evaluated(predictions: Pieces, truth: Named) -> Pieces:
-    """Return predictions beside a truth, in which labels beside those of a closed list are not evaluated."""
-    n_labels, width = len(truth.label_names), predictions.n_labels
-    if not truth.closed or width == n_labels:
-        return predictions
-    return replace(predictions, n_labels=n_labels, width=width)
+def _evaluated(pieces: Pieces, match: Match) -> Pieces:
+    """Return predictions in which labels beyond a list are not evaluated."""
+    width = pieces.n_labels if match.others else None
+    return replace(pieces, n_labels=len(match.label_names), width=width)
 
 
 def named_rows(
@@ -210,61 +182,61 @@ def named_rows(
     With the option ``counts_others``, predictions may hold labels beside those of ``labels``.
     """
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
-    found, read, read_other = read_named(truth, several, other, labels, bool(options.get("counts_others")))
-    scores, pred, notes = list[tuple[str, Pieces]](), None, list[list[str]]()
-    predictions = [*zip(several, read, strict=True)]
-    if other is not None and read_other is not None:
-        predictions.append((other, read_other))
-    n_others = 0 if read_other is None or found.closed else read_other.n_new_labels
-    names = found.label_names[: len(found.label_names) - n_others]
-    for given, named in predictions:
-        is_other = named is read_other
-        if is_other:
-            _refuse_other_use(given.name, named, own, options)
-        is_ranked = not is_other or (own and (options["ranked"] or not named.unscored))
-        is_set = is_other and named.unscored and options["decision"] is None
-        how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
-        hint = " (--ranked: also best first)" if own and not is_ranked else ""
-        taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
-        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, _unknown(named, names)))
-        if found.closed and named.n_new_labels:
-            example = shown(named.label_names[len(names)])
-            kind = "labels beyond the list"
-            notes[-1].append(Note(given.name, kind, named.n_new_labels, example=example))
-            named = replace(named, n_new_labels=0)
-        notes[-1] += unmatched(given.name, named)
-        if is_set:
-            pred = given.name, _evaluated(sets_of(named), found)
-        if is_ranked:
-            scores.append((given.name, _evaluated(pieces_of(named), found)))
-    shared = _notes(truth.name, found.told)
+    every = [*several, *([] if other is None else [other])]
+    found = read_truth(truth, labels, "has names", every, bool(options.get("counts_others")))
+    fields, match = fields_of(options, joined=True), found.match
+    known, pred, shared = match.label_names, None, _notes(truth.name, found.facts.told)
     if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
         asked = expand_metrics(options["metrics"], options["k"])
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
         shared += [unread] * any(spec.metric.graded for spec, _ in asked)
-    if len(notes) > len(scores):  # those of sets
-        shared += notes.pop()
-    rows = (truth.name, whole(found.matrix)), scores, pred
-    label_names = tuple(named.label_names for named in read or [found])
-    other_labels = tuple(own[len(found.label_names) :] for own in label_names)
-    if found.closed:
-        label_names = tuple(found.label_names for _ in label_names)
-    all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
+    scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
+    for given in [*every[len(several) :], *several]:  # labels of sets are known to all
+        is_other = given is other
+        rows = read_predictions(given, found.facts, fields)
+        if is_other:
+            _refuse_other_use(given.name, rows.values is None, own, options)
+        is_ranked = not is_other or (own and (options["ranked"] or rows.values is not None))
+        is_set = is_other and rows.values is None and options["decision"] is None
+        how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
+        hint = " (--ranked: also best first)" if own and not is_ranked else ""
+        taken = [f"no scores, taken {how}{hint}"] if rows.values is None else []
+        told = _notes(given.name, [*rows.beside.told, *taken])
+        model = match if is_other else match.fork()
+        rows = model.take("y_pred" if is_other else "y_score", given.name, rows)
+        take_kept(given.name, given.allowance, rows)
+        told += [*_notes(given.name, _unknown(rows, model, known)), *model.notes]
+        model.notes = []
+        if is_set:
+            pred = given.name, _evaluated(whole(truth_matrix(rows, len(model.names), False)), model)
+        if is_ranked:
+            scores.append((given.name, _evaluated(pieces_of(rows, model.names), model)))
+            matches.append(model)
+            notes.append(told)
+        else:  # those of sets
+            shared += told
+    matches = matches or [match]
+    all_notes = tuple(
+        [*shared, *own_notes, *missing_names_note(model.number or ())]
+        for own_notes, model in zip(notes or [[]], matches, strict=True)
+    )
     candidates: list[tuple[str, Pieces]] = []
     if among is not None:
-        held = read_candidates(among, truth.name, found)
-        if held.n_empty:
-            for own_notes in all_notes:
-                own_notes.append(Note(among.name, "rows without candidates", held.n_empty))
-        candidates = [(among.name, candidates_among(held, names)) for names in label_names]
+        rows = read_candidates(among)
+        for model, own_notes in zip(matches, all_notes, strict=True):
+            sets = truth_matrix(model.take("candidates", among.name, rows), len(model.label_names), False)
+            candidates.append((among.name, whole(sets)))
+            own_notes += model.notes
     return Inputs(
-        *rows,
-        label_names=label_names,
+        (truth.name, found.pieces),
+        scores,
+        pred,
+        label_names=tuple(model.label_names for model in matches),
         row_names=found.row_names,
         notes=all_notes,
         candidates=candidates,
-        other_labels=other_labels if found.closed else (),
-        keyed=not found.by_order,
+        other_labels=tuple(model.others for model in matches) if match.listed else (),
+        keyed=match.keys is not None,
     )
 
 
@@ -272,21 +244,21 @@ def _notes(name: str, told: Sequence[str]) -> list[str]:
     return [f"{name}: {', '.join(told)}"] if told else []
 
 
-def _unknown(named: Named, labels: Sequence[str]) -> list[str]:
+def _unknown(rows: Rows, match: Match, labels: Sequence[str]) -> list[str]:
     """Return a note where a truth has no predicted label."""
-    if not named.n_new_labels or not labels or (named.matrix.indices < len(labels)).any():
+    if not labels or not rows.labels.size or (rows.labels < len(labels)).any():
         return []
-    first = named.label_names[int(np.min(named.matrix.indices))]
+    first = match.names[int(rows.labels[0])]
     return [f"no label of it is in the truth: {shown(first)} is not, {shown(labels[0])} is"]
 
 
-def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any]) -> None:
+def _refuse_other_use(name: str, unscored: bool, own: bool, options: dict[str, Any]) -> None:
     """Refuse predictions that are not what the options take them for."""
-    if not own and not named.unscored:
+    if not own and not unscored:
         raise ValueError(f"{name}: its labels have scores; expected sets, or SCORES with --decision")
-    if own and options["ranked"] and not named.unscored:
+    if own and options["ranked"] and not unscored:
         raise ValueError(f"{name}: its labels have scores, which rank them; --ranked is for labels without")
-    if own and not options["ranked"] and named.unscored:
+    if own and not options["ranked"] and unscored:
         asked = expand_metrics(options["metrics"], options["k"])
         needing = [str(spec) for spec, explicit in asked if explicit and "scores" in spec.needs]
         if options["decision"] is not None:
@@ -296,22 +268,12 @@ def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any
             raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
 
 
-def unmatched(name: str, named: Any) -> list[str]:
-    """Return notes on the rows and labels of predictions that are not those of the truth."""
-    counts = {
-        "rows without predictions": named.n_empty,
-        "ignored rows": named.n_ignored,
-        "unknown labels": named.n_new_labels,
-    }
-    return [Note(name, kind, n) for kind, n in counts.items() if n]
-
-
-def read_numbered_truth(given: Input) -> Named:
-    """Read relevant labels with names as a numbered matrix, and tell how rows and labels are numbered."""
-    found = _truth_alone(given, None, "has names")
+def read_numbered_truth(given: Input) -> tuple[Any, list[str]]:
+    """Read relevant labels with names as a numbered matrix, and their names; tell how they are numbered."""
+    found = read_truth(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
-    tell(given.name, ", ".join([*found.told, told]))
-    return found
+    tell(given.name, ", ".join([*found.facts.told, told]))
+    return next(found.pieces.read(PIECE_BYTES)), found.match.label_names
 
 
 def count_named_training(
@@ -323,17 +285,18 @@ def count_named_training(
     is added to ``notes``, a list for each list of names.
     """
     if labels is not None and _is_numbered(train, labels):
-        found = _numbered_alone(train, labels)
+        pieces, facts, own = _numbered_pieces(train, len(labels)), Facts(), labels
     else:
-        found = _truth_alone(train, None, "has no names, which TRUTH has")
-    own = np.bincount(found.matrix.indices, minlength=len(found.label_names))
-    count_of = dict(zip(found.label_names, own.tolist(), strict=True))
+        found = read_truth(train, None, "has no names, which TRUTH has")
+        pieces, facts, own = found.pieces, found.facts, found.match.label_names
+    per_label, n_rows = count_training(train.name, pieces, len(own), PIECE_BYTES, train.allowance)
+    count_of = dict(zip(own, per_label.tolist(), strict=True))
     for names, own_notes in zip(label_names, notes, strict=True):
-        own_notes += _notes(train.name, found.told)
+        own_notes += _notes(train.name, facts.told)
         if n_other := len(count_of.keys() - {*names}):
             own_notes.append(Note(train.name, "ignored labels", n_other))
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
-    return counts, len(found.row_names)
+    return counts, n_rows
 
 
 def training_counts(
@@ -378,24 +341,18 @@ def rules_for(
     return found
 
 
-def read_scores_alone(given: Input, label_names: list[str], named_by: Path) -> Named:
-    """Read scores whose rows and labels have names: rows in the order in which they appear first."""
-    readers = given.shards[0].format.named
-    if len(given.shards) > 1 or readers is None or readers.scores is None:
-        raise ValueError(f"{given.name}: expected one file of scores with names")
-    found = readers.scores(given.shards[0].path, label_names, given.allowance)
-    if found.n_new_labels:
-        name = shown(found.label_names[len(label_names)])
+def read_scores_alone(given: Input, label_names: list[str] | None, named_by: Path | None = None) -> Any:
+    """Read scores with names as a matrix, and the names of its rows and labels.
+
+    Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
+    """
+    rows, match = read_predictions(given), Match(given.name, label_names or ())
+    rows = match.take_truth(given.name, rows)
+    take_kept(given.name, given.allowance, rows, match.keys, match.label_names)
+    names = match.label_names
+    if label_names is not None and len(names) > len(label_names):
         raise ValueError(
-            f"{given.name}: label {name} is not one of the {len(label_names)} of {named_by}; "
-            "expected --labels with the names of all"
+            f"{given.name}: label {shown(names[len(label_names)])} is not one of the {len(label_names)} of "
+            f"{named_by}; expected --labels with the names of all"
         )
-    return found
-
-
-def read_scores_by_name(given: Input) -> Named:
-    """Read scores whose rows and labels have names, in the order in which they appear first."""
-    readers = given.shards[0].format.named
-    if len(given.shards) > 1 or readers is None or readers.scores is None:
-        raise ValueError(f"{given.name}: expected one file of scores with names")
-    return readers.scores(given.shards[0].path, [], given.allowance)
+    return score_matrix(rows, len(names), names), row_names(match, rows), names

@@ -146,5 +146,5 @@ def fields_of(options: dict[str, Any], joined: bool) -> Fields:
         separator = {r"\t": "\t"}.get(separator, separator)
         if not separator:
             raise click.UsageError("--separator is empty", click.get_current_context())
-    names = {name: options.get(f"{name}_field") for name in ("true", "pred", "score", "id")}
-    return Fields(**names, separator=separator, joined=joined)
+    true, pred, score, instance = (options.get(f"{name}_field") for name in ("true", "pred", "score", "id"))
+    return Fields(true, pred, score, instance, separator, joined)

@@ -64,14 +64,14 @@ def stats(
 
 def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     """Return the statistics of labels with names."""
-    truth = read_numbered_truth(given)
-    _expect_labels(given, len(truth.label_names))
-    found = LabelStatistics(len(truth.label_names))
-    found.update(set_rows("y_true", truth.matrix, None))
+    matrix, label_names = read_numbered_truth(given)
+    _expect_labels(given, len(label_names))
+    found = LabelStatistics(len(label_names))
+    found.update(set_rows("y_true", matrix, None))
     if train is None:
         return found.values(None)
     notes: list[str] = []
-    counts = count_named_training(train, [truth.label_names], None, [notes])[0][0]
+    counts = count_named_training(train, [label_names], None, [notes])[0][0]
     tell_notes(notes)
     return found.values(counts)
 

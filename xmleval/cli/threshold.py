@@ -192,11 +192,11 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
     names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
-    found = read_scores_alone(given, names, labels or saved)
+    matrix = read_scores_alone(given, names, labels or saved)[0]
     notes: list[str] = []
     by_number = rules_for(rule, saved, [names], [notes])[0]
     tell_notes(notes)
-    return by_number, whole(found.matrix)
+    return by_number, whole(matrix)
 
 
 def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:

@@ -14,7 +14,7 @@ from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
 from xmleval.input.door import Door
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.numbered import swapped_notes
+from xmleval.input.glances import swapped_notes
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import Source, Stored, as_array, checked
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
-from xmleval.input.objects.matching import BESIDE
+from xmleval.input.match import BESIDE
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
 from xmleval.input.sets import set_rows

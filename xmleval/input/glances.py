@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
+from xmleval.input.ties import NamedColumns
 from xmleval.records import Ints, row_sizes
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
+MOST_GRADE = 10
+MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
 LOOKS = 32  # how many times more scores are looked at next, where all so far are 0 or 1
 
 
@@ -80,3 +85,34 @@ class VectorRows:
         """Refuse rows that may all be vectors."""
         if self.possible and self._width:
             raise ValueError(f"{self._column}0 and 1 in all rows: {VECTORS}; {self._advice}")
+
+
+def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:
+    """Return a note where the first grades look like scores, and the first scores like grades.
+
+    ``truth`` and ``scores`` are what the note calls them.
+    """
+    grades, values = first_values(y_true), first_values(y_score)
+    if not values.any() or not ((values >= 0) & (values <= MOST_GRADE) & (values == np.floor(values))).all():
+        return []
+    if (grades != np.floor(grades)).any():
+        wrong = "are fractions"
+    elif (np.abs(grades.astype(np.float64)) > MOST_GRADE).any():
+        wrong = f"go beyond {MOST_GRADE}"
+    else:
+        return []
+    right = f"the scores of {scores} are whole numbers from 0 to {MOST_GRADE}"
+    return [f"{truth}: its grades {wrong}, and {right}; are the truth and the scores swapped?"]
+
+
+def first_values(rows: Any) -> NDArray[Any]:
+    """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
+    rows = rows.rows if isinstance(rows, WithOthers) else rows
+    rows = rows.matrix if isinstance(rows, NamedColumns) else rows
+    if isinstance(rows, tuple) and len(rows) == 2:  # in either order, where scores are fractions
+        rows = next((one for one in rows if isinstance(one, np.ndarray) and one.dtype.kind == "f"), rows[1])
+    values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
+    if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":
+        return np.empty(0)
+    n_rows = MOST_VALUES * len(values) // values.size
+    return values[: max(1, n_rows)].reshape(-1)

@@ -190,17 +190,21 @@ def ids(column: Any, name: str) -> Ints:
 
 
 def texts(column: Any, name: str) -> list[str]:
-    """Return names; integers are called by their digits."""
+    """Return names, each once however many rows have it; integers are called by their digits."""
+    places, names = coded_texts(column, name)
+    return [names[place] for place in places.tolist()]
+
+
+def coded_texts(column: Any, name: str) -> tuple[Ints, list[str]]:
+    """Return names as places among the distinct ones, and these; integers are called by their digits."""
     if not _is_text(str(column.type)):
-        return [str(number) for number in ids(column, name).tolist()]
-    if str(column.type).startswith("dictionary"):  # a long name that many rows have is one text
-        held = column.dictionary.to_pylist()
-        found = [held[place] for place in as_numpy(column.indices).tolist()]
-    else:
-        found = column.to_pylist()
-    if None in found:
+        distinct, codes = np.unique(ids(column, name), return_inverse=True)
+        return codes, [str(number) for number in distinct.tolist()]
+    held = column if str(column.type).startswith("dictionary") else column.dictionary_encode()
+    names = held.dictionary.to_pylist()
+    if None in names:
         raise ValueError(f"a null among the values of the dictionary of {name!r}")
-    return found
+    return as_numpy(held.indices).astype(np.int64), names
 
 
 def _kind(column: Any) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
@@ -19,6 +17,7 @@ from xmleval.input.formats.arrow import EXPECTED, Opened, opened
 from xmleval.input.formats.arrow_columns import (
     WRITE_IDS,
     TableColumns,
+    coded_texts,
     find_columns,
     flat_lists,
     ids,
@@ -31,10 +30,11 @@ from xmleval.input.formats.arrow_columns import (
 from xmleval.input.formats.format import naming
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import shown
-from xmleval.input.names import Gathering, Named
-from xmleval.input.row_order import refuse_other_rows
+from xmleval.input.names import Named, scores_named, truth_named
+from xmleval.input.rows import BY_KEY, Facts, Rows
 
 BATCH_BYTES = 1 << 22
+RENAME = "rename it to 'instance' where it names the rows"
 
 
 def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = None) -> Named:
@@ -75,17 +75,7 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    return truth_within(as_path(path), labels, UNLIMITED)
-
-
-def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    """Read relevant labels as `read_arrow_truth` does, within an allowance of memory."""
-    return _gather(path, "truth", Gathering(None, labels), allowance)
-
-
-def grades_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    """Read judged labels with their grades, in a column ``score`` or ``scores``; 1 without it."""
-    return _gather(path, "grades", Gathering(None, labels, True), allowance)
+    return truth_named(str(path), batches(as_path(path), "truth", UNLIMITED), labels, False)
 
 
 def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -127,12 +117,7 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     >>> scores.matrix.toarray().tolist()
     [[0.5, 0.75]]
     """
-    return scores_within(as_path(path), like, UNLIMITED)
-
-
-def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-    """Read scores as `read_arrow_scores` does, within an allowance of memory."""
-    return _gather(path, "scores", Gathering(like), allowance, like)
+    return scores_named(str(path), batches(as_path(path), "scores", UNLIMITED), like)
 
 
 def has_names(file: InputFile, kind: str) -> bool:
@@ -187,67 +172,50 @@ def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
         hashes.add(cells)
 
 
-def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
+def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
+
+    Of kind "grades" are judged labels with a column ``score`` or ``scores``, or with 1 without it.
+    """
     first = 0
     with naming(path, EXPECTED), opened(InputFile(path)) as file:
         columns = find_columns(file.schema, kind, unscored=False)
-        entries.as_listed = columns.lists
-        beside = ColumnHashes(columns.others)
+        facts = Facts("row", columns=ColumnHashes(columns.others), how_to_join=RENAME)
+        if columns.lists and not columns.own_names:
+            facts.told.append(f"ids in {shown(columns.instance or '')}")
         is_unscored = columns.lists and kind != "scores" and columns.value is None
         vectors = VectorRows(WRITE_IDS, repr(columns.label)) if is_unscored else None
         for batch in file.batches(columns.read + columns.others, BATCH_BYTES):
-            for row, name, score, place in _named_entries(batch, kind, columns, first, entries, vectors):
-                try:
-                    entries.add(row, name, score, place)
-                except ValueError as error:
-                    raise ValueError(f"row {place}: {error}") from None
-            _add_cells(beside, batch)
+            yield _rows_of(batch, kind, columns, first, vectors)._replace(beside=facts)
+            assert facts.columns is not None
+            _add_cells(facts.columns, batch)
             first += batch.num_rows
-            allowance.check(entries.n_bytes + beside.n_bytes)
+            allowance.check(facts.columns.n_bytes)
         if vectors is not None:
             vectors.close()
-        found = entries.finish(allowance, "row")
-        told = () if columns.own_names or not columns.lists else (f"ids in {shown(columns.instance or '')}",)
-        by_order = columns.instance is None
-        found = replace(found, by_order=by_order, columns=beside, told=(*told, *found.told))
-        if isinstance(like, Named) and columns.lists and (by_order or not columns.own_names):
-            refuse_other_rows(like, found, first, "rename it to 'instance' where it names the rows")
-        return found
 
 
-def _named_entries(
-    batch: Any,
-    kind: str,
-    columns: TableColumns,
-    first: int,
-    entries: Gathering,
-    vectors: VectorRows | None,
-) -> Iterator[tuple[str, str, float, int]]:
-    """Yield instance, label, value and row of each entry of a batch."""
-    _, instance, label, value, _ = columns
-    rows = [str(first + place) for place in range(batch.num_rows)]
+def _rows_of(batch: Any, kind: str, columns: TableColumns, first: int, vectors: VectorRows | None) -> Rows:
+    """Return the rows of a batch, of which row ``first`` of the file is the first."""
+    lists, instance, label, value, _ = columns
+    keys, values = None, None
     if instance is not None:
         refuse_null(batch.column(instance), instance, first)
-        rows = texts(batch.column(instance), instance)
+        keys = texts(batch.column(instance), instance)
     places = first + np.arange(batch.num_rows)
-    scores: NDArray[Any] | None = None
-    if columns.lists:
-        ptr, values = flat_lists(batch, label, first)
-        for row in rows:
-            entries.add_row(row)  # also where the list is empty
-        names, sizes = texts(values, label), np.diff(ptr)
-        if vectors is not None and "int" in str(values.type):
-            vectors.take(ptr, ids(values, label))
-        rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
-        places = np.repeat(places, sizes)
-        scores = listed_scores(batch, value, ptr, first, kind) if value else None
+    if lists:
+        ptr, flat = flat_lists(batch, label, first)
+        if vectors is not None and "int" in str(flat.type):
+            vectors.take(ptr, ids(flat, label))
+        values = listed_scores(batch, value, ptr, first, kind) if value else None
     else:
-        refuse_null(batch.column(label), label, first)
-        names = texts(batch.column(label), label)
+        flat, ptr = batch.column(label), np.arange(batch.num_rows + 1)
+        refuse_null(flat, label, first)
         if value:
             refuse_null(batch.column(value), value, first)
-            scores = numbers(batch.column(value), value, kind)
-    if scores is None:
-        scores = np.ones(len(names))
-    refuse_nan(scores, np.ones(scores.size, bool), places)
-    yield from zip(rows, names, scores.tolist(), places.tolist(), strict=True)
+            values = numbers(batch.column(value), value, kind)
+    if values is not None:
+        refuse_nan(values, np.ones(values.size, bool), np.repeat(places, np.diff(ptr)))
+        values = values.astype(np.float64)
+    match = None if keys is None else BY_KEY
+    return Rows(keys, match, ptr, *coded_texts(flat, label), values, lists, places, not lists)

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,15 +30,8 @@ from xmleval.input.columns import (
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, shown, unstripped_lines
-from xmleval.input.names import (
-    CHECKED_BYTES,
-    ENTRY_BYTES,
-    INDEX_BYTES,
-    LIKE_A_SCORE,
-    Gathering,
-    Named,
-)
-from xmleval.input.row_order import refuse_other_rows
+from xmleval.input.names import LIKE_A_SCORE
+from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Batch, Facts, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
 
@@ -50,7 +42,7 @@ SCORES = SCORE_COLUMNS[1:]  # a score alone is none of several labels
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 MOST_RELEVANCE = 1 << 62
 FieldChoice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
-Rows = Callable[[InputFile, Allowance, FieldChoice], Iterator[tuple[int, list[Any]]]]
+Records = Callable[[InputFile, Allowance, FieldChoice], Iterator[tuple[int, list[Any]]]]
 
 
 class Fields(NamedTuple):
@@ -65,6 +57,7 @@ class Fields(NamedTuple):
     id: str | None = None
     separator: str | None = None
     joined: bool = True
+    score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
 def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
@@ -139,24 +132,12 @@ def _parsed_line(number: int, line: str, allowance: Allowance) -> dict[str, Any]
 class Documents:
     """Readers of files of documents, whose fields have certain names."""
 
-    def __init__(self, rows: Rows, expected: str, fields: Fields) -> None:
-        self._rows, self._expected, self._fields = rows, expected, fields
+    def __init__(self, records: Records, expected: str, fields: Fields) -> None:
+        self._records, self._expected, self._fields = records, expected, fields
         self._files: dict[Path, InputFile] = {}  # each is the same version whenever it is read
 
     def _file(self, path: Path) -> InputFile:
         return self._files.setdefault(path, InputFile(path))
-
-    def truth(self, path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-        """Read relevant labels, with the names of all labels given or None."""
-        return self._gather(path, "truth", Gathering(None, labels), allowance)
-
-    def grades(self, path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-        """Read judged labels with their grades, likewise."""
-        return self._gather(path, "grades", Gathering(None, labels, True), allowance)
-
-    def scores(self, path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-        """Read predictions, brought in line with a truth or with labels alone."""
-        return self._gather(path, "scores", Gathering(like), allowance, like)
 
     def holds_both(self, path: Path, allowance: Allowance) -> bool:
         """Tell whether a file of relevant labels also has predictions."""
@@ -169,55 +150,44 @@ class Documents:
             return [], []
 
         with naming(path, self._expected):
-            next(self._rows(self._file(path), allowance, choose), None)
+            next(self._records(self._file(path), allowance, choose), None)
         return any(named_as(names, PRED) for names in found)
 
-    def _gather(
-        self, path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None
-    ) -> Named:
+    def batches(self, path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+        """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
         with naming(path, self._expected):
-            reading = _Reading(kind, self._fields, entries, allowance, like)
-            n_bytes = 0
-            for number, cells in self._rows(self._file(path), allowance, reading.choose):
+            reading = _Reading(kind, self._fields, allowance)
+            for number, cells in self._records(self._file(path), allowance, reading.choose):
                 try:
-                    n_bytes += reading.take(cells, number)
+                    reading.take(cells, number)
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
-                if n_bytes > CHECKED_BYTES:
+                if reading.batch.is_full:
                     allowance.check(reading.n_bytes)
-                    n_bytes = 0
-            found = reading.finish()
-            if isinstance(like, Named):
-                refuse_other_rows(like, found, reading.n_listed_rows, "--id-field {!r} joins the rows")
-            return found
+                    yield reading.batch.rows()
+            yield reading.finish()
 
 
 class _Reading:
-    """One file on its way into a sparse array."""
+    """What is read of a file, and what it settles."""
 
-    def __init__(
-        self, kind: str, fields: Fields, entries: Gathering, allowance: Allowance, like: Any
-    ) -> None:
-        self._kind, self._fields, self._entries, self._allowance = kind, fields, entries, allowance
-        self._told: list[str] = []
+    def __init__(self, kind: str, fields: Fields, allowance: Allowance) -> None:
+        self._kind, self._fields, self._allowance = kind, fields, allowance
+        self._facts = Facts(columns=ColumnHashes([]), how_to_join="--id-field {!r} joins the rows")
+        self._told = self._facts.told
+        self.batch = Batch(self._facts)
         self._lines: dict[str, int] = {}  # of ids
         self._has_id = self._has_scores = self._is_long = False
         self._n_rows = 0
         self._scored: bool | None = None  # as long as there was no label
         self._cells: LabelCells | None = None
-        self._columns = ColumnHashes([])
         self._unknown: dict[str, bool | None] = {}  # fields: whether they hold numbers, None of empty ones
-        self._judged_by: str | None = getattr(like, "judged_by", None)  # a field named by an option
 
     @property
     def n_bytes(self) -> int:
         """Memory that is taken so far."""
-        return self._entries.n_bytes + INDEX_BYTES * len(self._lines) + self._columns.n_bytes
-
-    @property
-    def n_listed_rows(self) -> int | None:
-        """How many rows there are, None where there is one for each label."""
-        return None if self._is_long else self._n_rows
+        columns = self._facts.columns
+        return INDEX_BYTES * len(self._lines) + (columns.n_bytes if columns else 0)
 
     def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
         """Return the fields to read: id, labels, scores, as far as there are any; and others to look at."""
@@ -241,8 +211,10 @@ class _Reading:
         if instance is not None and self._fields.id is None:
             self._told.append(f"ids in {shown(instance)}")
         others = [] if self._has_id or not self._fields.joined else [n for n in names if n not in chosen]
-        self._columns = ColumnHashes([name for name in others if names.count(name) == 1])
-        return chosen, self._columns.names
+        columns = ColumnHashes([name for name in others if names.count(name) == 1])
+        self._facts.columns = columns
+        self.batch = Batch(self._facts, by_key=self._has_id, best_first=True)
+        return chosen, columns.names
 
     def _instance_field(self, names: list[str]) -> str | None:
         """Return the field of ids, None where rows are in order."""
@@ -267,13 +239,14 @@ class _Reading:
         instance, label, value = entries
         given, others = self._fields.score, list[str]()
         self._is_long, self._has_id = True, True
+        self.batch = Batch(self._facts, is_long=True)
         if self._kind == "scores":
-            if given is not None and (given in names or given != self._judged_by):
+            if given is not None and (given in names or not self._fields.score_of_truth):
                 value = given
             if value not in names:
                 raise ValueError(f"no field {shown(value or SCORE_COLUMNS[0])} beside {label!r}")
         elif value is None and given in names:
-            value = self._judged_by = given
+            value = self._facts.judged_by = given
         elif value is None:
             others = [name for name in names if name not in (instance, label) and may_hold_values(name)]
         elif self._kind == "truth" and label == LABEL_COLUMN and named_as([value], SCORE_COLUMNS):
@@ -317,12 +290,13 @@ class _Reading:
             raise ValueError(f"its fields {names_found} may both be meant; an option tells which")
         return found[0] if found else None
 
-    def take(self, cells: list[Any], number: int) -> int:
-        """Take a row, and return about how many bytes it has."""
+    def take(self, cells: list[Any], number: int) -> None:
+        """Take a row."""
         name = _instance(cells[0]) if self._has_id else str(self._n_rows)
         self._n_rows += 1
         if self._is_long:
-            return self._take_entry(name, cells, number)
+            self._take_entry(name, cells, number)
+            return
         if self._has_id:
             first = self._lines.setdefault(name, number)
             if first != number:
@@ -340,17 +314,13 @@ class _Reading:
         elif self._kind == "truth" and scores:
             told = f"{shown(self._cells.field)} has scores, in what should be relevant labels"
             raise ValueError(f"{told}; grades need gains")
-        if self._kind != "scores" and not scores:
-            scores = [1.0] * len(labels)
-        if labels:
+        if labels and self._kind == "scores":
             self._refuse_some_scored(scores is not None)
-        self._entries.as_listed = True
-        self._columns.add(cells[1 + self._has_id + self._has_scores :])
-        self._entries.add_row(name)
-        values = itertools.count(-1.0, -1.0) if scores is None else iter(scores)
-        for label in labels:
-            self._entries.add(name, label, next(values), number)
-        return ENTRY_BYTES * (1 + len(labels)) + sum(map(len, labels))
+        if self._kind == "grades" and not scores:
+            scores = [1.0] * len(labels)
+        assert self._facts.columns is not None
+        self._facts.columns.add(cells[1 + self._has_id + self._has_scores :])
+        self.batch.add(name, labels, scores, number)
 
     def _refuse_some_scored(self, scored: bool) -> None:
         if self._scored is None:
@@ -359,7 +329,7 @@ class _Reading:
             kinds = ("no scores", "scores") if scored else ("scores", "none")
             raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
 
-    def _take_entry(self, name: str, cells: list[Any], number: int) -> int:
+    def _take_entry(self, name: str, cells: list[Any], number: int) -> None:
         label, value = _instance(cells[1]), 1.0
         if self._has_scores:
             text = str(cells[2]).strip()
@@ -373,11 +343,10 @@ class _Reading:
         for field, other in zip(self._unknown, cells[2:], strict=False):
             if self._unknown[field] is not False and other not in ("", None):
                 self._unknown[field] = decimal_number(str(other).strip()) is not None
-        self._entries.add(name, label, value, number)
-        return ENTRY_BYTES + len(label)
+        self.batch.add_entry(name, label, value, number)
 
-    def finish(self) -> Named:
-        """Return the array, and what was settled by the file alone."""
+    def finish(self) -> Rows:
+        """Return the last rows, and settle what the file alone tells."""
         cells, told = self._cells, self._told
         if not self._n_rows:
             raise ValueError("no row in it")
@@ -394,10 +363,8 @@ class _Reading:
                 told = [what, *told]
             for word, n_cells in cells.n_missing.items():
                 told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(cells.field)} read as no label")
-        found = self._entries.finish(self._allowance)
-        unscored = self._kind == "scores" and cells is not None and not self._scored
-        found = replace(found, unscored=unscored, by_order=not self._has_id, told=(*told, *found.told))
-        return replace(found, columns=self._columns, judged_by=self._judged_by)
+        self._facts.told = told
+        return self.batch.rows()
 
 
 def _instance(value: Any) -> str:
@@ -414,11 +381,10 @@ def _judgement(value: float) -> float:
     return value
 
 
-def _format(name: str, title: str, extensions: tuple[str, ...], rows: Rows, expected: str) -> Format:
+def _format(name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str) -> Format:
     def for_fields(fields: Fields) -> NamedReaders:
-        files = Documents(rows, expected, fields)
-        of_files = files.truth, files.scores, files.holds_both, files.grades
-        return NamedReaders(lambda path, kind, allowance: None, *of_files)
+        files = Documents(records, expected, fields)
+        return NamedReaders(lambda path, kind, allowance: None, files.batches, holds_both=files.holds_both)
 
     return Format(
         name=name,

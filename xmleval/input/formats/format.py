@@ -16,24 +16,22 @@ from xmleval.message import Message
 
 if TYPE_CHECKING:
     from xmleval.input.formats.documents import Fields
-    from xmleval.input.names import Named
+    from xmleval.input.rows import Rows
 
 
 class NamedReaders(NamedTuple):
     """Readers of a format whose rows and labels may have names.
 
-    by_number : gives the rows of a file, by its kind, or None where names stand in it; truth : reads
-    relevant labels, the names of all labels given or None; scores : reads predictions, brought in line
-    with a truth, or with labels alone; holds_both : tells whether a file of relevant labels also has
-    predictions; grades : reads judged labels with their grades, None where files hold none; each within an
-    allowance of memory
+    by_number : gives the rows of a file, by its kind, or None where names stand in it; rows : gives them
+    with names, in batches, likewise; kinds : what files hold, of "truth", "scores" and "grades";
+    holds_both : tells whether a file of relevant labels also has predictions; each within an allowance of
+    memory
     """
 
     by_number: Callable[[Path, str, Allowance], Pieces | None]
-    truth: Callable[[Path, list[str] | None, Allowance], Named] | None
-    scores: Callable[[Path, Named | list[str], Allowance], Named] | None
+    rows: Callable[[Path, str, Allowance], Iterator[Rows]]
+    kinds: tuple[str, ...] = ("truth", "scores", "grades")
     holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
-    grades: Callable[[Path, list[str] | None, Allowance], Named] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +132,8 @@ class Format:
         >>> [known.name for known in FORMATS if not known.holds("truth")]
         ['npy', 'run']
         """
-        return any(
-            readers is not None and getattr(readers, kind) is not None for readers in (self, self.named)
-        )
+        by_name = self.named is not None and kind in self.named.kinds
+        return by_name or getattr(self, kind) is not None
 
 
 @contextlib.contextmanager

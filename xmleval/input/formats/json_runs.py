@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +12,31 @@ from xmleval.budget import Allowance
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value
 from xmleval.input.lines import read_json, shown
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, LIKE_A_SCORE, Gathering, Named
+from xmleval.input.names import LIKE_A_SCORE
+from xmleval.input.rows import Batch, Facts, Rows
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 RELEVANCE = "relevance, an integer"
 MOST_RELEVANCE = 1 << 62
 
 
-def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    """Read relevant labels: those with a positive relevance."""
-    return _gather(path, RELEVANCE, Gathering(None, labels), allowance)
-
-
-def grades_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    """Read judged labels with their grades."""
-    return _gather(path, "grade", Gathering(None, labels, True), allowance)
-
-
-def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-    """Read scores, brought in line with a truth or with labels alone."""
-    return _gather(path, "score", Gathering(like), allowance)
-
-
-def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> Named:
-    n_bytes = place = 0
+def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
+    what = {"truth": RELEVANCE, "grades": "grade"}.get(kind, "score")
     with naming(path, EXPECTED):
-        for row, labels in _objects(path, allowance).items():
+        batch = Batch(Facts("row"))
+        for place, (row, labels) in enumerate(_objects(path, allowance).items()):
             if not isinstance(labels, dict):
                 raise ValueError(f"instance {shown(row)}: {shown(json.dumps(labels)[:80])} is no object")
-            entries.add_row(row)
-            for label, value in labels.items():
-                if not _is_value(value, what != RELEVANCE):
+            for value in labels.values():
+                if not _is_value(value, kind != "truth"):
                     told = shown(value) if isinstance(value, str) else json.dumps(value)[:40]
-                    hint = f"; {LIKE_A_SCORE}" if what == RELEVANCE and type(value) is float else ""
+                    hint = f"; {LIKE_A_SCORE}" if kind == "truth" and type(value) is float else ""
                     raise ValueError(f"instance {shown(row)}: {told} is no {what}{hint}")
-                entries.add(row, label, float(value), place)
-            place += 1
-            n_bytes += ENTRY_BYTES * (1 + len(labels))
-            if n_bytes > CHECKED_BYTES:
-                allowance.check(entries.n_bytes)
-                n_bytes = 0
-        return entries.finish(allowance)
+            batch.add(row, [*labels], [*labels.values()], place)
+            if batch.is_full:
+                yield batch.rows()
+        yield batch.rows()
 
 
 def _is_value(value: Any, is_real: bool) -> bool:
@@ -82,7 +67,7 @@ JSON = Format(
     title="JSON object of judgements or of scores",
     files="NAME.json or NAME.json.gz",
     extensions=(".json", ".json.gz"),
-    named=NamedReaders(lambda path, kind, allowance: None, truth_within, scores_within, grades=grades_within),
+    named=NamedReaders(lambda path, kind, allowance: None, batches),
     graded=True,
     by_whole_name=True,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,8 @@ from xmleval.input.formats.line_errors import MOST_DIGITS
 from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
-from xmleval.input.row_order import refuse_other_order
+from xmleval.input.rows import Batch, Facts, Rows
 from xmleval.input.stack import canonical_csr, filled_lists, stack, stack_filled
 from xmleval.kernels.decimal import SPARE
 from xmleval.numerals import decimal_number
@@ -176,73 +174,60 @@ def read_lists(path: Path) -> Any:
     return stack_filled(parts, depth, -1), None
 
 
-def truth_by_name(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    """Read relevant labels that have names, a row on each line."""
-    return _gather(path, "truth", Gathering(None, labels), allowance)
-
-
-def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-    """Read predictions that have names, in the order of the rows of a truth."""
-    return _gather(path, "scores", Gathering(like), allowance, like)
-
-
-def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
-    unscored: bool | None = None
-    row = n_bytes = 0
+def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield the labels of each line that have names."""
+    scored: bool | None = None
+    place = 0
     with naming(path, EXPECTED):
         is_fasttext = _is_fasttext(first_lines(path))
-    entries.as_listed = True
+    batch = Batch(Facts(), by_key=False, best_first=True)
     with naming(path, EXPECTED), open_text(InputFile(path)) as file:
         for lines in whole_lines(file, PIECE_BYTES // PER_PIECE, 1, allowance):
             for line in lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines]:
+                place += 1
                 try:
-                    found = _labels(line.decode("utf-8"), kind, is_fasttext)
-                    if found:
-                        some = unscored if unscored is not None else found[0][1] is None
-                        if any((score is None) != some for _, score in found):
-                            raise ValueError("labels with scores, and others without")
-                        unscored = some
-                    entries.add_row(str(row))
-                    for rank, (name, score) in enumerate(found):
-                        value = 1.0 if kind == "truth" else -1.0 - rank if score is None else score
-                        entries.add(str(row), name, value, row + 1)
+                    labels, scores = _labels(line.decode("utf-8"), kind, is_fasttext)
                 except UnicodeDecodeError as error:
-                    raise ValueError(f"line {row + 1} is not in UTF-8 ({error.reason})") from None
+                    raise ValueError(f"line {place} is not in UTF-8 ({error.reason})") from None
                 except ValueError as error:
-                    raise ValueError(f"line {row + 1}: {error}") from None
-                row += 1
-                n_bytes += len(line) + ENTRY_BYTES
-                if n_bytes > CHECKED_BYTES:
-                    allowance.check(entries.n_bytes)
-                    n_bytes = 0
-        named = replace(
-            entries.finish(allowance), by_order=True, unscored=kind == "scores" and unscored is not False
-        )
-        if isinstance(like, Named):
-            refuse_other_order(like, row)
-        return named
+                    raise ValueError(f"line {place}: {error}") from None
+                if labels:
+                    if scored not in (None, scores is not None):
+                        raise ValueError(f"line {place}: labels with scores, and others without")
+                    scored = scores is not None
+                batch.add("", labels, scores, place)
+                if batch.is_full:
+                    yield batch.rows()
+        yield batch.rows()
 
 
-def _labels(line: str, kind: str, is_fasttext: bool) -> list[tuple[str, float | None]]:
-    """Return the labels of a line, and what scores they have."""
+def _labels(line: str, kind: str, is_fasttext: bool) -> tuple[list[str], list[float] | None]:
+    """Return the labels of a line, and their scores if they have any."""
     words = line.split()
     if is_fasttext:
         return _labels_of_fasttext(words, kind)
-    return [(kind == "scores" and _scored(word)) or (word, None) for word in words]
+    pairs = [_scored(word) for word in words] if kind == "scores" else []
+    scored = [pair for pair in pairs if pair is not None]
+    if not scored:
+        return words, None
+    if len(scored) < len(words):
+        raise ValueError("labels with scores, and others without")
+    return [name for name, _ in scored], [score for _, score in scored]
 
 
-def _labels_of_fasttext(words: list[str], kind: str) -> list[tuple[str, float | None]]:
+def _labels_of_fasttext(words: list[str], kind: str) -> tuple[list[str], list[float] | None]:
     """Return labels in front of a text, or labels each followed by its probability or all by none."""
     n_labels = next((n for n, word in enumerate(words) if not word.startswith(PREFIX)), len(words))
-    if kind == "truth" or n_labels == len(words):
-        return [(word.removeprefix(PREFIX), None) for word in words[:n_labels]]
-    found: list[tuple[str, float | None]] = []
+    if kind != "scores" or n_labels == len(words):
+        return [word.removeprefix(PREFIX) for word in words[:n_labels]], None
+    labels, scores = list[str](), list[float]()
     for word, text in zip(words[::2], [*words[1::2], ""], strict=False):
         score = decimal_number(text)
         if not word.startswith(PREFIX) or score is None or math.isnan(score):
             raise ValueError(f"{shown(f'{word} {text}')} is not {PREFIX}name and its probability")
-        found.append((word.removeprefix(PREFIX), score))
-    return found
+        labels.append(word.removeprefix(PREFIX))
+        scores.append(score)
+    return labels, scores
 
 
 LINES = Format(
@@ -254,6 +239,6 @@ LINES = Format(
     truth=read_sets,
     scores=read_lists,
     pieces=ids_pieces,
-    named=NamedReaders(by_number, truth_by_name, scores_by_name),
+    named=NamedReaders(by_number, batches, ("truth", "scores")),
     claims=claims,
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +18,8 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, NamedReaders, naming
-from xmleval.input.names import Gathering, Named
 from xmleval.input.pieces import Pieces
-from xmleval.input.row_order import refuse_other_order
+from xmleval.input.rows import Facts, Rows, numbered, pointer
 from xmleval.input.writing import as_lists
 
 MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
@@ -151,32 +148,20 @@ def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
     return None if parts[0].arrays[0].dtype.kind == "U" else list_pieces(parts, allowance)
 
 
-def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
-    """Read a list of names of labels, its rows in the order of those of the truth."""
-    parts = _open_list(path, "iuU")
+def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield the rows of a list of names of labels; an empty name fills a slot."""
+    parts, facts, place = _open_list(path, "iuU"), Facts("row"), 0
     if parts[0].arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
-    entries = Gathering(like)
-    entries.as_listed = True
-    place = 0
     for labels, scores in list_pieces(parts, allowance).read(PIECE_BYTES):
-        with naming(path, parts[0].expected):
-            values = [None] * len(labels) if scores is None else scores.tolist()
-            for names, own in zip(labels.tolist(), values, strict=True):
-                entries.add_row(str(place))
-                for rank, name in enumerate(map(str, names)):
-                    if name:  # an empty slot
-                        value = -1.0 - rank if own is None else float(own[rank])
-                        if math.isnan(value):
-                            raise ValueError(f"row {place}: a score is NaN")
-                        entries.add(str(place), name, value, place)
-                place += 1
-            allowance.check(entries.n_bytes)
-    with naming(path, parts[0].expected):
-        matched = replace(entries.finish(allowance, "row"), unscored=len(parts) < 2, by_order=True)
-        if isinstance(like, Named):
-            refuse_other_order(like, place)
-        return matched
+        filled, places = labels != "", place + np.arange(len(labels))
+        values = None if scores is None else scores[filled].astype(np.float64)
+        if values is not None and np.isnan(values).any():
+            row = int(np.nonzero(filled)[0][np.isnan(values).argmax()])
+            raise ValueError(f"{path}: row {places[row]}: a score is NaN")
+        entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
+        yield Rows(None, None, *entries, best_first=True, places=places, beside=facts)
+        place += len(labels)
 
 
 def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -241,7 +226,7 @@ NPY = Format(
     extensions=(LABELS, SCORES),
     scores=read_list,
     pieces=npy_pieces,
-    named=NamedReaders(by_number, None, scores_by_name),
+    named=NamedReaders(by_number, batches, ("scores",)),
     claims=claims,
     completions=(LABELS, SCORES, OTHER_LABELS),
     beside=other_half,

@@ -29,7 +29,7 @@ from xmleval.input.formats.arrow_columns import (
     refuse_null,
     stored_labels,
 )
-from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
+from xmleval.input.formats.arrow_names import batches, has_names
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.write_parquet import write_parquet
@@ -316,7 +316,7 @@ ARROW = Format(
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=_pieces,
-    named=NamedReaders(_by_number, truth_within, scores_within, grades=grades_within),
+    named=NamedReaders(_by_number, batches),
     graded=True,
     written=(".parquet",),
     write=_write,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
@@ -19,16 +21,15 @@ from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
+from xmleval.input.names import Named, scores_named, truth_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Rows, numbered
 from xmleval.input.writing import canonical, replacing_text
 from xmleval.numerals import decimal_number, whole_number
 
-JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
-SCORES = "a TREC run, lines of: instance, Q0, label, rank, score, tag"
-RANKS = "a run of MS MARCO, lines of: instance, label, rank"
 MOST_FIELDS, MOST_DIGITS = 6, 18
+PLAIN = re.compile("[-+.0-9EINFATYeinfaty]*")  # of which `float` reads decimal numbers alone
 TAG = "xmleval"
 
 
@@ -80,14 +81,8 @@ def read_qrels(
     >>> truth.widened(scores.label_names).matrix.shape
     (2, 3)
     """
-    return _qrels_within(as_path(path), labels, UNLIMITED, grades)
-
-
-def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance, grades: bool = False) -> Named:
-    found = _gather(path, JUDGEMENTS, Gathering(None, labels, grades), _judgement, allowance)
-    if claims_qrels(path, None):
-        found = replace(found, told=(*found.told, "read as TREC qrels, by its first lines"))
-    return found
+    batches = qrels_batches(as_path(path), "grades" if grades else "truth", UNLIMITED)
+    return truth_named(str(path), batches, labels, grades)
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -127,71 +122,111 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     >>> scores.matrix.toarray().tolist()
     [[0.0, 0.75]]
     """
-    return _run_within(as_path(path), like, UNLIMITED)
+    return scores_named(str(path), run_batches(as_path(path), "scores", UNLIMITED), like)
 
 
-def _run_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+def qrels_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield judgements, a row for each."""
+    told = ["read as TREC qrels, by its first lines"] * claims_qrels(path, None)
+    return _batches(path, JUDGEMENTS, Facts(told=told), allowance)
+
+
+def run_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield scores, a row for each."""
     if are_ranks(path, first_fields(path)):
-        found = _gather(path, RANKS, Gathering(like), _ranking, allowance)
-        return replace(found, told=(*found.told, "read as a run of MS MARCO, by rank"))
-    found = _gather(path, SCORES, Gathering(like), _scoring, allowance)
-    if claims_run(path, None):
-        found = replace(found, told=(*found.told, "read as a TREC run, by its first lines"))
-    return found
+        return _batches(path, RANKS, Facts(told=["read as a run of MS MARCO, by rank"]), allowance)
+    told = ["read as a TREC run, by its first lines"] * claims_run(path, None)
+    return _batches(path, SCORES, Facts(told=told), allowance)
 
 
-def _gather(
-    path: Path,
-    expected: str,
-    entries: Gathering,
-    parse: Callable[[list[str]], tuple[str, str, float]],
-    allowance: Allowance,
-) -> Named:
-    n_bytes = 0
-    with naming(path, expected):
+def _batches(path: Path, layout: Layout, facts: Facts, allowance: Allowance) -> Iterator[Rows]:
+    with naming(path, layout.expected):
+        lines, n_bytes = Lines(), 0
         for number, line in numbered_lines(InputFile(path), "strict", allowance):
-            try:
-                entries.add(*parse(line.split(maxsplit=MOST_FIELDS)), number)
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from None
+            fields = line.split(maxsplit=MOST_FIELDS)
+            if len(fields) != layout.n_fields:
+                layout.rows(lines, facts)  # what is wrong before
+                more = " or more" if len(fields) > MOST_FIELDS else ""
+                raise ValueError(f"line {number}: {len(fields)}{more} fields, not {layout.n_fields}")
+            lines.keys.append(fields[0])
+            lines.labels.append(fields[layout.label])
+            lines.values.append(fields[layout.value])
+            lines.numbers.append(number)
             n_bytes += len(line) + ENTRY_BYTES
             if n_bytes > CHECKED_BYTES:
-                allowance.check(entries.n_bytes)
-                n_bytes = 0
-        return entries.finish(allowance)
+                yield layout.rows(lines, facts)
+                lines, n_bytes = Lines(), 0
+        yield layout.rows(lines, facts)
 
 
-def _refuse_other_than(wanted: int, fields: list[str]) -> None:
-    if len(fields) != wanted:
-        more = " or more" if len(fields) > MOST_FIELDS else ""
-        raise ValueError(f"{len(fields)}{more} fields, not {wanted}")
+def _whole_numbers(texts: Sequence[str], least: float, told: str) -> NDArray[np.float64]:
+    numbers = [whole_number(text) for text in texts]
+    for text, number in zip(texts, numbers, strict=True):
+        if number is None or not least <= number < 10**MOST_DIGITS:
+            raise ValueError(told.format(shown(text)))
+    return np.array(numbers, np.float64)
 
 
-def _judgement(fields: list[str]) -> tuple[str, str, float]:
-    _refuse_other_than(4, fields)
-    row, _, label, relevance = fields
-    number = whole_number(relevance)
-    if number is None or abs(number) >= 10**MOST_DIGITS:
-        raise ValueError(f"relevance {shown(relevance)} is not an integer")
-    return row, label, number
+def _judgements(texts: Sequence[str]) -> NDArray[np.float64]:
+    return _whole_numbers(texts, 1 - 10**MOST_DIGITS, "relevance {} is not an integer")
 
 
-def _scoring(fields: list[str]) -> tuple[str, str, float]:
-    _refuse_other_than(6, fields)
-    row, _, label, _, text, _ = fields
-    score = decimal_number(text)
-    if score is None or math.isnan(score):
-        raise ValueError(f"score {shown(text)} is not a number")
-    return row, label, score
+def _negative_ranks(texts: Sequence[str]) -> NDArray[np.float64]:
+    return -_whole_numbers(texts, 1, "rank {} is not a number from 1 up")
 
 
-def _ranking(fields: list[str]) -> tuple[str, str, float]:
-    _refuse_other_than(3, fields)
-    row, label, text = fields
-    rank = whole_number(text)
-    if rank is None or not 0 < rank < 10**MOST_DIGITS:
-        raise ValueError(f"rank {shown(text)} is not a number from 1 up")
-    return row, label, -float(rank)
+def _scores(texts: Sequence[str]) -> NDArray[np.float64]:
+    if PLAIN.fullmatch("".join(texts)):
+        with contextlib.suppress(ValueError):  # which the first of them tells below
+            scores = np.fromiter(map(float, texts), np.float64, len(texts))
+            if not np.isnan(scores).any():
+                return scores
+    for text in texts:
+        score = decimal_number(text)
+        if score is None or math.isnan(score):
+            raise ValueError(f"score {shown(text)} is not a number")
+    raise AssertionError("a score that is no number")
+
+
+class Lines:
+    """Fields of lines, and the numbers of these, in lists of texts, which garbage collection passes over."""
+
+    def __init__(self) -> None:
+        self.keys, self.labels, self.values = list[str](), list[str](), list[str]()
+        self.numbers: list[int] = []
+
+
+class Layout(NamedTuple):
+    """What the fields of lines are: an instance is the first; ``label`` and ``value`` are places of others.
+
+    ``numbers`` makes numbers of texts, or refuses the first that is none.
+    """
+
+    expected: str
+    n_fields: int
+    label: int
+    value: int
+    numbers: Callable[[Sequence[str]], NDArray[np.float64]]
+
+    def rows(self, lines: Lines, facts: Facts) -> Rows:
+        """Return lines as rows of one label each."""
+        try:
+            values = self.numbers(lines.values)
+        except ValueError:
+            for number, text in zip(lines.numbers, lines.values, strict=True):
+                try:
+                    self.numbers([text])
+                except ValueError as error:
+                    raise ValueError(f"line {number}: {error}") from None
+            raise
+        places, ptr = np.array(lines.numbers, np.int64), np.arange(len(lines.keys) + 1)
+        of_names = *numbered(lines.labels), values, False, places
+        return Rows(lines.keys, BY_KEY, ptr, *of_names, is_long=True, beside=facts)
+
+
+JUDGEMENTS = Layout("TREC qrels, lines of: instance, 0, label, relevance", 4, 2, 3, _judgements)
+SCORES = Layout("a TREC run, lines of: instance, Q0, label, rank, score, tag", 6, 2, 4, _scores)
+RANKS = Layout("a run of MS MARCO, lines of: instance, label, rank", 3, 1, 2, _negative_ranks)
 
 
 class _FoundNameError(Exception):
@@ -206,8 +241,8 @@ def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
     taken = allowance.taken
     try:
-        entries = Gathering(None, None, kind == "grades")
-        return whole(_by_number(_gather(path, JUDGEMENTS, entries, _numbered_judgement, allowance)))
+        batches = map(_refuse_names, _batches(path, JUDGEMENTS, Facts(), allowance))
+        return whole(_by_number(truth_named(str(path), batches, None, kind == "grades", allowance)))
     except _FoundNameError:
         return None
     except _GapError:
@@ -227,10 +262,10 @@ def _is_number(name: str) -> bool:
     return plain and str(int(name)) == name
 
 
-def _numbered_judgement(fields: list[str]) -> tuple[str, str, float]:
-    if len(fields) == 4 and not (_is_number(fields[0]) and _is_number(fields[2])):
+def _refuse_names(rows: Rows) -> Rows:
+    if not all(map(_is_number, chain(dict.fromkeys(rows.keys or ()), rows.names or ()))):
         raise _FoundNameError
-    return _judgement(fields)
+    return rows
 
 
 def _by_number(named: Named) -> Any:
@@ -376,7 +411,7 @@ QRELS = Format(
     claims=claims_qrels,
     sibling="run",
     truth=read_numbered_qrels,
-    named=NamedReaders(qrels_by_number, _qrels_within, None, grades=partial(_qrels_within, grades=True)),
+    named=NamedReaders(qrels_by_number, qrels_batches, ("truth", "grades")),
     graded=True,
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
@@ -387,7 +422,7 @@ RUN = Format(
     extensions=(".run", ".run.gz"),
     claims=claims_run,
     sibling="qrels",
-    named=NamedReaders(lambda path, kind, allowance: None, None, _run_within),
+    named=NamedReaders(lambda path, kind, allowance: None, run_batches, ("scores",)),
     write=lambda path, data, kind, n_labels: write_run(path, data),
     by_pieces=True,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.errors import InputError
-from xmleval.input.objects.numbered import shape_of
+from xmleval.input.objects.shapes import shape_of
 
 CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
 

@@ -29,17 +29,9 @@ from xmleval.input.columns import (
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
-from xmleval.input.objects.named import (
-    BY_INDEX,
-    BY_KEY,
-    NamedRows,
-    RowColumns,
-    Wide,
-    as_list,
-    flat_rows,
-    refuse_other_labels,
-    without_empty_names,
-)
+from xmleval.input.objects.named import flat_rows, numbered_labels
+from xmleval.input.objects.wide import RowColumns, Wide, as_list
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, without_empty_names
 from xmleval.message import counted
 
 
@@ -70,7 +62,7 @@ class Columns:
         """Return the names of the columns."""
         return f"<columns of a frame: instance={self.instance!r}, label={self.label!r}, score={self.score!r}>"
 
-    def rows(self, argument: str) -> NamedRows:
+    def rows(self, argument: str) -> Rows:
         """Return its rows."""
         if _holds_lists(self.frame.column(self.label)):
             return _lists(argument, self)
@@ -199,7 +191,7 @@ def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
     return np.column_stack([table.column(name).to_numpy() for name in names])
 
 
-def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | NamedRows:
+def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
     """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
     names = frame.columns
     if len({*names}) < len(names):
@@ -215,8 +207,8 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             instance = find_instance([name for name in names if name != lists])
             return _lists(argument, Columns(frame, instance, lists, None, instance not in OWN_INSTANCE))
         keyed = _ids_among(frame, labels)
-    beside = [name for name in names if name == keyed or is_written_index(name)]
-    known = {*names}.difference(beside) if labels is None else {*labels}
+    ids = [name for name in names if name == keyed or is_written_index(name)]
+    known = {*names}.difference(ids) if labels is None else {*labels}
     wanted = [name for name in names if name in known]
     if not wanted:
         raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
@@ -228,8 +220,8 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    others = RowColumns(keyed, [name for name in names if name not in known], frame.column)
-    return Wide(frame.keys, matrix, wanted, others)
+    beside = RowColumns(keyed, [name for name in names if name not in known], frame.column)
+    return Wide(frame.keys, matrix, wanted, beside)
 
 
 def _ids_among(frame: Frame, labels: Sequence[Any] | None) -> Any:
@@ -272,7 +264,7 @@ def _value_column(argument: str, held: Columns) -> Any:
         return find_value(others, argument != "y_score", beside_documents=bool(documents))
 
 
-def _long(argument: str, held: Columns) -> NamedRows:
+def _long(argument: str, held: Columns) -> Rows:
     frame, instance, score = held.frame, held.instance, _value_column(argument, held)
     if argument == "y_score" and score is None:
         raise InputError(
@@ -282,23 +274,17 @@ def _long(argument: str, held: Columns) -> NamedRows:
         )
     if score is None:
         _refuse_unknown_values(argument, held)
-    numbers: dict[Any, int] = {}
-    rows = np.array(
-        [numbers.setdefault(key, len(numbers)) for key in as_list(frame.column(instance)) or []], np.int64
-    )
-    nameless = [number for key, number in numbers.items() if is_missing(key)]
-    if nameless:
-        row = int((rows == nameless[0]).argmax())
+    keys = as_list(frame.column(instance)) or []
+    nameless = next((key for key in dict.fromkeys(keys) if is_missing(key)), None)
+    if nameless is not None or None in keys[:1]:
+        row = next(row for row, key in enumerate(keys) if is_missing(key))
         raise InputError(argument, f"column {instance!r} has no value", row=row)
-    order = np.argsort(rows, kind="stable")
-    given = as_list(frame.column(held.label)) or []
-    labels = [given[place] for place in order.tolist()]
-    sizes = np.bincount(rows, minlength=len(numbers)).astype(np.int64)
-    values = None if score is None else frame.matrix([score])[:, 0][order]
+    ones = np.ones(len(keys), np.int64)
+    labels, names = numbered_labels(argument, as_list(frame.column(held.label)) or [], ones)
+    values = None if score is None else frame.matrix([score])[:, 0]
     if values is not None and values.dtype.kind not in "biuf":
         raise InputError(argument, f"column {score!r} holds no numbers")
-    found = NamedRows([*numbers], BY_KEY, sizes, labels, values, False)
-    refuse_other_labels(argument, found)
+    found = Rows(keys, BY_KEY, np.arange(len(keys) + 1), labels, names, values, is_long=True)
     return without_empty_names(found)
 
 
@@ -315,7 +301,7 @@ def _refuse_unknown_values(argument: str, held: Columns) -> None:
             )
 
 
-def _lists(argument: str, held: Columns) -> NamedRows:
+def _lists(argument: str, held: Columns) -> Rows:
     frame, score = held.frame, _value_column(argument, held)
     rows = as_list(frame.column(held.label)) or []
     if score is not None:
@@ -325,10 +311,10 @@ def _lists(argument: str, held: Columns) -> NamedRows:
         ]
     keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
     names = [name for name in frame.columns if name not in (held.label, score)]
-    others = RowColumns(held.instance if held.is_usual else None, names, frame.column)
+    beside = RowColumns(held.instance if held.is_usual else None, names, frame.column)
     if held.instance is not None and not held.is_usual:
         keys, match = as_list(frame.column(held.instance)), BY_KEY
-    found = flat_rows(argument, rows, keys, match)._replace(others=others)
+    found = flat_rows(argument, rows, keys, match)._replace(beside=beside)
     return found if argument == "y_score" else found._replace(best_first=False)
 
 

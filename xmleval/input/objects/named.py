@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,92 +11,25 @@ from numpy.typing import NDArray
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
+from xmleval.input.objects.wide import Wide, as_list
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, numbered, pointer, without_empty_names
 from xmleval.input.tensors import refuse_other
-from xmleval.records import Bools, Ints
+from xmleval.records import Ints
 
-BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
 
 
-class RowColumns(NamedTuple):
-    """Columns of a frame that are neither labels nor their values.
-
-    keyed : the one that names the rows, None if there is none
-    names : all of them
-    column : gives one by name
-    """
-
-    keyed: Any
-    names: list[Any]
-    column: Callable[[Any], Any]
-
-
-class Wide(NamedTuple):
-    """A matrix whose columns are labels by name.
-
-    keys, match : names of the rows, and how they are matched; None where rows are in order
-    others : columns that are no labels
-    """
-
-    keys: list[Any] | None
-    matrix: Any
-    columns: list[Any]
-    others: RowColumns
-    match: str | None = BY_INDEX
-
-
-class NamedRows(NamedTuple):
-    """Labels of rows by name or id, row after row.
-
-    keys, match : names of the rows, and how they are matched; None where rows are in order
-    sizes : int64 (m,), number of labels of each row
-    labels : names, all text or all integers
-    values : scores or judgements, or None
-    best_first : whether the order of labels tells their rank, of equal scores at least
-    others : further columns of a frame
-    are_lists : whether each row was a list, as zeros and ones of each label may be
-    """
-
-    keys: list[Any] | None
-    match: str | None
-    sizes: Ints
-    labels: list[Any]
-    values: NDArray[Any] | None
-    best_first: bool
-    others: RowColumns | None = None
-    are_lists: bool = False
-
-    @property
-    def named(self) -> bool:
-        """Whether labels have names, not integer ids."""
-        return any(isinstance(label, str) for label in self.labels[:1])
-
-    def row_of(self, entry: int) -> int:
-        """Return the row of an entry."""
-        return int(np.searchsorted(np.cumsum(self.sizes), entry, side="right"))
-
-    def only(self, kept: Bools) -> NamedRows:
-        """Return the rows with some of their entries."""
-        kept_before = np.concatenate(([0], np.cumsum(kept)))
-        sizes = np.diff(kept_before[np.concatenate(([0], np.cumsum(self.sizes)))])
-        labels = [label for label, keep in zip(self.labels, kept.tolist(), strict=True) if keep]
-        return self._replace(
-            sizes=sizes, labels=labels, values=None if self.values is None else self.values[kept]
-        )
-
-
-NamedInput = Wide | NamedRows
+NamedInput = Wide | Rows
 
 
 def matched_by_ids(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
-    if rows.match == BY_KEY or rows.others is None or rows.others.keyed is None:
+    if rows.match == BY_KEY or rows.beside is None or rows.beside.keyed is None:
         return rows
-    keys = as_list(rows.others.column(rows.others.keyed))
-    return rows._replace(keys=keys, match=BY_KEY)
+    return rows._replace(keys=as_list(rows.beside.column(rows.beside.keyed)), match=BY_KEY)
 
 
-def read_rows(argument: str, value: Any) -> NamedRows | None:
+def read_rows(argument: str, value: Any) -> Rows | None:
     """Return what dicts, series and lists hold, None if it has neither names nor keys.
 
     A row is a list of labels, a dict of labels with values, or a list of (label, score) pairs or of dicts
@@ -122,7 +55,7 @@ def read_rows(argument: str, value: Any) -> NamedRows | None:
     at, first = next(((at, row) for at, row in enumerate(rows) if not _is_empty(row)), (0, None))
     plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
     if first is None:
-        return None if plain else NamedRows(keys, match, np.zeros(len(rows), np.int64), [], None, True)
+        return None if plain else _empty_rows(len(rows), keys, match)
     if isinstance(first, str):
         _refuse_text(argument, at, first)
     if plain and not has_names(first):
@@ -132,7 +65,7 @@ def read_rows(argument: str, value: Any) -> NamedRows | None:
     return flat_rows(argument, rows, keys, match)
 
 
-def read_array(argument: str, array: NDArray[Any]) -> NamedRows | None:
+def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     """Return rows of names, of which empty and missing ones do not count; None of numbers, as text, too."""
     if array.dtype.kind not in "OTU":
         return None
@@ -160,27 +93,22 @@ def _refuse_once(argument: str, rows: list[Any]) -> None:
             refuse_other(argument, row, number)
 
 
-def without_labels(value: Any) -> NamedRows | None:
+def without_labels(value: Any) -> Rows | None:
     """Return lists that are all empty, None if there is anything in them."""
     if not isinstance(value, list) or not all(
         isinstance(row, list | tuple | dict) and not row for row in value
     ):
         return None
-    return NamedRows(None, None, np.zeros(len(value), np.int64), [], None, True)
+    return _empty_rows(len(value))
+
+
+def _empty_rows(n_rows: int, keys: list[Any] | None = None, match: str | None = None) -> Rows:
+    return Rows(keys, match, np.zeros(n_rows + 1, np.int64), np.empty(0, np.int64), [], best_first=True)
 
 
 def is_pair_dict(value: dict[Any, Any]) -> bool:
     """Tell whether a dict holds arrays of ``indices`` and ``scores``, not rows."""
     return "indices" in value and {*value} <= {"indices", "scores"}
-
-
-def as_list(column: Any) -> list[Any] | None:
-    """Return the values of a series or an array of a column, None if it is no such thing."""
-    for name in ("to_pylist", "to_list"):
-        if hasattr(column, name):
-            found = getattr(column, name)()
-            return found if isinstance(found, list) else None
-    return None
 
 
 def _is_empty(row: Any) -> bool:
@@ -199,7 +127,7 @@ def has_names(row: Any) -> bool:
     return isinstance(first, str | dict)
 
 
-def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str | None) -> NamedRows:
+def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str | None) -> Rows:
     """Return rows of one kind end to end, or refuse the first row of another kind."""
     sizes = np.zeros(len(rows), np.int64)
     labels: list[Any] = []
@@ -234,18 +162,10 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
         sizes[number] = len(labels) - before
         if values and len(values) != len(labels):
             raise InputError(argument, "some labels have a score and others have none", row=number)
-    found = NamedRows(keys, match, sizes, labels, None, ranked, are_lists=listed)
-    refuse_other_labels(argument, found)
+    found = Rows(keys, match, pointer(sizes), *numbered_labels(argument, labels, sizes), None, ranked)
     if values:
         found = found._replace(values=_as_values(argument, found, values))
-    return without_empty_names(found)
-
-
-def without_empty_names(rows: NamedRows) -> NamedRows:
-    """Return rows without empty names, which splitting empty text makes, and which are no labels."""
-    if "" not in rows.labels:
-        return rows
-    return rows.only(np.array([label != "" for label in rows.labels], np.bool_))
+    return without_empty_names(found._replace(are_lists=listed))
 
 
 def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) -> Any:
@@ -255,27 +175,30 @@ def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) 
     return hit[name]
 
 
-def refuse_other_labels(argument: str, rows: NamedRows) -> None:
-    """Refuse labels that are neither all text nor all integers."""
-    if {*map(type, rows.labels)} <= {str}:
-        return
-    kinds: dict[type, int] = {}
-    for entry, label in enumerate(rows.labels):
-        kinds.setdefault(type(label), entry)
-    texts = [issubclass(kind, str) for kind in kinds]
-    for kind, text in zip(kinds, texts, strict=True):
+def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints, list[Any] | None]:
+    """Return labels as places among their names, and these; or as ids. Neither text nor integers are refused.
+
+    ``sizes`` are the numbers of labels of the rows.
+    """
+    kinds = {*map(type, labels)}
+    if kinds <= {str}:
+        return numbered(labels)
+    first: dict[type, int] = {}
+    for entry, label in enumerate(labels):
+        first.setdefault(type(label), entry)
+    texts = [issubclass(kind, str) for kind in first]
+    for kind, text in zip(first, texts, strict=True):
         whole = issubclass(kind, int | np.integer) and kind is not bool
         if not (text or whole) or text != texts[0]:
-            entry = kinds[kind]
-            label, other = rows.labels[entry], rows.labels[0]
+            label, other = labels[first[kind]], labels[0]
             beside = f", as {other!r} is" if text or whole else ""
             expected = "text" if texts[0] else "a name or an integer id"
-            raise InputError(
-                argument, f"label {label!r} is not {expected}{beside}", row=rows.row_of(entry), value=label
-            )
+            row = int(np.searchsorted(np.cumsum(sizes), first[kind], side="right"))
+            raise InputError(argument, f"label {label!r} is not {expected}{beside}", row=row, value=label)
+    return numbered(labels) if texts[0] else (np.array(labels, np.int64), None)
 
 
-def _as_values(argument: str, rows: NamedRows, values: list[Any]) -> NDArray[Any]:
+def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
     """Return scores as an array of their common type, or refuse what is no number."""
     try:
         found = np.array(values)

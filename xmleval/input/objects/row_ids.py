@@ -1,10 +1,11 @@
-"""Match rows of frames by columns of ids, and refuse rows whose other columns show another order."""
+"""Match rows of frames by columns of ids."""
 
 from __future__ import annotations
 
-from xmleval.input.columns import is_other_order, is_written_index
-from xmleval.input.errors import InputError
-from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedInput, Wide, as_list, matched_by_ids
+from xmleval.input.columns import is_written_index
+from xmleval.input.objects.named import NamedInput, matched_by_ids
+from xmleval.input.objects.wide import Wide
+from xmleval.input.rows import BY_INDEX, BY_KEY
 
 
 def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
@@ -13,7 +14,7 @@ def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
     An index counts as row keys unless it only numbers the rows. What is matched or ignored is added to
     ``notes``.
     """
-    ids = {argument: rows.others.keyed for argument, rows in held.items() if rows.others is not None}
+    ids = {argument: rows.beside.keyed for argument, rows in held.items() if rows.beside is not None}
     ids = {argument: name for argument, name in ids.items() if name is not None}
     found = dict(held)
     if "y_true" not in held:
@@ -55,22 +56,6 @@ def notes_on_indexes(held: dict[str, NamedInput]) -> list[str]:
         f"{argument}: column {name!r} is left out, as an index that pandas wrote"
         for argument, rows in held.items()
         if isinstance(rows, Wide)
-        for name in rows.others.names
+        for name in rows.beside.names
         if is_written_index(name)
     ]
-
-
-def refuse_other_order_of(argument: str, rows: NamedInput | None, truth: NamedInput | None) -> None:
-    """Refuse rows in order where a column has the truth's values, each once, in another order."""
-    if rows is None or truth is None or rows.others is None or truth.others is None:
-        return
-    for name in rows.others.names:
-        if name not in truth.others.names:
-            continue
-        values, true_values = as_list(rows.others.column(name)), as_list(truth.others.column(name))
-        if is_other_order(values or [], true_values or []):
-            raise InputError(
-                argument,
-                f"column {name!r} has the values of y_true's in another order; rename it to 'instance' where "
-                "it names the rows, or bring them in the same order",
-            )

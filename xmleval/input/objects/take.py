@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, is_sparse, list_hint
+from xmleval.input.csr import Source, Stored, WithOthers, is_sparse, list_hint
 from xmleval.input.errors import InputError
+from xmleval.input.glances import refuse_vectors
+from xmleval.input.match import PREDICTIONS, Match, as_scores, as_sets, refuse_scores
+from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.foreign import CLASS_ONE, as_own_rows
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
-from xmleval.input.objects.matching import Matching, Taken, refuse_other_count
-from xmleval.input.objects.named import (
-    NamedInput,
-    NamedRows,
+from xmleval.input.objects.named import NamedInput, has_names, read_array, read_rows, without_labels
+from xmleval.input.objects.row_ids import joined_by_ids, notes_on_indexes
+from xmleval.input.objects.shapes import are_ids, dense_lists, shape_of, shapes_of
+from xmleval.input.objects.wide import (
     Wide,
     as_list,
-    has_names,
-    read_array,
-    read_rows,
-    without_labels,
-)
-from xmleval.input.objects.numbered import (
-    are_ids,
-    dense_lists,
+    column_numbers,
+    labels_of_columns,
     name_labels,
-    shape_of,
-    shapes_of,
+    named_columns,
+    numbered_matrix,
 )
+from xmleval.input.rows import BY_KEY, Rows
 from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
+
+
+class Taken(NamedTuple):
+    """Truth, scores and sets without names, the names that were there, and what was seen in matching them."""
+
+    inputs: tuple[Any, ...]
+    n_labels: int | None
+    label_names: list[Any] | None = None
+    closed: bool = True  # whether all labels were known before the rows
+    row_names: list[Any] | None = None
+    notes: tuple[str, ...] = ()
+    grades: bool = False  # whether the truth has grades that are not asked for
+    others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
+    keys: list[Any] | None = None  # names of rows that tell them apart from those of other batches
+    n_unmatched_pairs: int = 0  # to exclude, whose row or label is in no other argument
+
+    @property
+    def by_id(self) -> bool:
+        """Whether labels have no names, or are called by their numbers."""
+        return self.label_names is None or self.label_names == [*range(len(self.label_names))]
 
 
 def take(
@@ -76,7 +95,156 @@ def _take(
             return Taken(tuple(dense_lists(given, len(names), n_labels).values()), len(names), names)
         lists = n_labels is None and any(isinstance(value, list) for value in given.values())
         return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
-    return Matching(given, held, n_labels, names, graded, counts_others).taken()
+    return _by_name(given, held, n_labels, names, graded, counts_others)
+
+
+def _by_name(
+    given: dict[str, Any],
+    held: dict[str, NamedInput],
+    n_labels: int | None,
+    names: list[Any] | None,
+    graded: bool | None,
+    counts_others: bool,
+) -> Taken:
+    """Match arguments, of which some are ``held`` with names; ``names`` are those of all labels, if told."""
+    notes = notes_on_indexes(held)
+    held = joined_by_ids(held, notes)
+    match = _match_of(given, held, names, counts_others, notes)
+    if match.closed:
+        refuse_other_count(n_labels, match.n_known)
+    told = n_labels
+    if match.number is None and n_labels is None:
+        n_labels = _width(given, held)
+    matched: dict[str, Any] = {}
+    for argument, value in given.items():  # the truth first: others add labels behind its own
+        rows = held.get(argument)
+        if given["y_true"] is None and rows is not None:
+            rows = rows._replace(keys=None, match=None)
+        if value is not None:
+            matched[argument] = _matched(match, argument, rows, n_labels, graded)
+    label_names = match.label_names
+    if match.number is not None:
+        n_labels = n_labels or len(label_names)
+        if not n_labels:
+            raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
+        if len(label_names) > n_labels:
+            told_less = f"{n_labels} is less than the {len(label_names)} labels with names"
+            raise InputError("n_labels", told_less)
+    inputs: list[Any] = []
+    for argument, value in given.items():
+        if argument not in matched:
+            inputs.append(None)
+        elif argument in held:
+            inputs.append(_as_input(match, argument, held[argument], matched[argument], n_labels, graded))
+        else:
+            one = {argument: value}
+            inputs.append((dense_lists(one, n_labels, told) if n_labels else one)[argument])
+    values = getattr(held.get("y_true"), "values", None)
+    return Taken(
+        tuple(inputs),
+        n_labels,
+        label_names if match.number is not None and n_labels == len(label_names) else None,
+        match.number is None or match.closed,
+        match.keys,
+        (*match.notes, *missing_names_note(match.number or ())),
+        not graded and values is not None and bool((values > 1).any()),
+        match.others,
+        match.keys if match.by == BY_KEY else None,
+        match.n_unmatched_pairs,
+    )
+
+
+def _match_of(
+    given: dict[str, Any],
+    held: dict[str, NamedInput],
+    names: list[Any] | None,
+    counts_others: bool,
+    notes: list[str],
+) -> Match:
+    """Return what numbers the labels: as listed, as the columns of a truth, or as a truth names them."""
+    truth, known = held.get("y_true"), names
+    lists = [rows for rows in held.values() if isinstance(rows, Rows)]
+    if names is None and isinstance(truth, Wide):
+        nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
+        known = labels_of_columns(truth.columns, nameless, notes)
+    elif names is None and truth is not None:
+        empty = isinstance(truth, Rows) and truth.names == []
+        named = isinstance(truth, Rows) and truth.named
+        known = [] if named or (empty and any(rows.named for rows in lists)) else None
+    match = Match("y_true", known, listed=names is not None, counts_others=counts_others)
+    match.notes = notes
+    if isinstance(truth, Wide):
+        match.beside, match.keys, match.by = (
+            truth.beside,
+            truth.keys,
+            None if truth.keys is None else truth.match,
+        )
+    return match
+
+
+def _has_names(rows: NamedInput | None) -> bool:
+    """Tell whether labels have names, as much as those of rows without any."""
+    return isinstance(rows, Wide) or (rows is not None and (rows.named or not rows.labels.size))
+
+
+def _width(given: dict[str, Any], held: dict[str, NamedInput]) -> int | None:
+    """Return the number of labels, where the arguments without names of labels tell it."""
+    lists = [argument for argument, rows in held.items() if isinstance(rows, Rows)]
+    width = next((shape[1] for shape in shapes_of(given, held).values() if shape), None)
+    if width is None and lists:
+        which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+        raise InputError(lists[0], Message("labels that are integers need ", *which))
+    return width
+
+
+def _matched(
+    match: Match,
+    argument: str,
+    rows: NamedInput | None,
+    n_labels: int | None,
+    graded: bool | None,
+) -> Any:
+    """Return rows by number; of a matrix the numbers of its rows and of its columns."""
+    if isinstance(rows, Rows):
+        if argument != "y_score":
+            refuse_scores(argument, argument, rows, graded)
+            if rows.are_lists and rows.names is None and rows.values is None:
+                refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_known)
+        if argument == "y_true":
+            return match.take_truth(argument, rows)
+        return match.take(argument, argument, rows)
+    if rows is None and match.number is not None and not match.closed and argument != "y_true":
+        which = " has none; give ", Keyword("labels"), ", the name of each column"
+        raise InputError(argument, Message("y_true has names of labels and this", *which))
+    of_row = None
+    if argument != "y_true":
+        of_row = match.row_numbers(argument, argument, rows)
+    if rows is None:
+        return None
+    if match.number is None:
+        return of_row, column_numbers(argument, rows.columns, n_labels, match.notes)
+    return of_row, named_columns(match, argument, rows.columns)
+
+
+def _as_input(
+    match: Match, argument: str, rows: NamedInput, matched: Any, n_labels: int | None, graded: bool | None
+) -> Any:
+    """Return what was matched as a matrix, sets or scores of ``n_labels`` labels."""
+    names = match.names
+    by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
+    if isinstance(rows, Wide):
+        of_row, codes = matched
+        if codes is None and len(match.label_names) > match.n_known:
+            codes = np.arange(match.n_known)  # other predictions name more labels
+        return numbered_matrix(rows, codes, of_row, n_labels, names if by_name else None)
+    assert n_labels is not None
+    has_others = argument in PREDICTIONS and int(matched.labels.max(initial=-1)) >= n_labels
+    width = n_labels + len(match.others) if has_others else n_labels
+    if argument == "y_score":
+        found = as_scores(matched, width, None if not by_name or rows.names is None else names)
+    else:
+        found = as_sets(matched, width, graded if argument == "y_true" else None)
+    return WithOthers(found, width) if has_others else found
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
@@ -105,6 +273,12 @@ def has_label_names(argument: str, value: Any) -> bool:
     """Tell whether a truth names its labels."""
     held = read_named(argument, value, None)
     return isinstance(held, Wide) or (held is not None and held.named)
+
+
+def refuse_other_count(n_labels: int | None, known: int) -> None:
+    """Refuse a number of labels other than that of their names."""
+    if n_labels not in (None, known):
+        raise InputError("n_labels", f"{n_labels!r} does not match the {known} names of labels")
 
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
@@ -145,7 +319,7 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
 
 
-def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
+def _pair_of_names(pair: tuple[Any, ...]) -> Rows | None:
     """Return lists of names with scores, from a pair of arrays."""
     if len(pair) != 2 or not isinstance(pair[0], np.ndarray | list):
         return None

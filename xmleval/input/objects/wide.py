@@ -1,0 +1,192 @@
+"""Frames with a column for each label: their columns by the numbers of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.input.columns import is_other_order
+from xmleval.input.csr import is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.match import Match, as_numbers
+from xmleval.input.rows import BY_INDEX
+from xmleval.input.ties import NamedColumns, name_places
+from xmleval.records import Ints, label_dtype
+
+SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+SHOWN_COLUMNS = 3  # in a note
+BY_POSITION = "labels were read by position, as y_true has no names of them"
+IN_ORDER = "columns were brought in the order of their numbers"
+
+
+def as_list(column: Any) -> list[Any] | None:
+    """Return the values of a series or an array of a column, None if it is no such thing."""
+    for name in ("to_pylist", "to_list"):
+        if hasattr(column, name):
+            found = getattr(column, name)()
+            return found if isinstance(found, list) else None
+    return None
+
+
+class RowColumns(NamedTuple):
+    """Columns of a frame that are neither labels nor their values.
+
+    keyed : the one that names the rows, None if there is none
+    names : all of them
+    column : gives one by name
+    """
+
+    keyed: Any
+    names: list[Any]
+    column: Callable[[Any], Any]
+
+    @property
+    def how_to_join(self) -> str:
+        """What to do about rows in another order; ``{!r}`` stands for the column that shows it."""
+        return "rename it to 'instance' where it names the rows, or bring them in the same order"
+
+    def in_other_order(self, truth: RowColumns) -> Any:
+        """Return a column that has the values of the truth's, each once, in another order, or None."""
+        for name in self.names:
+            if name in truth.names:
+                values, expected = as_list(self.column(name)), as_list(truth.column(name))
+                if is_other_order(values or [], expected or []):
+                    return name
+        return None
+
+
+class Wide(NamedTuple):
+    """A matrix whose columns are labels by name.
+
+    keys, match : names of the rows, and how they are matched; None where rows are in order
+    beside : columns that are no labels
+    """
+
+    keys: list[Any] | None
+    matrix: Any
+    columns: list[Any]
+    beside: RowColumns
+    match: str | None = BY_INDEX
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+
+def column_numbers(argument: str, columns: list[Any], n_labels: int | None, notes: list[str]) -> Ints | None:
+    """Return the label of each column beside a truth without names, None for the same order; and note it."""
+    if len(columns) != n_labels:
+        return None  # refused later
+    numbers = as_numbers(columns)
+    if numbers is None:
+        if not name_nothing(columns):
+            notes.append(f"{argument}: {BY_POSITION}")
+        return None
+    if np.array_equal(numbers, np.arange(n_labels)):
+        return None
+    notes.append(f"{argument}: {IN_ORDER}")
+    return numbers
+
+
+def name_nothing(columns: list[Any]) -> bool:
+    """Tell whether columns are called as polars calls those of an array."""
+    return columns == [f"column_{number}" for number in range(len(columns))]
+
+
+def name_labels(columns: list[Any]) -> bool:
+    """Tell whether columns are called by names of labels, not by their numbers or places."""
+    return as_numbers(columns) is None and not name_nothing(columns)
+
+
+def labels_of_columns(columns: list[Any], nameless: list[str], notes: list[str]) -> list[Any]:
+    """Return the columns of a truth in the order of their numbers, which ``nameless`` arguments are in."""
+    numbers = as_numbers(columns)
+    if numbers is None:
+        if not name_nothing(columns):
+            told = "labels were read by position, as it has no names of them"
+            notes += [f"{argument}: {told}" for argument in nameless]
+        return columns
+    order = np.argsort(numbers)
+    if nameless and not np.array_equal(order, np.arange(order.size)):
+        notes.append(f"y_true: {IN_ORDER}")
+    return [columns[place] for place in order]
+
+
+def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | None:
+    """Return the number of the label of each column; None where columns are in order already."""
+    number = match.number
+    assert number is not None
+    if match.closed:
+        missing = next((name for name in number if name not in {*columns}), None)
+        if missing is not None:
+            hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
+            raise InputError(argument, f"no column for label {missing!r}{hint}")
+        extra = next((name for name in columns if name not in number), None)
+        if extra is not None:
+            raise InputError(argument, f"column {extra!r} is no label of y_true; labels= picks columns")
+        codes = np.array([number[name] for name in columns], np.int64)
+        return None if np.array_equal(codes, np.arange(codes.size)) else codes
+    n_without = len({*list(number)[: match.n_known]}.difference(columns))
+    match.note(argument, "labels without column", n_without)
+    new = [name for name in columns if number.get(name, match.n_known) >= match.n_known]
+    match.note(argument, "unknown columns", len(new), ", ".join(map(repr, new[:SHOWN_COLUMNS])))
+    return np.array([number.setdefault(name, len(number)) for name in columns], np.int64)
+
+
+def numbered_matrix(
+    rows: Wide,
+    codes: Ints | None,
+    of_row: Ints | None,
+    n_labels: int | None,
+    label_names: Sequence[Any] | None = None,
+) -> Any:
+    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
+
+    ``of_row`` is the place of each row, -1 of those that are left out. With ``label_names``, those of all
+    labels, equal scores rank by the names of the columns.
+    """
+    matrix = rows.matrix
+    if of_row is not None:
+        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
+    if label_names is not None:
+        return _ranked_by_name(matrix, rows.columns, codes, n_labels, label_names)
+    if codes is None:
+        return matrix
+    if codes.size == n_labels and not is_sparse(matrix):
+        return matrix[:, np.argsort(codes)]
+    from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+    if is_sparse(matrix):
+        found = matrix.tocsr()
+        parts = found.data, codes[found.indices], found.indptr
+    else:
+        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * codes.size
+        parts = matrix.reshape(-1), np.tile(codes, matrix.shape[0]), ptr
+    return csr_array(parts, shape=(matrix.shape[0], n_labels))
+
+
+def _ranked_by_name(
+    matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None, label_names: Sequence[Any]
+) -> Any:
+    """Return scores of named columns, of which equal ones rank in the order of `name_places`."""
+    from xmleval.input.written import NamedCells  # imported here to keep start-up fast
+
+    labels = np.arange(len(columns)) if codes is None else codes
+    if not is_sparse(matrix) and labels.size == n_labels:
+        return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), columns)
+    by_name = np.argsort(name_places(columns))
+    labels = labels[by_name]
+    if is_sparse(matrix):
+        found = matrix.tocsr()[:, by_name]
+        found.sort_indices()
+        parts = found.data, labels[found.indices], found.indptr
+    else:
+        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * labels.size
+        parts = matrix.take(by_name, axis=1).reshape(-1), np.tile(labels, matrix.shape[0]), ptr
+    scores = NamedCells(parts, shape=(matrix.shape[0], n_labels))
+    scores.label_names = label_names
+    return scores

@@ -1,0 +1,236 @@
+"""`Rows`: labels of rows as a reader gives them, of a dict as of a file, at once or in batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.input.columns import ColumnHashes
+from xmleval.input.errors import InputError
+from xmleval.message import Message
+from xmleval.records import Bools, Ints
+
+BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
+INDEX_BYTES = 100  # of memory for a name in an index, beside the name
+ENTRY_BYTES = 64  # of memory for an entry until it is matched
+CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
+
+
+@dataclass
+class Facts:
+    """What a file alone settles.
+
+    unit : what a place in it is called
+    told : what was settled by the names of fields or by what they hold, for messages
+    columns : of rows in order, the values of columns that are neither labels nor scores
+    how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
+    judged_by : the column of judgements of a truth, where an option names it
+    """
+
+    unit: str = "line"
+    told: list[str] = field(default_factory=list)
+    columns: ColumnHashes | None = None
+    how_to_join: str = ""
+    judged_by: str | None = None
+
+    def in_other_order(self, truth: Facts) -> str | None:
+        """Return a column that has the values of the truth's, each once, in another order, or None."""
+        if self.columns is None or truth.columns is None:
+            return None
+        return self.columns.in_other_order(truth.columns)
+
+
+class Rows(NamedTuple):
+    """Labels of rows, row after row.
+
+    keys, match : names of the rows, and how they are matched; None where rows are in order
+    ptr : int64 (n + 1,), where the labels of each row begin, and where the last ones end
+    labels : int64, places among ``names``, or label ids
+    names : distinct names of labels, in the order in which they come; None where labels are ids
+    values : scores or judgements, None where there are none
+    best_first : whether the order of labels tells their rank, of equal scores at least
+    places : int64 (n,), line or row of a file that holds each row; None of objects
+    is_long : whether a key may stand in several rows, whose labels are then those of one row
+    are_lists : whether each row was a list, as zeros and ones of each label may be
+    beside : further columns: `RowColumns` of a frame, `Facts` of a file
+    """
+
+    keys: Sequence[Any] | None
+    match: str | None
+    ptr: Ints
+    labels: Ints
+    names: list[Any] | None
+    values: NDArray[Any] | None = None
+    best_first: bool = False
+    places: Ints | None = None
+    is_long: bool = False
+    are_lists: bool = False
+    beside: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.ptr.size - 1
+
+    @property
+    def named(self) -> bool:
+        """Whether labels have names, not integer ids; rows without labels have neither."""
+        return self.names is not None and isinstance(next(iter(self.names), None), str)
+
+    def label(self, entry: int) -> Any:
+        """Return the name, or the id, of the label of an entry."""
+        number = int(self.labels[entry])
+        return number if self.names is None else self.names[number]
+
+    def row_of(self, entry: int) -> int:
+        """Return the row of an entry."""
+        return int(np.searchsorted(self.ptr, entry, side="right")) - 1
+
+    def only(self, kept: Bools) -> Rows:
+        """Return the rows with some of their entries."""
+        if kept.all():
+            return self
+        values = None if self.values is None else self.values[kept]
+        ptr = np.concatenate(([0], np.cumsum(kept)))[self.ptr]
+        return self._replace(ptr=ptr, labels=self.labels[kept], values=values)
+
+    def error(self, argument: str, reason: str, row: int, value: Any = None) -> InputError:
+        """Return what to raise about a row, by its place in a file where it has one."""
+        if self.places is None:
+            return InputError(argument, reason, row=row, value=value)
+        unit = "row" if self.beside is None else self.beside.unit
+        return InputError(argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
+
+
+def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
+    """Return the place of each name among the distinct ones, and these, in the order in which they come."""
+    distinct = [*dict.fromkeys(names)]
+    if len(distinct) == len(names):
+        return np.arange(len(names)), distinct
+    place = dict(zip(distinct, range(len(distinct)), strict=True))
+    return np.fromiter(map(place.__getitem__, names), np.int64, len(names)), distinct
+
+
+def first_places(codes: Ints, n: int) -> Ints:
+    """Return where each of ``n`` codes stands first; codes that stand nowhere have ``codes.size``."""
+    first = np.full(n, codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]  # of assignments to one place, the last holds
+    return first
+
+
+def pointer(sizes: Iterable[int] | Ints) -> Ints:
+    """Return where rows of these sizes begin, and where the last one ends."""
+    found: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))
+    return found
+
+
+def without_empty_names(rows: Rows) -> Rows:
+    """Return rows without empty names, which splitting empty text makes, and which are no labels."""
+    if rows.names is None or "" not in rows.names:
+        return rows
+    empty = rows.names.index("")
+    kept = rows.only(rows.labels != empty)
+    names = rows.names[:empty] + rows.names[empty + 1 :]
+    return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
+
+
+class Batch:
+    """Rows that a reader adds one by one.
+
+    ``facts`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
+    label of a row, and ``best_first`` whether labels are listed in an order that counts.
+    """
+
+    def __init__(
+        self, facts: Facts, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
+    ) -> None:
+        self._facts, self._by_key, self._is_long, self._best_first = facts, by_key, is_long, best_first
+        self._clear()
+
+    def _clear(self) -> None:
+        self._keys, self._sizes, self._places = list[str](), list[int](), list[int]()
+        self._labels, self._values = list[str](), list[float]()
+        self.n_bytes = 0
+
+    def add(self, key: str, labels: Sequence[str], values: Sequence[float] | None, place: int) -> None:
+        """Add a row."""
+        self._keys.append(key)
+        self._sizes.append(len(labels))
+        self._labels += labels
+        self._values += values or ()
+        self._places.append(place)
+        self.n_bytes += ENTRY_BYTES * (1 + len(labels)) + len(key) + sum(map(len, labels))
+
+    def add_entry(self, key: str, label: str, value: float, place: int) -> None:
+        """Add a row of one label."""
+        self._keys.append(key)
+        self._sizes.append(1)
+        self._labels.append(label)
+        self._values.append(value)
+        self._places.append(place)
+        self.n_bytes += 2 * ENTRY_BYTES + len(key) + len(label)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is enough for a batch."""
+        return self.n_bytes > CHECKED_BYTES
+
+    def rows(self) -> Rows:
+        """Return the rows that were added since this was asked for last."""
+        values = np.array(self._values, np.float64) if self._values else None
+        keys, match = (self._keys, BY_KEY) if self._by_key else (None, None)
+        labels, names = numbered(self._labels)
+        of_rows = self._best_first, np.array(self._places, np.int64), self._is_long
+        found = Rows(keys, match, pointer(self._sizes), labels, names, values, *of_rows, beside=self._facts)
+        self._clear()
+        return found
+
+
+def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
+    """Return the rows of all batches, their names in the order in which they come.
+
+    What they take is checked against an allowance of memory.
+    """
+    number: dict[Any, int] = {}
+    key_of: dict[Any, Any] = {}  # the same object for equal keys
+    keys, parts, n_bytes, batch = list[Any](), list[Rows](), 0, None
+    for batch in batches:
+        labels = batch.labels
+        if batch.names is not None:
+            first = first_places(labels, len(batch.names))
+            used = np.argsort(first)[: int((first < labels.size).sum())]
+            names = [batch.names[i] for i in used.tolist()]
+            n_bytes += _index_bytes(names, number)
+            place = np.zeros(len(batch.names), np.int64)
+            place[used] = [number.setdefault(name, len(number)) for name in names]
+            labels = place[labels]
+        if batch.keys is not None:
+            n_bytes += _index_bytes(batch.keys, key_of)
+            keys += [key_of.setdefault(key, key) for key in batch.keys]
+        n_bytes += ENTRY_BYTES * (labels.size + batch.n_rows)
+        allowance.check(n_bytes)
+        parts.append(batch._replace(keys=None, labels=labels))
+    if batch is None:
+        return Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
+    values = [part.values for part in parts if part.values is not None]
+    found = batch._replace(
+        keys=None if batch.keys is None else keys,
+        ptr=pointer(np.concatenate([np.diff(part.ptr) for part in parts])),
+        labels=np.concatenate([part.labels for part in parts]),
+        names=None if batch.names is None else [*number],
+        values=np.concatenate(values) if values else None,
+        places=None if batch.places is None else np.concatenate([part.places for part in parts]),
+    )
+    return without_empty_names(found)
+
+
+def _index_bytes(names: Iterable[str], known: dict[Any, Any]) -> int:
+    """Return the memory that the names which are not known yet will take in an index."""
+    new = {*names}.difference(known)
+    return INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
