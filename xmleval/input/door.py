@@ -69,8 +69,10 @@ class Door:
 
     def depth(self, needed: int | None) -> int | None:
         """Return how many leading labels of a ranking hold ``needed`` ones that are left; None for all."""
-        if not self.sets or needed is None or WITHIN in self.sets:
-            return needed if not self.sets else None
+        if not self.sets:
+            return needed
+        if needed is None or WITHIN in self.sets:
+            return None
         sizes = (int(row_sizes(block.ptr).max(initial=0)) for block in self.sets["exclude"].blocks())
         return max(needed, LEAST_DEPTH) + max(sizes, default=0)
 
@@ -113,10 +115,10 @@ class Door:
         n_matches = n_pairs = start = 0
         for pairs in exclude.blocks():
             stop = start + pairs.ptr.size - 1
-            found = np.full(pairs.labels.size, every)
-            for make in makes if found.size else ():
-                found |= _places(checked(make, start, stop), pairs) > 0
-            n_matches, n_pairs, start = n_matches + int(found.sum()), n_pairs + found.size, stop
+            matches = np.full(pairs.labels.size, every)
+            for make in makes if matches.size else ():
+                matches |= _places(checked(make, start, stop), pairs) > 0
+            n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop
         kind = "excluded pairs" if self.from_truth else "pairs excluded from predictions"
         return [Note("exclude", kind, n_matches, n_pairs + self.n_unmatched)]
 
@@ -137,23 +139,23 @@ def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
 
 def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
-    found: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
-    if "exclude" in found:
-        found["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
-    return found
+    inputs: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
+    if "exclude" in inputs:
+        inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
+    return inputs
 
 
 def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | None:
     """Return what measures of all labels lack where some are taken out of rows, None where none are."""
-    out = next((name for name in BESIDE if name in given), None)
-    if out is None:
+    name = next((name for name in BESIDE if name in given), None)
+    if name is None:
         return None
     if unlisted is not None:
         score, below = Keyword("unlisted", f"{unlisted:g}"), Keyword("unlisted", "'below'")
-        raise InputError(out, Message(score, " gives all labels a score; expected ", below))
+        raise InputError(name, Message(score, " gives all labels a score; expected ", below))
     if WITHIN in given and "y_score" not in given:
         raise InputError(WITHIN, Message("ranked by ", Keyword("y_score"), ", which is not given"))
-    return Message("all labels of a row (no ", Keyword(out), ")")
+    return Message("all labels of a row (no ", Keyword(name), ")")
 
 
 def _grouped(value: Any) -> Any:
@@ -203,10 +205,10 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
                 raise InputError(argument, f"pair {bad[0]}: {kind} {ids[bad[0]]} is not in 0..{n - 1}")
         rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
         value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
-    found = set_rows(argument, value, given, n_labels)
-    if found.n_rows != n_rows:
-        raise InputError(argument, f"{counted(found.n_rows, *NO_MATCH)} the {n_rows} of y_true")
-    return found
+    sets = set_rows(argument, value, given, n_labels)
+    if sets.n_rows != n_rows:
+        raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {n_rows} of y_true")
+    return sets
 
 
 def _kept(rows: Source[Rows], sets: Source[Truth], within: bool) -> Source[Rows]:

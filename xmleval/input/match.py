@@ -100,9 +100,9 @@ class Match:
         self.by = rows.match
         if self.keys is None:
             self.n_in_order = rows.n_rows
-        found = self._placed(argument, rows, self._label_numbers("y_true", argument, rows), of_row)
+        placed = self._placed(argument, rows, self._label_numbers("y_true", argument, rows), of_row)
         self.n_known = max(self.n_known, len(self.number or ()))
-        return found
+        return placed
 
     def take(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return rows in the order of the truth's, and their labels by number.
@@ -412,8 +412,8 @@ def score_matrix(rows: Rows, n_labels: int, label_names: Sequence[Any] | None) -
         values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(labels.size) - 1.0
     elif not rows.best_first and label_names is not None:
         labels = order_ties(rows.ptr, labels, values, label_names)
-    found: Any = (WrittenRows if label_names is None else NamedScores)((rows.n_rows, n_labels))
+    matrix: Any = (WrittenRows if label_names is None else NamedScores)((rows.n_rows, n_labels))
     if label_names is not None:
-        found.label_names = label_names
-    found.data, found.indices, found.indptr = values, labels, rows.ptr
-    return found
+        matrix.label_names = label_names
+    matrix.data, matrix.indices, matrix.indptr = values, labels, rows.ptr
+    return matrix

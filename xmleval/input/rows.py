@@ -126,8 +126,8 @@ def first_places(codes: Ints, n: int) -> Ints:
 
 def pointer(sizes: Iterable[int] | Ints) -> Ints:
     """Return where rows of these sizes begin, and where the last one ends."""
-    found: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))
-    return found
+    ptr: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))
+    return ptr
 
 
 def without_empty_names(rows: Rows) -> Rows:
@@ -187,9 +187,9 @@ class Batch:
         keys, match = (self._keys, BY_KEY) if self._by_key else (None, None)
         labels, names = numbered(self._labels)
         of_rows = self._best_first, np.array(self._places, np.int64), self._is_long
-        found = Rows(keys, match, pointer(self._sizes), labels, names, values, *of_rows, beside=self._facts)
+        rows = Rows(keys, match, pointer(self._sizes), labels, names, values, *of_rows, beside=self._facts)
         self._clear()
-        return found
+        return rows
 
 
 def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
@@ -219,7 +219,7 @@ def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
     if batch is None:
         return Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
     values = [part.values for part in parts if part.values is not None]
-    found = batch._replace(
+    rows = batch._replace(
         keys=None if batch.keys is None else keys,
         ptr=pointer(np.concatenate([np.diff(part.ptr) for part in parts])),
         labels=np.concatenate([part.labels for part in parts]),
@@ -227,7 +227,7 @@ def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
         values=np.concatenate(values) if values else None,
         places=None if batch.places is None else np.concatenate([part.places for part in parts]),
     )
-    return without_empty_names(found)
+    return without_empty_names(rows)
 
 
 def _index_bytes(names: Iterable[str], known: dict[Any, Any]) -> int:

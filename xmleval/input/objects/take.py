@@ -174,11 +174,8 @@ def _match_of(
     match = Match("y_true", known, listed=names is not None, counts_others=counts_others)
     match.notes = notes
     if isinstance(truth, Wide):
-        match.beside, match.keys, match.by = (
-            truth.beside,
-            truth.keys,
-            None if truth.keys is None else truth.match,
-        )
+        match.beside, match.keys = truth.beside, truth.keys
+        match.by = None if truth.keys is None else truth.match
     return match
 
 

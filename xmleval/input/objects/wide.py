@@ -120,7 +120,8 @@ def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | Non
     number = match.number
     assert number is not None
     if match.closed:
-        missing = next((name for name in number if name not in {*columns}), None)
+        present = {*columns}
+        missing = next((name for name in number if name not in present), None)
         if missing is not None:
             hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
             raise InputError(argument, f"no column for label {missing!r}{hint}")
