@@ -1,7 +1,5 @@
 """Commands that tests run: a folder of small inputs, and what is printed or refused."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

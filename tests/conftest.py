@@ -1,7 +1,5 @@
 """What tests share: settings, real data, and the row lengths and types that kernels are tried with."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

@@ -1,7 +1,5 @@
 """Damage to files, commands that read them, and what is wrong with the answer of a command."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

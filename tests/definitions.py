@@ -1,7 +1,5 @@
 """Values of measures from their definitions in `oracles`, for the problems that Hypothesis draws."""
 
-from __future__ import annotations
-
 from tests.oracles import (
     abstaining,
     calibration,

@@ -1,7 +1,5 @@
 """Small arrays that several tests share."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any

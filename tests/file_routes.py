@@ -1,7 +1,5 @@
 """Routes from a problem to its report through files and the command line."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Limits of the package made small, so that few rows reach what is done with many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The same labels and scores in files of every format."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator

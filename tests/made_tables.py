@@ -1,7 +1,5 @@
 """Tables that tests save, and the lists in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

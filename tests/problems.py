@@ -7,7 +7,8 @@ stand here once; routes and relations take them from here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,9 +73,9 @@ class Problem:
 
     def __repr__(self) -> str:
         """Return the fields, and the first measures."""
-        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if name != "metrics")
+        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)[:-1])
         rest = f" and {len(self.metrics) - 9} more" if len(self.metrics) > 9 else ""
-        return f"Problem({fields}, metrics={self.metrics[:9]}{rest})"
+        return f"Problem({values}, metrics={self.metrics[:9]}{rest})"
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +91,7 @@ class Problem:
         """What makes scores of which larger ones are better."""
         return 1.0 if self.arguments.get(HIGHER, True) else -1.0
 
-    @property
+    @cached_property
     def conventions(self) -> Conventions:
         direct = (self.arguments.get(name) for name in ("unlisted", "gains", "link"))
         return resolve_conventions(self.arguments.get("conventions"), *direct)
@@ -98,6 +99,25 @@ class Problem:
     @property
     def unlisted(self) -> float | None:
         return self.conventions.unlisted_score
+
+    @cached_property
+    def inputs(self) -> dict[str, bool]:
+        """What a measure may need, and whether it is there."""
+        given = [s for row in self.listed for _, s in row if s is not None]
+        given += [] if self.unlisted is None else [self.unlisted]
+        probabilities = self.conventions.link == "sigmoid" or all(0 <= s <= 1 for s in given)
+        return {
+            "scores": self.form != "none",
+            "entry scores": self.scored,
+            "probabilities": self.scored and self.sign > 0 and probabilities,
+            "sets": has_sets(self),
+            "propensity": self.has("inverse_propensity") or self.has("y_train"),
+            "training": self.has("y_train"),
+            "hierarchy": self.has("hierarchy"),
+            "grades": self.conventions.graded,
+            "every label": not self.has("exclude") and not self.has("candidates"),
+            "every score": self.unlisted is not None or all(len(row) == self.n_labels for row in self.listed),
+        }
 
     @property
     def specs(self) -> list[Spec]:
@@ -287,28 +307,9 @@ def has_sets(problem: Problem) -> bool:
 
 def is_allowed(spec: Spec, problem: Problem) -> bool:
     """Whether a measure can be asked for by its name."""
-    inputs = {
-        "scores": problem.form != "none",
-        "entry scores": problem.scored,
-        "probabilities": problem.scored and _are_probabilities(problem),
-        "sets": has_sets(problem),
-        "propensity": problem.has("inverse_propensity") or problem.has("y_train"),
-        "training": problem.has("y_train"),
-        "hierarchy": problem.has("hierarchy"),
-        "grades": problem.conventions.graded,
-    }
-    if spec.metric.every_label and (problem.has("exclude") or problem.has("candidates")):
-        return False
-    full = all(len(row) == problem.n_labels for row in problem.listed) or problem.unlisted is not None
-    return all(inputs[need] for need in spec.needs) and (full or not spec.metric.gapless)
-
-
-def _are_probabilities(problem: Problem) -> bool:
-    if problem.sign < 0:
-        return False
-    scores = [s for row in problem.listed for _, s in row if s is not None]
-    scores += [] if problem.unlisted is None else [problem.unlisted]
-    return problem.conventions.link == "sigmoid" or all(0 <= s <= 1 for s in scores)
+    whole = (("every label", spec.metric.every_label), ("every score", spec.metric.gapless))
+    needs = (*spec.needs, *(need for need, is_needed in whole if is_needed))
+    return all(problem.inputs[need] for need in needs)
 
 
 def mend(problem: Problem, refusals: Iterable[Refusal] = REFUSALS) -> Problem:

@@ -4,8 +4,6 @@ A relation changes a problem; values of both are the same, or as `expected` says
 `holds` for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -4,8 +4,6 @@ A route is a function of a problem and of a source of choices, such as where to 
 options that each does not take.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

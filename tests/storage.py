@@ -1,7 +1,5 @@
 """An S3 server on loopback that counts the bytes it sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

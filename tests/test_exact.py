@@ -1,7 +1,5 @@
 """Exact sums as floats and over tables, and discounts against decimal logarithms of 50 digits."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Numbers in text: plain ASCII digits, read as Python reads them and written in the fewest that do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation says what the program does: examples run, tables are current, links lead somewhere."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

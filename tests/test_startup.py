@@ -1,7 +1,5 @@
 """What starts quickly imports no more than it needs, and all public names and commands are there."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

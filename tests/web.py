@@ -1,7 +1,5 @@
 """A server on loopback that sends files by ranges, counts the bytes, and can misbehave."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every name that the reference shows has an example, and examples that need a library run where it is."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

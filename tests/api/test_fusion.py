@@ -1,7 +1,5 @@
 """Fused lists: their oracle, values of ranx and PECOS, forms of input, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from itertools import permutations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One-liners are `evaluate` with one name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Propensity-scored measures on a grid of constants, and constants that are fitted."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

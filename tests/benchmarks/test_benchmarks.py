@@ -1,7 +1,5 @@
 """The benchmarks run in small, write their tables and notice values that differ."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

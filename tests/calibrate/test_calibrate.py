@@ -1,7 +1,5 @@
 """Maps from scores to probabilities: those of scikit-learn, from any cutting, in every form and in files."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@
 that is killed when it makes that call of those below, and once more to the end; it prints how each ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

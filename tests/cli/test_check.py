@@ -1,7 +1,5 @@
 """`xmleval check` and `check`: a line for each failure, and no comparison of what differs otherwise."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

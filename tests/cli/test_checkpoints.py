@@ -1,7 +1,5 @@
 """Checkpoints: killed runs go on to the same bits, and other files in the folder stay as they are."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`xmleval convert` and `fuse`: there and back is the identity wherever a format can hold the data."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a newcomer sees first: the demo, the list of measures, and every command that they suggest."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
@@ -25,6 +23,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_demo_prints_two_models_that_disagree(run: Run) -> None:
     text, reports = run("demo"), demo.evaluate_demo(demo.make_demo())
     assert text == run("demo")
@@ -35,6 +34,7 @@ def test_demo_prints_two_models_that_disagree(run: Run) -> None:
         assert reports[better][name] > reports[worse][name] + 0.02
 
 
+@pytest.mark.slow
 def test_commands_that_the_demo_suggests_work(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     commands = [line.strip() for line in run("demo").partition("Next:")[2].splitlines() if line.strip()]
@@ -56,6 +56,7 @@ def test_suggestions_run_outside_the_search_path(run: Run, monkeypatch: Any, tmp
         assert f"\nexample: {expected} evaluate " in run("metrics p")
 
 
+@pytest.mark.slow
 def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: Path) -> None:
     folder = tmp_path / "my demo"
     line = f"demo --save {shlex.quote(str(folder))}"

@@ -1,7 +1,5 @@
 """`xmleval evaluate`: options are arguments, in every format, and several SCORES are as each alone."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any
@@ -161,6 +159,7 @@ def same_alone(line: str, files: list[str]) -> dict[str, Any]:
     return joint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [*NAMED, "tags", "npy"])
 @pytest.mark.parametrize(("options", "n_labels"), [
     ("--metrics all --decision top2 --train {train}", [7, 10, 5]),

@@ -1,7 +1,5 @@
 """`xmleval compare`, `diff`, `rank`, `report`, `plot` and `bench` give what Python gives."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -143,6 +141,7 @@ def test_pages_say_how_they_were_computed_and_what_changed(figures: Path, result
     assert all(text in page for text in ("Critical differences by P@1", "SHA-256 of", "<dt>Command</dt>"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "form"), [
     ("--metrics p,ndcg --kind roc", "pdf"),
     ("--metrics all --label-groups labels.csv --kind groups", "svg"),

@@ -1,7 +1,5 @@
 """Names of rows and labels in files, notes on what they settle, and inputs that look swapped."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

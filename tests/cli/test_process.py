@@ -1,7 +1,5 @@
 """The process of the command line: its memory, how signals and pipes end it, and inputs that stay."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that follow one another: in row order, each row once, and faults named by file and row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands on a terminal: progress, tables and help that fit, and a word before kernels are compiled."""
 
-from __future__ import annotations
-
 import os
 import re
 import select
@@ -31,7 +29,7 @@ from xmleval.evaluator import Evaluator
 evaluation.LEAST_MEMORY = 1
 update = Evaluator.update
 def slowly(*arguments, **options):
-    time.sleep(0.05)
+    time.sleep(0.02)
     return update(*arguments, **options)
 Evaluator.update = slowly
 sys.exit(main(sys.argv[1:]))

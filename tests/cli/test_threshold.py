@@ -1,7 +1,5 @@
 """`xmleval threshold`, and saved rules as --decision: rules of Python, by the names of labels."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files that are cut into tasks, and a cluster of two processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files in shards: truth and predictions that do not end together, some of them compressed."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

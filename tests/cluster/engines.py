@@ -1,7 +1,5 @@
 """Tasks that are counted in this process, and an engine for tests: in any order, some of them twice."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A Dask cluster gives the bytes of one machine, whatever ends its workers."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

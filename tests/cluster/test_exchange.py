@@ -1,7 +1,5 @@
 """Parts of a run go through a folder of any kind: put whole, used again, and removed at the end."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -184,6 +182,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_piece_or_sum_is_refused_by_name(damage: str, tmp_path: Path) -> None:
     exchange, times = Exchange.of(tmp_path, KEYS), 999 if damage == "a changed byte" else 1

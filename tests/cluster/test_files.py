@@ -1,7 +1,5 @@
 """Files cut into tasks by their headers, counted and merged: the bytes of one machine."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which tasks a run has, what it refuses, and what each task sends."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

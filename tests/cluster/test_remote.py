@@ -1,7 +1,5 @@
 """Shards and parts on object storage, counted by two processes, from a server on loopback."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import time

@@ -1,7 +1,5 @@
 """Two processes of Dask, and tasks on them to which something happens."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Three models of 400 rows and their comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

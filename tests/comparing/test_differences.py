@@ -1,7 +1,5 @@
 """Comparisons of models: laws of differences, oracles for intervals and p-values, and what is printed."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

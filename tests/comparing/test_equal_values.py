@@ -1,7 +1,5 @@
 """Values that are equal but for rounding are ties in tests, tables, differences, gates and ranks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparisons within groups of labels and of rows: their differences, and one correction of all p-values."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Paired tests: SciPy's values where it has the test, and laws where they are random."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

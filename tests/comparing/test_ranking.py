@@ -1,7 +1,5 @@
 """Average ranks: the numbers of Demsar 2006 and of SciPy, definitions in plain Python, what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Evaluators that tests count with, and how they are copied."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """An update or a merge counts all rows or none, whatever interrupts it and whoever shares the evaluator."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Values within groups of labels, their shares, groups by training rows, and values that are kept."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Intervals of merged shards are those of one pass, where rows have numbers, keys or clusters."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

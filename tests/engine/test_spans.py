@@ -1,7 +1,5 @@
 """Evaluators know which rows they have counted, and their labels from the columns of the first truth."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbered tasks in threads: each is done once, the first failure is raised, and none is begun after it."""
 
-from __future__ import annotations
-
 import _thread
 import itertools
 import signal

@@ -1,7 +1,5 @@
 """Few rows wait while they are smaller than the tables that they are added to."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Faults of array files: archives that lie, parts of matrices that do not fit, lists that are none."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

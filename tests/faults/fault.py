@@ -1,7 +1,5 @@
 """Files with faults, and the message of each from whatever reads it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

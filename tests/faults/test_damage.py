@@ -1,7 +1,5 @@
 """Files of every format and option that are damaged, or no files: one line that names them, or a result."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -109,6 +107,7 @@ def check(folder: Path, case: Case, commands: list[list[str]], words: str | None
     assert len({*codes[:2]}) == 1  # however the file is cut into pieces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "name"), CASES, ids=["-".join(case) for case in CASES])
 def test_damage_is_refused_in_one_line(tmp_path: Path, temporary: None, role: str, name: str) -> None:
     case = make_case(tmp_path, role, name)

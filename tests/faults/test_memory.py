@@ -1,7 +1,5 @@
 """Small files that unpack to very much are refused by name, before they take more than the memory."""
 
-from __future__ import annotations
-
 import gzip
 import tracemalloc
 import zipfile
@@ -140,6 +138,7 @@ FILES: list[tuple[str, Callable[..., None], tuple[Any, ...]]] = [  # of a comman
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("files", "write", "arguments"), FILES)
 def test_file_that_unpacks_to_very_much_is_refused(
     within: Any, files: str, write: Callable[..., None], arguments: tuple[Any, ...]

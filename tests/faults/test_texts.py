@@ -1,7 +1,5 @@
 """Text files beyond the table: odd numbers, damage after many rows, changed bytes against plain Python."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Faults of text files: headers, lines, gzip."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Figures show the numbers of reports, are drawn for one model and for many, and take any name."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from dataclasses import replace

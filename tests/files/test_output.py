@@ -1,7 +1,5 @@
 """Outputs appear when they are whole; nothing else is ever seen of them, and errors name them."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Remote files give the rows of local ones, by ranges, and what goes wrong is named."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable, Iterator
@@ -53,6 +51,7 @@ def put_all() -> None:
         put(f"/{path}", path.read_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
 def test_values_are_those_of_local_files(name: str) -> None:
     truth, scores, _ = files_of(name)

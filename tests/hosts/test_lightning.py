@@ -1,7 +1,5 @@
 """The recipe for Lightning: measures are computed, logged and reset by its trainer."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A Ray cluster of two processes: the bytes of one machine, whatever ends its processes."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

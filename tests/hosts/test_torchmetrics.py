@@ -1,7 +1,5 @@
 """The torchmetrics metric: batches, collections, and several processes."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

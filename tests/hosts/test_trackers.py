@@ -1,7 +1,5 @@
 """Trackers of experiments take the names and the values of `report.flat()`."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The functions for a Trainer, with a tiny model on the processor."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -4,8 +4,6 @@
 of them, and prints a line of JSON for each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

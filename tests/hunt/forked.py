@@ -1,7 +1,5 @@
 """Work in a forked process, which may hang or crash."""
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

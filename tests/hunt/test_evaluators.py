@@ -1,7 +1,5 @@
 """Evaluators of every kind survive signals and refused memory at random moments of every operation."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

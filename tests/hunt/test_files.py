@@ -4,8 +4,6 @@ Commands run in forked processes, where they may hang, crash or take memory, als
 files of a failure stay in the temporary folder.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

@@ -1,7 +1,5 @@
 """Faults at random moments of an operation: signals whose handlers raise, and allocations that fail."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

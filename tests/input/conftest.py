@@ -1,7 +1,5 @@
 """What tests of the input share: each has a folder of its own, which is the current one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

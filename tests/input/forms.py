@@ -4,8 +4,6 @@
 dicts of rows, which have values by label.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import tempfile

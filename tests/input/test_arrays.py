@@ -1,7 +1,5 @@
 """Sparse matrices, lists and dense arrays in .npz and .npy files: their forms, names and refusals."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

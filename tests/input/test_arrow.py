@@ -1,7 +1,5 @@
 """Parquet and Arrow files: their columns, their names, and what is written."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

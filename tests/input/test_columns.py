@@ -1,7 +1,5 @@
 """Columns mean the same in every form of a table: what joins rows, which label, and how it is judged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from math import log2

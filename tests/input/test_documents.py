@@ -1,7 +1,5 @@
 """CSV and JSON Lines of documents: their fields, their cells, and what they are joined with."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Excluded pairs and candidates in all forms, by number and by name, and how many pairs match."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

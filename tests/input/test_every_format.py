@@ -1,7 +1,5 @@
 """Laws of files of every format: their rows and values are those of matrices, however they are read."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import zipfile
@@ -69,6 +67,7 @@ def is_small(rows: Any, n_bytes: int) -> bool:
     return bool(parts[0].shape[0] == 1 or size <= n_bytes)  # whose ids SciPy may widen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERED)
 @settings(max_examples=8)
 @given(data=st.data())
@@ -103,6 +102,7 @@ def test_what_is_wrong_at_the_end_of_a_file_is_found_with_its_last_row() -> None
         list(rows_from(pieces_of(Path("Y.txt"), "truth"), 1 << 20, 0, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NUMBERED, *NAMED])
 def test_values_are_those_of_arrays(name: str) -> None:
     truth, scores, path = files_of(name)
@@ -135,6 +135,7 @@ def replaced(path: Path, other: Path) -> None:
     other.replace(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("change", [cut_short, rewritten, replaced])
 @pytest.mark.parametrize("name", IN_PIECES)
@@ -150,14 +151,14 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
     path, other = (NUMBERED[name](Path(stem), make(400, seed=i)) for i, stem in enumerate(("z", "other/z")))
     for number, each in enumerate((path, other)):
         os.utime(each, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
-    expected = values(pieces_of(path, kind).read(64))
-    rows = pieces_of(path, kind).read(64 if begun else 1 << 20)
+    expected = values(pieces_of(path, kind).read(256))
+    rows = pieces_of(path, kind).read(256 if begun else 1 << 20)
     first = [next(rows)] if begun else []
     change(path, other)
     stays_open = path.suffix in (".npy", ".npz")
     if change is replaced and (begun or stays_open):
         np.testing.assert_array_equal(values([*first, *rows]), expected)
-        assert (values(pieces_of(path, kind).read(64)) != expected).any()
+        assert (values(pieces_of(path, kind).read(256)) != expected).any()
         return
     with pytest.raises(ValueError, match=f"^{path}: .*{CHANGED}.*; expected "):
         list(rows)

@@ -1,7 +1,5 @@
 """Whatever form the truth and predictions have, the report is that of arrays."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

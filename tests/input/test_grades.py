@@ -1,7 +1,5 @@
 """Grades of relevance in files: every format that holds them gives the values of trec_eval."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

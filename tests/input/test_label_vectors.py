@@ -1,7 +1,5 @@
 """Zeros and ones of each label, where label ids are read: never silently ids."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

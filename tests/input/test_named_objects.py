@@ -1,7 +1,5 @@
 """Labels and rows with names, in every form, give what the same data by number give."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Weights, propensities, groups and rules follow the names or numbers of rows and labels."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Empty names are no labels in files, words for missing values are noted, and ids may have every type."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

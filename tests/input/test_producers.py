@@ -1,7 +1,5 @@
 """What programs and libraries produce is read as it is: a row for each, with its value."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is no data is refused by argument, row and value; whatever else is given, there is no other error."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import decimal

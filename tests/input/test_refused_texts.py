@@ -1,7 +1,5 @@
 """Texts that are refused: each fault is named in one line, with the file and the line it is in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Texts with labels by number: what each spelling holds, what is written, and what is read by others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

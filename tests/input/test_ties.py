@@ -1,7 +1,5 @@
 """Equal scores: no rule of order knows the truth, in no form of the input, and values are trec_eval's."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

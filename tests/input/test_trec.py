@@ -1,7 +1,5 @@
 """Judgements and runs of TREC, and names of labels: matched with a truth, counted, written and read again."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

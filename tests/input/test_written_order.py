@@ -1,7 +1,5 @@
 """Scores that rise in the order in which a file or an object lists them are noted as distances."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

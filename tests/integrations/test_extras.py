@@ -1,7 +1,5 @@
 """Every integration has an extra of its name, and says so where its library is missing."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Scorers of scikit-learn, and the lists of arrays that its estimators give."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable

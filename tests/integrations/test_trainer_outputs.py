@@ -1,7 +1,5 @@
 """What a Trainer hands over as NumPy arrays, with other outputs of the model and with padding."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

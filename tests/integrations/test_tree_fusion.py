@@ -1,7 +1,5 @@
 """NGAME's fusion, beside its rule written out on dense arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How kernels are compiled and cached: whatever is wrong, they are compiled, and a warning says so."""
 
-from __future__ import annotations
-
 import errno
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Kernels of sorting, checking and exact sums against plain Python, compiled or (NUMBA_DISABLE_JIT=1) not."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

@@ -1,7 +1,5 @@
 """Laws of all problems: what is refused, values of definitions, routes to one report, and relations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -45,6 +43,7 @@ def test_value_is_that_of_its_definition(data: st.DataObject) -> None:
     assert [f"{spec}: {value!r} {of!r}" for spec, value, of in pairs if not close(value, of)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", routes.ROUTES)
 @law
 @given(data=st.data())
@@ -54,6 +53,7 @@ def test_route_gives_the_report_of_one_call(name: str, data: st.DataObject) -> N
     assert routes.compare(name, problem, data.draw) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", relations.RELATIONS)
 @law
 @given(data=st.data())

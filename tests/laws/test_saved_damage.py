@@ -1,7 +1,5 @@
 """Saved files that are damaged are refused by a line that names them, or give a result that is whole."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json
@@ -213,6 +211,7 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_numbers_that_no_rows_have_are_refused(case: str, tmp_path: Path) -> None:
     arrays, path = saved(case), tmp_path / "changed.npz"

@@ -1,7 +1,5 @@
 """Calibration: the definitions of its authors, libraries on the pairs, and refused scores."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Distances: what is not that of their negatives as scores, which is a relation in tests/relations.py."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -3,8 +3,6 @@
 RULES says how a recorded number follows from ours, EXCUSED why it is not compared; each is in one of them.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """Truths of grades: DCG and nDCG by gains, judged labels, and the relevant ones of all other measures."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

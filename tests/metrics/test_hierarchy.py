@@ -1,7 +1,5 @@
 """Hierarchies of labels: their forms, what is refused, and the sets of groups."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counts beyond 2^63: every value is exact, or the rows are refused by name before they are counted."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

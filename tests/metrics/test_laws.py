@@ -1,7 +1,5 @@
 """Every measure has the value of its definition, in its range and with its best value."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
@@ -68,6 +66,7 @@ def check_values(problem: Problem, tolerance: float = 1e-12) -> None:
                 np.testing.assert_allclose(value, mean, **close, err_msg=spec.name)
 
 
+@pytest.mark.slow
 @every_form
 @given(data=st.data())
 def test_values_and_rows_are_those_of_the_definitions(form: str, data: st.DataObject) -> None:
@@ -77,7 +76,7 @@ def test_values_and_rows_are_those_of_the_definitions(form: str, data: st.DataOb
 
 @pytest.mark.slow
 @example(shapes=[(255, 130), (256, 17), (257, 16)], seed=1, form="list", weighted=True, options={})
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     shapes=st.lists(st.tuples(sizes, sizes), min_size=1, max_size=3), seed=seeds,
     form=st.sampled_from(["csr", "dense", "list", "bare"]), weighted=st.booleans(),
@@ -116,6 +115,7 @@ def test_values_of_long_rows_are_those_of_the_definitions(
     assert problem.evaluate(threads=2, block_rows=1).to_json() == problem.evaluate(threads=1).to_json()
 
 
+@pytest.mark.slow
 @every_form
 @settings(max_examples=16)
 @given(data=st.data())

@@ -1,7 +1,5 @@
 """Predicted labels that are not among `labels=`: where they count as wrong, and where they are left out."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -4,8 +4,6 @@ Those of napkinXC and BEIR were recorded in peers.json; Mulan (Java) and pyxclib
 followed here, function by function. `test_expected` has values of all four on real data.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Inverse propensities, and what tables of data sets say, against plain Python."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

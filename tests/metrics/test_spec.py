@@ -1,7 +1,5 @@
 """Names of measures and decisions: what parses, what it parses to, and what is said of what does not."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

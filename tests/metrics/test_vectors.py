@@ -1,7 +1,5 @@
 """Worked vectors, checked by hand and against other software."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The oracle of abstaining: every row, with all rows whose largest score is not lower."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ An unlisted label of a row may take any score up to the row's last (least) one, 
 below every stored score there is always room, above them only where none is infinite.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

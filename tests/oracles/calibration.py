@@ -1,7 +1,5 @@
 """The oracle of calibration: the list of all (score, hit) pairs of the first k labels, and loops over it."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The oracle of measures of pooled scores: every cell of every row, compared with every other one."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable

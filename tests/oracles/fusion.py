@@ -1,7 +1,5 @@
 """Fused scores from their definitions, one row at a time, in plain Python."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Hierarchical precision, recall and F1 from their definition: sets with all ancestors, in plain Python."""
 
-from __future__ import annotations
-
 import math
 
 from tests.oracles.metrics import Case, mean, predictions, row_weights, set_formula, zero_division

@@ -1,7 +1,5 @@
 """Judged labels among the first k."""
 
-from __future__ import annotations
-
 from tests.oracles.metrics import Case, top
 
 MEASURES: frozenset[tuple[str, str | None, str]] = frozenset([("judged", None, "k")])

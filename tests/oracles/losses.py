@@ -1,7 +1,5 @@
 """An oracle of logarithmic losses over all labels of a row, label by label."""
 
-from __future__ import annotations
-
 import math
 
 from tests.oracles.calibration import probability

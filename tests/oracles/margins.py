@@ -1,7 +1,5 @@
 """The oracle of margins: every pair of a relevant and an irrelevant cell of a row, or of a label."""
 
-from __future__ import annotations
-
 import math
 
 from tests.oracles.metrics import NAN, Case, convention, mean, row_weights

@@ -5,8 +5,6 @@ q_j the inverse propensity of label j, rank 1 = best. nan stands for "undefined"
 Uses the standard library alone and shares no code with the package it checks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

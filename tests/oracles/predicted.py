@@ -1,7 +1,5 @@
 """An oracle of measures of what is predicted, from the number of predicted slots of each label."""
 
-from __future__ import annotations
-
 import math
 
 from tests.oracles.metrics import NAN, Case, mean, predictions, row_weights

@@ -1,7 +1,5 @@
 """Inverse propensities by the operations of the reference code, each rounded once."""
 
-from __future__ import annotations
-
 from decimal import Context, Decimal
 
 DIGITS = Context(prec=60)

@@ -1,7 +1,5 @@
 """Text formats read line by line in plain Python, trusting the files; nothing of xmleval is imported."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from typing import Any

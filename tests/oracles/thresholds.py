@@ -1,7 +1,5 @@
 """Exhaustive search for decision rules: every threshold that differs in effect, every set written out."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

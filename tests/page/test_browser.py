@@ -1,7 +1,5 @@
 """A browser shows a page without errors or requests; its tables sort and filter."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """Pages are whole, need no network, show names as text, and stay small."""
 
-from __future__ import annotations
-
 import html.parser
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Least and most: intervals over every completion of truncated lists, and of areas from leading bits."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -144,6 +142,7 @@ def bracketed(draw: st.DrawFn) -> Problem:
     return Problem(n_labels, truth, listed, form, dtype, False, arguments, metrics)
 
 
+@pytest.mark.slow
 @settings(max_examples=90)
 @given(problem=bracketed())
 def test_interval_is_that_of_the_oracle(problem: Problem) -> None:

@@ -1,7 +1,5 @@
 """Measures of pooled scores beside scikit-learn and values by hand; exact products and weighted sums."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Scores in temporary files: whatever happens, no file is left and nothing is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """What a notebook shows."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows and labels that changed most: those of a sort by hand, with their lists, in Python and on files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Names of any kind in every form: they come back as they were, and nothing in them takes effect."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

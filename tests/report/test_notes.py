@@ -1,7 +1,5 @@
 """Notes on the data are below every table and in JSON."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The report in every printed form, and the evaluator behind it: refused, merged, saved, loaded."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -203,6 +201,7 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", IN_BLOCKS)
 def test_the_first_bad_row_is_named_in_any_blocks(case: str) -> None:
     argument, bad, message = IN_BLOCKS[case]

@@ -1,7 +1,5 @@
 """Results are read as they were written; anything else is refused by name."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever writes results as JSON follows the schema, and the schema says what may change."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

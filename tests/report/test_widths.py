@@ -1,7 +1,5 @@
 """Tables that fit a terminal: whole, turned or in blocks, and never cut inside a word."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LIMO takes the steps of its algorithm, written plainly."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Intervals: values without one fold of the rows are those of the other rows, and what follows from them."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from typing import Any
@@ -16,6 +14,9 @@ from tests.limits import small_limits
 from tests.problems import CLUSTERS, SPECS, Problem, folds_of_clusters, law, problems
 from tests.routes import agree, usual_tolerance
 from xmleval import evaluate
+
+# of sums of weights, which are rounded before those of a fold are taken from them
+ROUNDED = ("gini", "entropy", "popularity")
 
 
 @pytest.mark.slow
@@ -39,6 +40,7 @@ def test_replicates_are_the_values_of_the_other_rows(problem: Problem, data: st.
             (name, of_folds[place], values[name])
             for name, of_folds in replicates.items()
             if not agree(float(of_folds[place]), values[name], tolerance((name,)))
+            and not (name.startswith(ROUNDED) and math.isclose(of_folds[place], values[name], abs_tol=1e-8))
             and not (math.isnan(of_folds[place]) and math.isnan(values[name]))
         ]
         assert wrong == []

@@ -1,7 +1,5 @@
 """Margins: worked vectors, sums of any size, gaps in lists, and the theorems about effective scores."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Results of every label and points of curves, against counting cells one by one."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

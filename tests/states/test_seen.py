@@ -1,7 +1,5 @@
 """What is seen in the rows and noted of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evaluators share nothing that is written, failed updates leave no trace, and sums are exact."""
 
-from __future__ import annotations
-
 import copy
 import math
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Decision rules: features, names of labels, files, and what is refused in which words."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

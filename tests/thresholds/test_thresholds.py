@@ -1,7 +1,5 @@
 """Decision rules: equal to exhaustive search, and the same applied, evaluated, cut, merged and saved."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -88,6 +86,7 @@ def best_of_rows(problem: Problem, measure: str) -> list[set[int]]:
     return [{label for label, score in row.items() if score > threshold} for row, threshold in pairs]
 
 
+@pytest.mark.slow
 @every_form
 @given(data=st.data())
 def test_fitted_rules_are_the_best_of_all(form: str, data: st.DataObject) -> None:
@@ -122,6 +121,7 @@ def test_weighted_scores_choose_the_best_of_each_row(form: str, data: st.DataObj
     assert sets_of(rule.apply(problem.y_score())) == sets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
 @given(data=st.data())
 def test_rules_decide_as_their_sets_however_cut(rule: str, measure: str | None, data: st.DataObject) -> None:

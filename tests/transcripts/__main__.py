@@ -1,7 +1,5 @@
 """Write today's answers into the pages: python -m tests.transcripts [PAGE ...]."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import tempfile

@@ -7,8 +7,6 @@ that start with `$ ` are run; `cat > FILE` writes the lines below. In `python` b
 `xmleval: `, else 0, if no line tells it. `python -m tests.transcripts` updates the answers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import io
