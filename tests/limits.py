@@ -21,7 +21,7 @@ SMALL = {
     "pooled.curves": {"LARGE": 1, "LEAST_RANGE": 16},
     "pooled.fold_curves": {"LABELS_AT_A_TIME": 2},
     "pooled.piles": {"SMALL": 2},
-    "pooled.spill": {"SAMPLES": 2, "CHUNK_BYTES": 64},
+    "files.spill": {"SAMPLES": 2, "CHUNK_BYTES": 64},
     "pooled.store": {"LEAST_PACKED": 1},
     "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
     "pooled.weighted_curves": {"LEAST_RANGE": 16},

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.fold_sweeps import MOST_LABELS
 from xmleval.kernels.keys import count_keys, place_keys, place_pairs
@@ -23,7 +24,6 @@ from xmleval.pooled.piles import (
     sampled_quantiles,
     score_of,
 )
-from xmleval.pooled.spill import Keys
 from xmleval.records import Bools, Floats, Ints, Scores
 from xmleval.threads import Work
 

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from xmleval.files.spill import Keys
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.kernels.sweeps import reach, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
-from xmleval.pooled.spill import Keys
 from xmleval.records import Curve, Floats, Ints, Scores
 from xmleval.threads import Work
 

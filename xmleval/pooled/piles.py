@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from xmleval.files.spill import Keys, Run, SpillFile
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
-from xmleval.pooled.spill import Keys, Run, SpillFile
 from xmleval.records import Floats, Ints, Labels, Scores, label_dtype
 
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]

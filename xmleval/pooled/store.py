@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.files.spill import Run, SpillFile
 from xmleval.pooled.piles import Held, Pile, as_keys, spill
-from xmleval.pooled.spill import Run, SpillFile
 from xmleval.pooled.values import Values
 from xmleval.threads import Work
 

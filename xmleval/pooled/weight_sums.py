@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.files.spill import Run, SpillFile
 from xmleval.kernels.fixed import BITS
 from xmleval.kernels.weight_sums import (
     HIGHEST,
@@ -20,7 +21,6 @@ from xmleval.kernels.weight_sums import (
     tabulate,
     total_of,
 )
-from xmleval.pooled.spill import Run, SpillFile
 from xmleval.records import Chunks, Floats, Ints, Scores
 
 WORD = 8  # bytes

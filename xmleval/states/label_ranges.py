@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from xmleval.files.spill import Keys
 from xmleval.kernels.keys import HALF
 from xmleval.pooled.columns import LabelCurves
 from xmleval.pooled.piles import Pile, Ranges, before_label, common_dtype
-from xmleval.pooled.spill import Keys
 from xmleval.records import Ints
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.files.spill import Keys
 from xmleval.kernels.keys import count_keys
 from xmleval.kernels.labels import count_entries
 from xmleval.kernels.packing import HALF, LEAST_RANK, MINUS_ZERO, MOST_RANK, check_packed
 from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.piles import Grouped, key_dtype, label_of, score_of
-from xmleval.pooled.spill import Keys
 from xmleval.pooled.values import Ordered, Packed
 from xmleval.records import MOST_ENTRIES, Chunks, Ints
 from xmleval.states.contents import Contents, expect, total

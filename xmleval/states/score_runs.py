@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.exact import as_floats
+from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
@@ -16,7 +17,6 @@ from xmleval.plan import Plan
 from xmleval.pooled.columns import LabelCurves, grouped_by_label, open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
-from xmleval.pooled.spill import SpillFile
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Values
