@@ -19,6 +19,8 @@ from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, pieces_of
 from xmleval import evaluate
 from xmleval.input.reader import joined, rows_from
+from xmleval.input.rows import Rows
+from xmleval.input.stack import rows_as_csr, rows_as_lists
 from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
@@ -50,6 +52,8 @@ def matrices(draw: st.DrawFn, name: str) -> Any:
 
 def cells_of(rows: Any, n_labels: int) -> Any:
     """A list, or a matrix that may be narrower, as values of all labels."""
+    if isinstance(rows, Rows):
+        rows = rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
     if isinstance(rows, tuple):
         labels, scores = rows
         cells = np.zeros((labels.shape[0], n_labels))
@@ -62,6 +66,8 @@ def cells_of(rows: Any, n_labels: int) -> Any:
 
 def is_small(rows: Any, n_bytes: int) -> bool:
     """Whether a piece has a row alone, or no more entries than so many bytes hold."""
+    if isinstance(rows, Rows):
+        return rows.n_rows == 1 or rows.labels.size * 8 <= 2 * n_bytes
     parts = rows if isinstance(rows, tuple) else (rows,)
     size = rows.nnz * (rows.dtype.itemsize + 4) if sp.issparse(rows) else sum(part.nbytes for part in parts)
     return bool(parts[0].shape[0] == 1 or size <= n_bytes)  # whose ids SciPy may widen

@@ -57,7 +57,7 @@ def test_spellings_of_texts(name: str, text: str, rows: Rows, n_labels: int) -> 
 def test_a_long_line_does_not_widen_short_ones() -> None:
     rows = [[*range(20_000)], *([0] for _ in range(20_000))]
     path = write_lines(Path("long"), ".txt", (" ".join(map(str, row)) for row in rows))
-    assert sum(labels.size for labels, _ in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
+    assert sum(rows.labels.size for rows in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
     assert rows_of(read_truth(path))[0] == rows[0]
 
 

@@ -21,10 +21,11 @@ from xmleval.input.errors import InputError
 from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.pairs import TopK, is_pair, pair_members
+from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.recalibrating import interpolate, write_platt
 from xmleval.message import counted
-from xmleval.records import Floats
+from xmleval.records import Floats, Ints, Scores
 
 METHODS = {
     "isotonic": "the best rising step curve, with lines between its steps",
@@ -101,6 +102,9 @@ or dicts of scores by label, in a list or a dict
         ValueError
             If there are no scores, or some are NaN.
         """
+        if isinstance(y_score, Rows):
+            rows = np.repeat(np.arange(y_score.n_rows), np.diff(y_score.ptr))
+            return y_score._replace(values=self._of_list(y_score.labels, y_score.values, rows))
         y_score = as_own_rows("y_score", y_score)
         if isinstance(y_score, list):
             return self._of_rows(y_score)
@@ -108,11 +112,8 @@ or dicts of scores by label, in a list or a dict
             return dict(zip(y_score, self._of_rows([*y_score.values()]), strict=True))
         if is_pair(y_score):
             labels, scores = pair_members("y_score", y_score, 0)
-            if scores is None:
-                raise InputError("y_score", "has no scores, which probabilities are made of")
-            found = scores.astype(_dtype_of(scores))
-            filled = labels >= 0
-            found[filled] = self._mapped(scores[filled], np.nonzero(filled)[0])
+            rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
+            found = self._of_list(labels, scores, rows)
             return TopK(labels, found) if isinstance(y_score, TopK) else (labels, found)
         value = y_score if is_sparse(y_score) else as_plain("y_score", y_score)
         if is_sparse(value):
@@ -125,6 +126,14 @@ or dicts of scores by label, in a list or a dict
             raise InputError("y_score", f"shape {scores.shape}; expected scores of rows and labels")
         rows = np.repeat(np.arange(scores.shape[0]), scores.shape[1])
         return self._mapped(scores.reshape(-1), rows).reshape(scores.shape)
+
+    def _of_list(self, labels: Ints, scores: Scores | None, rows: Ints) -> Scores:
+        """Return the probabilities of labels in these rows; those of empty slots stay as they are."""
+        if scores is None:
+            raise InputError("y_score", "has no scores, which probabilities are made of")
+        found, filled = scores.astype(_dtype_of(scores)), labels >= 0
+        found[filled] = self._mapped(scores[filled], rows[filled])
+        return found
 
     def _of_rows(self, given: list[Any]) -> list[Any]:
         lists = [row.items() if isinstance(row, Mapping) else row for row in given]

@@ -33,6 +33,7 @@ from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
 from xmleval.input.reader import RowReader
+from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import counted
 
@@ -141,8 +142,12 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
             for n in iter(reader.ready, 0):
                 with naming_rows({"y_score": reader}, reader.n_taken):
                     part = found.apply(reader.take(n))
-                n_rows, paired = n_rows + n, isinstance(part, tuple)
-                n_entries += int((part[0] >= 0).sum()) if paired else int(getattr(part, "nnz", part.size))
+                n_rows += n
+                if isinstance(part, tuple):
+                    labels = part.labels if isinstance(part, Rows) else part[0]
+                    n_entries += int((labels >= 0).sum())
+                else:
+                    n_entries += int(getattr(part, "nnz", part.size))
                 yield sparse_rows(part, "scores")
                 show(reader.n_taken)
 

@@ -26,8 +26,9 @@ from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns
+from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import all_cells, stack, stack_filled
+from xmleval.input.stack import all_cells, rows_as_csr, rows_as_lists, stack, stack_filled, stack_rows
 from xmleval.input.writing import canonical, count_reordered
 from xmleval.message import counted
 
@@ -109,7 +110,8 @@ def writable(writer: Format, rows: Iterator[Any], pieces: Pieces, n_labels: int 
     first = next(rows, None)
     rows = itertools.chain([] if first is None else [first], rows)
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    if known and writer.by_pieces and not isinstance(first, tuple):
+    is_list = first.best_first if isinstance(first, Rows) else isinstance(first, tuple)
+    if known and writer.by_pieces and not is_list:
         return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
     return collected([*rows], n_labels)
 
@@ -139,7 +141,7 @@ def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: in
 
 def _count_reordered(writer: Format, data: Any, n_labels: int | None) -> int:
     """Count rows with equal scores that rank otherwise in a format: by name in runs, by label id in most."""
-    is_list, by_name = isinstance(data, tuple), writer is RUN
+    is_list, by_name = isinstance(data, tuple) and getattr(data, "best_first", True), writer is RUN
     if writer.keeps_order or (is_list and (data[1] is None or (writer is NPZ and n_labels is None))):
         return 0
     if not (is_list or by_name or getattr(data, "ties_in_order", False)):
@@ -180,6 +182,9 @@ def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
 
 def collected(pieces: list[Any], n_labels: int | None) -> Any:
     """Return all rows as one sparse array, or as one list."""
+    if pieces and isinstance(pieces[0], Rows):
+        rows = stack_rows(_consumed(pieces))
+        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
     if not pieces or not isinstance(pieces[0], tuple):
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)

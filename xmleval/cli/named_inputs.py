@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,13 +27,12 @@ from xmleval.input.names import (
 )
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
-from xmleval.input.rows import INDEX_BYTES, Facts, Rows
+from xmleval.input.rows import INDEX_BYTES, Facts, Rows, rows_by_id
 from xmleval.input.shards import Input
-from xmleval.input.stack import filled_lists
 from xmleval.message import counted
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
-from xmleval.records import Ints, label_dtype
+from xmleval.records import Ints
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
@@ -155,12 +154,7 @@ def pieces_of(rows: Rows, label_names: list[str]) -> Pieces:
     """Return matched predictions: a sparse array, or lists in their order where they have no scores."""
     if rows.values is not None:
         return whole(score_matrix(rows, len(label_names), label_names))
-    labels = rows.labels.astype(label_dtype(len(label_names)))
-
-    def read(n_bytes: int) -> Iterator[Any]:
-        return ((block, None) for block in filled_lists(rows.ptr, labels, n_bytes))
-
-    return Pieces(rows.n_rows, len(label_names), read)
+    return whole(rows_by_id(rows.ptr, rows.labels, best_first=True), len(label_names))
 
 
 def _evaluated(pieces: Pieces, match: Match) -> Pieces:

@@ -14,6 +14,7 @@ from xmleval.input.glances import lists_several
 from xmleval.input.match import BESIDE
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
+from xmleval.input.rows import Rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
@@ -25,7 +26,7 @@ LEAST_DEPTH = 2  # which tells whether rows list several labels
 WITHIN = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"
 NAMES = frozenset([*BESIDE, FROM_PREDICTIONS])  # of what can be given
-Rows = TypeVar("Rows", Truth, Ranking)
+T = TypeVar("T", Truth, Ranking)
 
 
 class IdPairs:
@@ -185,7 +186,9 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     n_rows, n_labels = truth.shape
     listed_pairs = isinstance(value, IdPairs)
     value = value.ids if listed_pairs else value
-    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Stored)
+    if isinstance(value, Rows) and value.best_first:
+        value = value.only(value.labels != -1)._replace(values=None)
+    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Stored | Rows)
     value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
     other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != truth.shape
     if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:
@@ -211,7 +214,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     return sets
 
 
-def _kept(rows: Source[Rows], sets: Source[Truth], within: bool) -> Source[Rows]:
+def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:
     """Return rows with the labels that are in sets alone, or with those that are not."""
 
     def of(make: Callable[[int, int], Any]) -> Callable[[int, int], Any]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
+from xmleval.input.rows import Rows
 from xmleval.input.ties import NamedColumns
 from xmleval.records import Ints, row_sizes
 
@@ -109,7 +110,9 @@ def first_values(rows: Any) -> NDArray[Any]:
     """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
     rows = rows.rows if isinstance(rows, WithOthers) else rows
     rows = rows.matrix if isinstance(rows, NamedColumns) else rows
-    if isinstance(rows, tuple) and len(rows) == 2:  # in either order, where scores are fractions
+    if isinstance(rows, Rows):
+        rows = rows.values
+    elif isinstance(rows, tuple) and len(rows) == 2:  # in either order, where scores are fractions
         rows = next((one for one in rows if isinstance(one, np.ndarray) and one.dtype.kind == "f"), rows[1])
     values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":

@@ -16,8 +16,9 @@ class Pieces:
     n_rows, n_labels : int or None
         Size of the whole, None where nothing in the file tells it before the end.
     read : callable
-        ``read(n_bytes)`` yields the rows in order, as sparse arrays (CSR) or (labels, scores) pairs of
-        arrays, each of about as many bytes at most (one row at least). It may be called more than once.
+        ``read(n_bytes)`` yields the rows in order, as `Rows` by id, sparse arrays (CSR), (labels, scores)
+        pairs of arrays or dense arrays, each of about as many bytes at most (one row at least). It may be
+        called more than once.
     label_names, row_names : list of str or None
         What the file calls its labels (by column) and its rows, where it has names and they are known
         before the rows are read.

@@ -7,17 +7,21 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 
 from xmleval.input.csr import WithOthers, as_signed
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
+from xmleval.input.rows import Rows
 from xmleval.input.written import of_kind
 from xmleval.threads import Pool
 
 
 def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
     """Return what is in memory as one piece: a sparse array, or a (labels, scores) pair of arrays."""
+    if isinstance(matrix, Rows):
+        return Pieces(matrix.n_rows, n_labels, lambda n_bytes: iter([matrix]))
     paired = isinstance(matrix, tuple)
     n_rows = int((matrix[0] if paired else matrix).shape[0])
     return Pieces(n_rows, n_labels if paired else int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
@@ -83,11 +87,13 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    widths = (
-        int(as_signed(piece[0]).max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
-        for piece in pieces.read(n_bytes)
-    )
-    return max(widths, default=1)
+    return max(map(_width, pieces.read(n_bytes)), default=1)
+
+
+def _width(piece: Any) -> int:
+    if isinstance(piece, Rows):
+        return int(as_signed(piece.labels).max(initial=-1)) + 1
+    return int(as_signed(piece[0]).max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
 
 
 def widened(piece: Any, n_labels: int | None) -> Any:
@@ -150,13 +156,18 @@ class RowReader:
         self._place = stop
         self.n_taken += n
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
-        rows = TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
+        is_pair = isinstance(piece, tuple) and not isinstance(piece, Rows)
+        rows = TopK(*piece) if is_pair else widened(piece, self._n_labels)
         return rows if self._width is None else WithOthers(rows, self._width)
 
     def list_width(self) -> int | None:
         """Return how many labels each row of arrays of a top-k list holds; None of anything else."""
-        held = self.ready() and isinstance(self._piece, tuple)
-        return int(self._piece[0].shape[1]) if held else None
+        if not self.ready() or not isinstance(self._piece, tuple):
+            return None
+        if not isinstance(self._piece, Rows):
+            return int(self._piece[0].shape[1])
+        sizes = {*np.diff(self._piece.ptr).tolist()}
+        return sizes.pop() if self._piece.best_first and len(sizes) == 1 else None
 
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""
@@ -176,10 +187,14 @@ class RowReader:
 
 
 def _n_rows(piece: Any) -> int:
+    if isinstance(piece, Rows):
+        return piece.n_rows
     return int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
 
 
 def _cut(piece: Any, start: int, stop: int) -> Any:
+    if isinstance(piece, Rows):
+        return piece.part(start, stop)
     if isinstance(piece, tuple):
         return tuple(None if part is None else part[start:stop] for part in piece)
     if not scipy.sparse.issparse(piece):

@@ -14,7 +14,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.columns import ColumnHashes
 from xmleval.input.errors import InputError
 from xmleval.message import Message
-from xmleval.records import Bools, Ints
+from xmleval.records import Bools, Ints, Labels
 
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
@@ -51,20 +51,21 @@ class Rows(NamedTuple):
 
     keys, match : names of the rows, and how they are matched; None where rows are in order
     ptr : int64 (n + 1,), where the labels of each row begin, and where the last ones end
-    labels : int64, places among ``names``, or label ids
+    labels : places among ``names``, int64, or label ids
     names : distinct names of labels, in the order in which they come; None where labels are ids
     values : scores or judgements, None where there are none
-    best_first : whether the order of labels tells their rank, of equal scores at least
+    best_first : whether the order of labels tells their rank, of equal scores at least; -1 is then no id
     places : int64 (n,), line or row of a file that holds each row; None of objects
     is_long : whether a key may stand in several rows, whose labels are then those of one row
     are_lists : whether each row was a list, as zeros and ones of each label may be
     beside : further columns: `RowColumns` of a frame, `Facts` of a file
+    is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
     """
 
     keys: Sequence[Any] | None
     match: str | None
     ptr: Ints
-    labels: Ints
+    labels: Labels
     names: list[Any] | None
     values: NDArray[Any] | None = None
     best_first: bool = False
@@ -72,6 +73,7 @@ class Rows(NamedTuple):
     is_long: bool = False
     are_lists: bool = False
     beside: Any = None
+    is_written: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -92,6 +94,13 @@ class Rows(NamedTuple):
         """Return the row of an entry."""
         return int(np.searchsorted(self.ptr, entry, side="right")) - 1
 
+    def part(self, start: int, stop: int) -> Rows:
+        """Return rows start..stop-1 of those without keys."""
+        first, last = int(self.ptr[start]), int(self.ptr[stop])
+        ptr = self.ptr[start : stop + 1] - first
+        values = None if self.values is None else self.values[first:last]
+        return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
+
     def only(self, kept: Bools) -> Rows:
         """Return the rows with some of their entries."""
         if kept.all():
@@ -106,6 +115,13 @@ class Rows(NamedTuple):
             return InputError(argument, reason, row=row, value=value)
         unit = "row" if self.beside is None else self.beside.unit
         return InputError(argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
+
+
+def rows_by_id(
+    ptr: Ints, labels: Labels, values: NDArray[Any] | None = None, best_first: bool = False
+) -> Rows:
+    """Return rows in order whose labels are ids."""
+    return Rows(None, None, ptr, labels, None, values, best_first)
 
 
 def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:

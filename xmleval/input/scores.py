@@ -29,6 +29,7 @@ from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.ranked import picks, rank_entries, rank_ties_by_name, with_level
+from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
@@ -105,9 +106,9 @@ class Reading:
 def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
-    ``value`` is a sparse matrix or array, a dense array, a (labels, scores) pair whose scores may be None,
-    or, where the caller gave ``n_labels``, ragged lists. NaN, ids that are out of range or twice in a row,
-    and other shapes are refused.
+    ``value`` is a sparse matrix or array, rows by id, a dense array, a (labels, scores) pair whose scores may
+    be None, or, where the caller gave ``n_labels``, ragged lists. NaN, ids that are out of range or twice in
+    a row, and other shapes are refused.
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
@@ -117,6 +118,10 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         return ranking_rows(value.rows, None, replace(how, n_labels=value.width))
     if isinstance(value, NamedColumns):
         return _dense_rows(how, value.matrix, value)
+    if isinstance(value, Rows):
+        stored = Stored(value.ptr, value.labels, value.values, how.n_labels)
+        is_list = value.best_first or value.values is None
+        return _stored_list(how, stored) if is_list else _entry_rows(how, stored, value.is_written)
     if isinstance(value, Stored):
         return _stored_list(how, value)
     if is_pair(value):
@@ -141,6 +146,8 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, WithOthers):
         value = value.rows
+    if isinstance(value, Rows):
+        return value.values is not None or (False if value.labels.size else None)
     if isinstance(value, Stored):
         return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):
@@ -191,10 +198,18 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
 
 
 def _sparse_rows(how: Reading, matrix: Any) -> Source[Ranking]:
-    stored, level = stored_csr(how.argument, matrix, how.n_labels), how.level
-    is_written = how.higher_is_better and getattr(matrix, "is_written", False)
-    ties_in_order = getattr(matrix, "ties_in_order", False)
-    order = tie_order(getattr(matrix, "label_names", None), level, how.n_labels)
+    stored = stored_csr(how.argument, matrix, how.n_labels)
+    stored = stored._replace(label_names=getattr(matrix, "label_names", None))
+    is_written = getattr(matrix, "is_written", False)
+    return _entry_rows(how, stored, is_written, getattr(matrix, "ties_in_order", False))
+
+
+def _entry_rows(
+    how: Reading, stored: Stored, is_written: bool, ties_in_order: bool = False
+) -> Source[Ranking]:
+    """Accept scores of labels in any order, of which equal ones rank by id or ``ties_in_order``."""
+    is_written, level = is_written and how.higher_is_better, how.level
+    order = tie_order(stored.label_names, level, how.n_labels)
 
     def block(start: int, stop: int) -> Ranking:
         entries = cut_entries(how.argument, stored, start, stop)

@@ -27,6 +27,7 @@ from xmleval.input.csr import (
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
+from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
 from xmleval.records import Facts, Judged, Truth, label_dtype, row_sizes
@@ -38,11 +39,11 @@ def set_rows(
     """Accept label sets in any form.
 
     ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, lists of label
-    ids where the caller gave ``n_labels``, or a source, whose rows are checked and which is returned as it
-    is. ``known`` labels are what another input has settled. ``gains`` is the convention of a truth that may
-    hold grades: stored entries, and all cells of a dense array, are then judged. Without it, or with
-    "binary", anything but 0 and 1 is refused; so are ids that are out of range or twice in a row, and other
-    shapes.
+    ids where the caller gave ``n_labels``, rows by id, or a source, whose rows are checked and which is
+    returned as it is. ``known`` labels are what another input has settled. ``gains`` is the convention of a
+    truth that may hold grades: stored entries, and all cells of a dense array, are then judged. Without it,
+    or with "binary", anything but 0 and 1 is refused; so are ids that are out of range or twice in a row, and
+    other shapes.
     """
     if isinstance(value, Source):
         return value
@@ -52,6 +53,9 @@ def set_rows(
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
+    if isinstance(value, Rows):
+        assert expected is not None
+        value = Stored(value.ptr, value.labels, value.values, expected)
     if isinstance(value, Stored):
         return _stored_rows(argument, value, gains)
     if not is_sparse(value):

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Stored, cut_entries
+from xmleval.input.csr import Stored, as_signed, cut_entries
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.written import WrittenRows
 from xmleval.records import Ints, Labels, label_dtype
 
-FILLED_BYTES, MOST_FILLED = 1 << 20, 1 << 13  # of lists that are filled up to the same length, and their rows
+CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
 
 def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
     """Return parsed rows as a CSR array with rising ids, or refuse an id that a row repeats."""
     entries = cut_entries("labels", Stored(ptr, labels, data, n_labels), 0, ptr.size - 1)
     return make_csr(entries.ptr, entries.labels, entries.data, n_labels)
+
+
+def sorted_rows(ptr: Ints, labels: Labels, values: NDArray[Any] | None, n_labels: int) -> Rows:
+    """Return parsed rows with rising ids, or refuse an id that a row repeats."""
+    entries = cut_entries("labels", Stored(ptr, labels, values, n_labels), 0, ptr.size - 1)
+    return rows_by_id(entries.ptr, entries.labels, entries.data)
 
 
 def written_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
@@ -71,6 +78,46 @@ def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
     return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels, canonical, kind)
 
 
+def stack_rows(batches: Iterable[Rows]) -> Rows:
+    """Put rows by id on top of one another in little more memory than the result takes.
+
+    Each batch is dropped before the next is asked for.
+    """
+    ptr, labels, values = _Growing(np.int64), _Growing(np.int8), _Growing(np.int8)
+    ptr.append(np.zeros(1, np.int64))
+    whole = rows_by_id(ptr.held, labels.held)
+    for whole in batches:
+        ptr.append(whole.ptr[1:] + labels.size)
+        labels.append(as_signed(whole.labels))
+        if whole.values is not None:
+            values.append(whole.values)
+    return whole._replace(
+        ptr=ptr.cut(), labels=labels.cut(), values=None if whole.values is None else values.cut()
+    )
+
+
+def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
+    """Return rows by id as a CSR array; without ``n_labels``, of as many labels as the largest id needs."""
+    width = n_labels or max(1, int(rows.labels.max(initial=0)) + 1)
+    values = np.ones(rows.labels.size, np.uint8) if rows.values is None else rows.values
+    return make_csr(rows.ptr, rows.labels.astype(label_dtype(width), copy=False), values, width, False)
+
+
+def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return lists as two arrays of shape (m, k), labels and scores, filled up with -1 and NaN, or 0."""
+    sizes = np.diff(rows.ptr)
+    shape = rows.n_rows, int(sizes.max(initial=0))
+    if shape[0] * shape[1] > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * rows.labels.size:
+        raise ValueError(f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}")
+    filled = np.arange(shape[1]) < sizes[:, None]
+    labels, scores = np.full(shape, -1, rows.labels.dtype), None
+    labels[filled] = rows.labels
+    if rows.values is not None:
+        scores = np.full(shape, np.nan if rows.values.dtype.kind == "f" else 0, rows.values.dtype)
+        scores[filled] = rows.values
+    return labels, scores
+
+
 def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: Any = None) -> NDArray[Any]:
     """Return lists one below the other, each filled up to the same width."""
     whole = np.full((sum(map(len, parts)), width), filler, parts[0].dtype if parts else dtype)
@@ -79,19 +126,6 @@ def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: An
         whole[first : first + len(part), : part.shape[1]] = part
         first += len(part)
     return whole
-
-
-def filled_lists(ptr: Ints, labels: Labels, n_bytes: int) -> Iterator[Labels]:
-    """Yield lists of labels, filled up with -1 to the longest of some rows: about ``n_bytes`` at a time."""
-    start, n_rows, most = 0, ptr.size - 1, min(n_bytes, FILLED_BYTES) // labels.itemsize
-    while start < n_rows or not start:
-        sizes = np.diff(ptr[start : start + MOST_FILLED + 1])
-        filled = np.maximum.accumulate(sizes) * np.arange(1, sizes.size + 1)
-        sizes = sizes[: max(1, int(np.searchsorted(filled, most, "right")))]
-        block = np.full((sizes.size, sizes.max(initial=1)), -1, labels.dtype)
-        block[np.arange(block.shape[1]) < sizes[:, None]] = labels[ptr[start] : ptr[start] + sizes.sum()]
-        yield block
-        start += max(1, sizes.size)
 
 
 class _Growing:

@@ -16,6 +16,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
+from xmleval.input.rows import Rows
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Labels, Scores
@@ -66,13 +67,16 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
 
 def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "truth":
+        if isinstance(data, Rows) and n_labels is None:
+            n_labels = max(1, int(data.labels.max(initial=0)) + 1)
         return set_rows("truth", data, None, n_labels)
     if n_labels is None and isinstance(data, tuple):
-        labels = np.asarray(data[0])  # as far as they go
+        labels = data.labels if isinstance(data, Rows) else np.asarray(data[0])  # as far as they go
         n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
     elif n_labels is None:
         n_labels = known_labels(data, None) or 1
-    return ranking_rows(TopK(*data) if isinstance(data, tuple) else data, None, Reading("scores", n_labels))
+    is_pair = isinstance(data, tuple) and not isinstance(data, Rows)
+    return ranking_rows(TopK(*data) if is_pair else data, None, Reading("scores", n_labels))
 
 
 def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:

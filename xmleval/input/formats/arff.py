@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -12,14 +11,15 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
-import scipy.sparse
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import SHOWN, numbered_lines, read_json, shown
 from xmleval.input.pieces import Pieces
+from xmleval.input.rows import rows_by_id
+from xmleval.input.stack import rows_as_csr, stack_rows
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
 EXPECTED_XML = "MULAN's <labels> with one <label name=...> for each label"
@@ -192,10 +192,6 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
     def read(n_bytes: int) -> Iterator[Any]:
         labels, ptr = array("i"), array("q", [0])
 
-        def rows() -> Any:
-            parts = np.ones(len(labels), np.uint8), np.array(labels, np.int32), np.array(ptr, np.int64)
-            return scipy.sparse.csr_array(parts, shape=(len(ptr) - 1, len(places)))
-
         with naming(path, EXPECTED):
             for number, line in numbered_lines(file, "replace", allowance):
                 if number <= end or line.startswith("%"):
@@ -206,12 +202,12 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
                     raise ValueError(f"line {number}: {error}") from None
                 size = BYTES_PER_ROW * len(ptr) + BYTES_PER_LABEL * (len(labels) + len(row))
                 if len(ptr) > 1 and size > n_bytes:
-                    yield rows()
+                    yield rows_by_id(np.array(ptr), np.array(labels, np.int32))
                     labels, ptr = array("i"), array("q", [0])
                 labels.extend(row)
                 ptr.append(len(labels))
         if len(ptr) > 1:
-            yield rows()
+            yield rows_by_id(np.array(ptr), np.array(labels, np.int32))
 
     return Pieces(None, len(places), read, label_names=[names[place] for place in places])
 
@@ -219,8 +215,7 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
 def read_arff(path: Path) -> Any:
     """Read the relevant labels of all instances."""
     pieces = arff_pieces(path)
-    batches = [*pieces.read(sys.maxsize)]
-    return batches[0] if batches else scipy.sparse.csr_array((0, pieces.n_labels), dtype=np.uint8)
+    return rows_as_csr(stack_rows(pieces.read(PIECE_BYTES)), pieces.n_labels)
 
 
 def files_beside(path: Path) -> list[Path]:

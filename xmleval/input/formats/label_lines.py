@@ -20,11 +20,10 @@ from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Batch, Facts, Rows
-from xmleval.input.stack import canonical_csr, filled_lists, stack, stack_filled
+from xmleval.input.rows import Batch, Facts, Rows, rows_by_id
+from xmleval.input.stack import rows_as_csr, rows_as_lists, sorted_rows, stack_rows
 from xmleval.kernels.decimal import SPARE
 from xmleval.numerals import decimal_number
-from xmleval.records import label_dtype
 
 EXPECTED = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
 ADVICE = (
@@ -34,7 +33,6 @@ IDS = re.compile(rb"[ \t]*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,]*")
 PER_PIECE = 2 * LINE_BYTES  # of memory for each byte of a line of ids
 PREFIX = "__label__"  # of fastText
 BEGIN_BYTES = 1 << 16
-MOST_FILLED, FILLED_PER_ID = 1 << 24, 16  # slots of a list that is read at once
 
 
 def first_lines(path: Path) -> list[bytes]:
@@ -121,26 +119,24 @@ def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces
 
 
 def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read ids some rows at a time: sets, each piece as wide as the largest id so far needs, or lists."""
+    """Read ids some rows at a time, as sets or as lists."""
     source = InputFile(path)
     with naming(path, EXPECTED), open_text(source):
         pass
 
     def read(n_bytes: int) -> Iterator[Any]:
-        width, vectors = 1, VectorRows(ADVICE)
+        vectors = VectorRows(ADVICE)
         with naming(path, EXPECTED), open_text(source) as file:
             for lines in whole_lines(file, n_bytes // PER_PIECE, 1, allowance):
                 rows = _parse(lines)
                 flat = np.array([label for row in rows for label in row], np.int64)
                 ptr = np.cumsum([0, *map(len, rows)])
                 if kind == "scores":
-                    yield from ((block, None) for block in filled_lists(ptr, flat, n_bytes))
+                    yield rows_by_id(ptr, flat, best_first=True)
                     continue
                 vectors.take(ptr, flat)
-                width = max(width, int(flat.max(initial=0)) + 1)
                 try:
-                    ones = np.ones(flat.size, np.uint8)
-                    yield canonical_csr(ptr, flat.astype(label_dtype(width)), ones, width)
+                    yield sorted_rows(ptr, flat, None, int(flat.max(initial=0)) + 1)
                 except InputError as error:
                     raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
             vectors.close()
@@ -162,16 +158,14 @@ def _parse(lines: Lines) -> list[list[int]]:
 
 def read_sets(path: Path) -> Any:
     """Read the ids of every row; as many labels as the largest id needs."""
-    return stack(ids_pieces(path, "truth").read(WHOLE_BYTES), 1, np.uint8)
+    return rows_as_csr(stack_rows(ids_pieces(path, "truth").read(WHOLE_BYTES)), None)
 
 
 def read_lists(path: Path) -> Any:
     """Read the ids of every row as a list, best first."""
-    parts = [labels for labels, _ in ids_pieces(path, "scores").read(WHOLE_BYTES)]
-    depth = max(part.shape[1] for part in parts)
-    if depth * sum(map(len, parts)) > MOST_FILLED + FILLED_PER_ID * sum(map(np.size, parts)):
-        raise ValueError(f"{path}: a row of {depth} ids among short ones; expected it read in pieces")
-    return stack_filled(parts, depth, -1), None
+    rows = stack_rows(ids_pieces(path, "scores").read(WHOLE_BYTES))
+    with naming(path, EXPECTED):
+        return rows_as_lists(rows)
 
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:

@@ -17,7 +17,8 @@ from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
-from xmleval.input.stack import canonical_csr, make_csr, stack
+from xmleval.input.rows import Rows
+from xmleval.input.stack import rows_as_csr, sorted_rows, stack_rows
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
 from xmleval.records import label_dtype
@@ -30,8 +31,7 @@ MOST_LABELS = 10**MOST_DIGITS
 def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
 
-    Comments, blank lines and ``qid:`` tokens are passed over. Pieces are CSR arrays of uint8 with rising ids,
-    each as wide as the largest id so far needs.
+    Comments, blank lines and ``qid:`` tokens are passed over. Ids rise within each row.
     """
     assert kind == "truth"
     source = InputFile(path)
@@ -40,15 +40,13 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED), open_text(source) as file:
-            width = n_read = 0
+            n_read = 0
             vectors = VectorRows(ADVICE)
-            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
-                width = max(width, piece.shape[1])
-                n_read += piece.shape[0]
-                vectors.take(piece.indptr, piece.indices)
-                if piece.shape[0]:
-                    labels = piece.indices.astype(label_dtype(width), copy=False)
-                    yield make_csr(piece.indptr, labels, piece.data, width)
+            for rows in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
+                n_read += rows.n_rows
+                vectors.take(rows.ptr, rows.labels)
+                if rows.n_rows:
+                    yield rows
             if not n_read:
                 raise ValueError("no row in it")
             vectors.close()
@@ -58,11 +56,11 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
 
 def read_truth(path: Path) -> Any:
     """Read the labels of every row; as many labels as the largest id needs."""
-    return stack(svmlight_pieces(path, "truth").read(WHOLE_BYTES), 0, np.uint8)
+    return rows_as_csr(stack_rows(svmlight_pieces(path, "truth").read(WHOLE_BYTES)), None)
 
 
-def _parse(lines: Lines) -> Any:
-    """Return the rows of some lines, as wide as they need."""
+def _parse(lines: Lines) -> Rows:
+    """Return the rows of some lines."""
     text, n_lines = lines.text, lines.n_lines
     if count_byte(text, HASH):
         blank_comments(text[:-SPARE])
@@ -75,13 +73,13 @@ def _parse(lines: Lines) -> Any:
     width = int(labels.max(initial=-1)) + 1
     labels = labels.astype(label_dtype(width), copy=False)
     try:
-        made = canonical_csr(ptr, labels, np.ones(labels.size, np.uint8), width)
+        rows = sorted_rows(ptr, labels, None, width)
     except InputError as error:
         raise ValueError(f"line {lines.first + row_lines[error.row or 0]}: {error.reason}") from None
     if n_fine < n_lines:
         wrong = explain_list(lines.line(n_fine), MOST_LABELS, loose=True)
         raise ValueError(f"line {lines.first + n_fine}: {wrong}")
-    return made
+    return rows
 
 
 SVMLIGHT = Format(

@@ -17,6 +17,7 @@ from xmleval.files.input import InputFile
 from xmleval.input.csr import (
     Entries,
     Source,
+    Stored,
     checked,
     cut_entries,
     is_sparse,
@@ -29,6 +30,7 @@ from xmleval.input.formats.line_errors import explain_entries, explain_list, num
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.rows import Rows
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import canonical_csr, make_csr, stack, written_csr
@@ -252,7 +254,10 @@ class _Part(NamedTuple):
 def _parts(pieces: Pieces, kind: str) -> Iterator[_Part]:
     first = 0
     for matrix in pieces.read(WHOLE_BYTES):
-        rows: Source[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
+        n_labels = pieces.n_labels
+        rows: Source[Any] = (
+            _score_rows(matrix, n_labels) if kind == "scores" else set_rows("matrix", matrix, None, n_labels)
+        )
         size = rows_at_a_time(PER_PART * rows.bytes_per_row)
         for start in range(0, rows.n_rows, size):
             yield _Part(rows, first, start, min(start + size, rows.n_rows))
@@ -270,10 +275,14 @@ def _lines_of(part: _Part) -> NDArray[np.uint8]:
     return _text(block.ptr, block.labels, np.ones(block.labels.size, np.uint8) if data is None else data)
 
 
-def _score_rows(matrix: Any) -> Source[Entries]:
+def _score_rows(matrix: Any, n_labels: int | None) -> Source[Entries]:
     """Return the stored entries of a matrix, some rows at a time, with rising ids."""
-    refuse_padding("matrix", matrix)
-    stored = stored_csr("matrix", matrix, None)
+    if isinstance(matrix, Rows):
+        assert n_labels is not None
+        stored = Stored(matrix.ptr, matrix.labels, matrix.values, n_labels)
+    else:
+        refuse_padding("matrix", matrix)
+        stored = stored_csr("matrix", matrix, None)
     n_rows = stored.ptr.size - 1
     bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
     return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))

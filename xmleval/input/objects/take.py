@@ -310,7 +310,7 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     refuse_other(argument, value)
     if isinstance(value, Columns):
         return value.rows(argument)
-    if isinstance(value, Source | Stored):
+    if isinstance(value, Source | Stored | Rows):
         return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
