@@ -102,10 +102,10 @@ class Problem:
 
     @cached_property
     def inputs(self) -> dict[str, bool]:
-        """What a measure may need, and whether it is there."""
-        given = [s for row in self.listed for _, s in row if s is not None]
-        given += [] if self.unlisted is None else [self.unlisted]
-        probabilities = self.conventions.link == "sigmoid" or all(0 <= s <= 1 for s in given)
+        """Which inputs of measures are available."""
+        scores = [s for row in self.listed for _, s in row if s is not None]
+        scores += [] if self.unlisted is None else [self.unlisted]
+        probabilities = self.conventions.link == "sigmoid" or all(0 <= s <= 1 for s in scores)
         return {
             "scores": self.form != "none",
             "entry scores": self.scored,
@@ -307,8 +307,8 @@ def has_sets(problem: Problem) -> bool:
 
 def is_allowed(spec: Spec, problem: Problem) -> bool:
     """Whether a measure can be asked for by its name."""
-    whole = (("every label", spec.metric.every_label), ("every score", spec.metric.gapless))
-    needs = (*spec.needs, *(need for need, is_needed in whole if is_needed))
+    of_all = {"every label": spec.metric.every_label, "every score": spec.metric.gapless}
+    needs = (*spec.needs, *(need for need, is_needed in of_all.items() if is_needed))
     return all(problem.inputs[need] for need in needs)
 
 

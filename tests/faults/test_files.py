@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def messages(path: Path, kind: str, converted: bool) -> list[str]:
     """Return what a file is refused with by all that read it."""
     readers: list[Callable[[], Any]] = [lambda: READERS[kind](path)]
-    for n_bytes in (1, 1 << 20) if find_format(path)[0].pieces else ():
+    for n_bytes in (1, 40, 1 << 20) if find_format(path)[0].pieces else ():
         readers.append(partial(lambda n_bytes: list(pieces_of(path, kind).read(n_bytes)), n_bytes))
     caught = []
     for read in readers:

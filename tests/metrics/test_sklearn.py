@@ -77,7 +77,7 @@ def test_rankings(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("average", ["samples", "micro", "macro", "weighted"])
-@peers
+@settings(peers, max_examples=100)
 @given(problem=problems(), division=st.sampled_from([0.0, 1.0, math.nan]))
 def test_sets(average: str, division: float, problem: Problem) -> None:
     true, _, pred, weights = arrays(problem)
