@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
+from xmleval.input.formats.arrow_rows import read_arrow_scores, read_arrow_truth
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS, find_format, find_input_format, read_scores, read_truth
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run

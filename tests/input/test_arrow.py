@@ -39,24 +39,24 @@ def test_a_row_for_each_instance(ending: str, kind: str) -> None:
     assert values[labels >= 0].tolist() == [s for row in SCORES for s in row]
     assert np.isnan(values[labels < 0]).all()
     path = save({"labels": pa.array([], pa.list_(pa.int64()))}, ending, n_labels=3)
-    assert (io.read_truth(path).shape, io.read_scores(path)[0].shape) == ((0, 3), (0, 0))
+    assert (io.read_truth(path).shape, io.read_scores(path).shape) == ((0, 3), (0, 3))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("instance", ["instance", "row"])
 def test_a_row_for_each_label(ending: str, instance: str) -> None:
-    entries = [ENTRIES[i] for i in (5, 0, 3, 1, 4, 2)]
-    columns = dict(zip((instance, "label", "score"), map(list, zip(*entries, strict=True)), strict=True))
+    columns = dict(zip((instance, "label", "score"), map(list, zip(*ENTRIES, strict=True)), strict=True))
     matrix = io.read_scores(save(columns, ending, n_labels=7))
     assert matrix.shape == (4, 7)
     cells = sp.coo_array(matrix)
     items = zip(cells.row.tolist(), cells.col.tolist(), cells.data.tolist(), strict=True)
     assert sorted(items) == sorted(ENTRIES)
-    with pytest.raises(ValueError, match=rf"row 1: {instance} 0 after 3; in pieces they are read in order"):
-        list(pieces_of(Path(f"f.{ending}"), "scores").read(100))
+    with pytest.raises(ValueError, match=rf"row 3: {instance} 2 after 3; sort the table by it"):
+        io.read_truth(save({instance: [0, 0, 3, 2], "label": [3, 1, 2, 0]}, ending))
     path = save({instance: [0, 0, 2, 3, 3, 3], "label": [3, 1, 0, 2, 0, 3]}, ending)
     assert io.read_truth(path).toarray().tolist() == DENSE
-    assert {piece.shape[1] for piece in pieces_of(path, "truth").read(1)} == {4}  # as wide as those before
+    pieces = pieces_of(path, "truth").read(1)
+    assert [rows.labels.tolist() for rows in pieces] == [[3, 1], [], [0], [2, 0, 3]]
 
 
 def test_lists_of_one_length_and_numbers_of_rows() -> None:
@@ -96,6 +96,8 @@ def test_names_in_lists() -> None:
     actual = io.read_arrow_scores(save(columns), truth)
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
     assert actual.n_empty == 1
+    ranked = io.read_arrow_scores(save({"labels": [["y"], [], ["y", "x"]]}), truth)  # best first
+    assert ranked.matrix.toarray().tolist() == [[0, -1], [0, 0], [-2, -1]]
     columns = {"labels": [["y"], ["q", "q"], []], "scores": [[1.0], [0.5, 0.25], []]}
     with pytest.raises(ValueError, match="row 1: label 'q' occurs twice"):
         io.read_arrow_scores(save(columns), truth)

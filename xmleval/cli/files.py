@@ -76,13 +76,12 @@ def refuse_reordered_files(truth: Input, given: Input) -> None:
     """Refuse tables of lists by number of which a column has the values of TRUTH's in another order."""
     if any(shard.format.name != "arrow" for one in (truth, given) for shard in one.shards):
         return
-    from xmleval.input.formats.arrow_names import columns_beside, values_beside  # only once it is needed
+    from xmleval.input.formats.arrow_rows import columns_beside, hash_columns  # only once it is needed
 
     own, other = ([shard.path for shard in one.shards] for one in (truth, given))
-    known = columns_beside(own, truth.kind)
-    shared = [name for name in columns_beside(other, given.kind) if name in known]
-    if shared:
-        expected, values = (values_beside(paths, shared, truth.allowance) for paths in (own, other))
+    known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]
+    if shared := [name for name in known[0] if all(name in names for names in known)]:
+        expected, values = (hash_columns(paths, shared, truth.allowance) for paths in (own, other))
         column = values.in_other_order(expected)
         if column is not None:
             told = f"{given.name}: {column!r} has the values of TRUTH's in another order"

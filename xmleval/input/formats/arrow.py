@@ -32,30 +32,18 @@ def opened(file: InputFile) -> Iterator[Opened]:
 
     Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
     """
-    with file.open(in_order=False) as held:
-        begins = held.read(8)
-        held.seek(0)
+    with file.open(in_order=False) as stream:
+        begins = stream.read(8)
+        stream.seek(0)
         pa = import_pyarrow()
-        source = pa.PythonFile(held, "r")  # no map: cut short while it is read, it would end the process
+        source = pa.PythonFile(stream, "r")  # no map: cut short while it is read, it would end the process
         try:
             if begins.startswith(b"PAR1"):
-                size = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
-                if file.size <= LEAST_WHOLE:  # a buffer would take what a damaged page says, up to 2 GiB
-                    size = 0
-                how: Any = {"buffer_size": size, "pre_buffer": False}
-                with pa.parquet.ParquetFile(source, **how) as parquet:
-                    metadata, schema = parquet.metadata, parquet.schema_arrow
-                # names stay what the file holds: once each, however many rows have them
-                names = [field.name for field in schema if str(field.type).endswith("string")]
-                held.seek(0)
-                with pa.parquet.ParquetFile(
-                    source, metadata=metadata, read_dictionary=names, **how
-                ) as parquet:
-                    yield _opened_parquet(parquet)
+                yield _open_parquet(pa, source, file)
             elif begins.startswith(b"ARROW1"):
-                yield _opened_ipc(pa, source)
+                yield _open_ipc(pa, source, pa.ipc.open_file)
             elif begins.startswith(b"\xff\xff\xff\xff"):
-                yield _opened_stream(pa, source)
+                yield _open_ipc(pa, source, pa.ipc.open_stream)
             else:
                 raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
         except pa.ArrowException as error:
@@ -77,12 +65,30 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
+def is_text(stored: Any) -> bool:
+    """Tell whether a type is that of texts, also where a dictionary holds each of them once."""
+    types = import_pyarrow().types
+    stored = stored.value_type if types.is_dictionary(stored) else stored
+    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
+
+
 def _line(error: Exception) -> str:
     text = " ".join(str(error)[:200].split())
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def _opened_parquet(parquet: Any) -> Opened:
+def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
+    metadata = pa.parquet.read_metadata(source)
+    # names stay what the file holds: once each, however many rows have them
+    texts = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
+    source.seek(0)
+    size = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
+    if file.size <= LEAST_WHOLE:  # a buffer would take what a damaged page says, up to 2 GiB
+        size = 0
+    parquet = pa.parquet.ParquetFile(
+        source, metadata=metadata, read_dictionary=texts, buffer_size=size, pre_buffer=False
+    )
+
     def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
         if not parquet.num_row_groups:
             return
@@ -94,46 +100,32 @@ def _opened_parquet(parquet: Any) -> Opened:
             batch.validate(full=True)
             yield batch
 
-    return Opened(parquet.schema_arrow, parquet.metadata.metadata or {}, batches)
+    return Opened(parquet.schema_arrow, metadata.metadata or {}, batches)
 
 
-def _opened_ipc(pa: Any, source: Any) -> Opened:
-    schema = pa.ipc.open_file(source).schema
-
-    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
-        source.seek(0)
-        reader = pa.ipc.open_file(source, options=_only(pa, schema, columns))
-        for place in range(reader.num_record_batches):
-            yield from _slices(reader.get_batch(place), n_bytes)
-
-    return Opened(schema, schema.metadata or {}, batches)
-
-
-def _opened_stream(pa: Any, source: Any) -> Opened:
-    schema = pa.ipc.open_stream(source).schema
+def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
+    schema = open_reader(source).schema
 
     def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
         source.seek(0)
-        for batch in pa.ipc.open_stream(source, options=_only(pa, schema, columns)):
-            yield from _slices(batch, n_bytes)
+        fields = [place for place, name in enumerate(schema.names) if name in columns]
+        options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        reader = open_reader(source, options=options)
+        is_file = open_reader is pa.ipc.open_file
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batch.validate(full=True)
+            size = _rows_of(batch, n_bytes)  # so few that their copies are small
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
 
     return Opened(schema, schema.metadata or {}, batches)
-
-
-def _only(pa: Any, schema: Any, columns: list[str]) -> Any:
-    fields = [place for place, name in enumerate(schema.names) if name in columns]
-    return pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
-
-
-def _slices(batch: Any, n_bytes: int) -> Iterator[Any]:
-    """Cut a batch, which is stored as one, into rows whose copies are small."""
-    batch.validate(full=True)
-    size = _rows_of(batch, n_bytes)
-    for start in range(0, batch.num_rows, size):
-        yield batch.slice(start, size)
 
 
 def _rows_of(batch: Any, n_bytes: int) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
-    row_bytes = BYTES_PER_ROW + batch.nbytes // max(batch.num_rows, 1)
+    stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
+    for column in batch.columns:
+        if hasattr(column, "dictionary"):  # which may hold many more values than these rows
+            stored += [column.indices, column.dictionary.take(column.indices.unique().drop_null())]
+    row_bytes = BYTES_PER_ROW + sum(column.nbytes for column in stored) // max(batch.num_rows, 1)
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))

@@ -11,6 +11,7 @@ from typing import Any
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path, is_there
 from xmleval.input.formats.arff import ARFF
+from xmleval.input.formats.arrow_rows import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.json_runs import JSON
@@ -18,7 +19,6 @@ from xmleval.input.formats.label_lines import LINES
 from xmleval.input.formats.npy import DENSE, NPY
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
-from xmleval.input.formats.tabular import ARROW
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
 from xmleval.input.pairs import TopK

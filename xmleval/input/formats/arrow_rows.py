@@ -1,0 +1,333 @@
+"""Rows of Parquet and Arrow files, of ids or with names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
+from xmleval.input.columns import OWN_INSTANCE, ColumnHashes
+from xmleval.input.csr import MOST_LABELS
+from xmleval.input.formats.arrow import EXPECTED, opened
+from xmleval.input.formats.arrow_columns import (
+    TableColumns,
+    coded_texts,
+    find_columns,
+    first_true,
+    has_names,
+    holds_integers,
+    ids,
+    numbers,
+    read_entries,
+    row_of,
+    stored_labels,
+    texts,
+)
+from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.npy import ROW_ENTRY_BYTES
+from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
+from xmleval.input.formats.write_parquet import write_parquet
+from xmleval.input.glances import VectorRows
+from xmleval.input.lines import shown
+from xmleval.input.names import Named, scores_named, truth_named
+from xmleval.input.pieces import Pieces
+from xmleval.input.rows import BY_KEY, Facts, Rows, rows_by_id
+from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.message import counted
+from xmleval.records import Ints
+
+BATCH_BYTES, WHOLE_BYTES = 1 << 22, 1 << 26
+BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
+ADVICE = "write the ids of the ones, or label names as texts"
+RENAME = "rename it to 'instance' where it names the rows"
+
+
+def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = None) -> Named:
+    """Read relevant labels that have names from a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : path
+        With columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance, and
+        ``instance`` or none: then instances are called by their numbers from 0. Integers are called by
+        their digits.
+    labels : list of str, optional
+        Names of all labels by column, as `read_names` reads them; by default those of the file, in the
+        order in which they appear first.
+
+    Returns
+    -------
+    Named
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from xmleval.io import read_arrow_truth
+    >>> table = pa.table({"instance": ["q1", "q2"], "labels": [["cat"], ["dog", "cat"]]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(table, Path(folder) / "truth.parquet")
+    ...     truth = read_arrow_truth(Path(folder) / "truth.parquet")
+    >>> truth.label_names, truth.matrix.toarray().tolist()
+    (['cat', 'dog'], [[1, 0], [1, 1]])
+    """
+    return truth_named(str(path), named_rows(as_path(path), "truth", UNLIMITED), labels, False)
+
+
+def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
+    """Read scores of labels that have names, brought in line with the truth.
+
+    Parameters
+    ----------
+    path : path
+        A file as `read_arrow_truth` reads it, with a column ``score``, or ``scores`` of lists.
+    like : Named or list of str
+        The truth, as `read_arrow_truth` or `read_qrels` reads it, or names of labels: rows are
+        then in the order in which they appear first.
+
+    Returns
+    -------
+    Named
+        Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
+        its own; `Named.widened` gives the truth their columns. If the truth was read with a list of labels,
+        other labels are refused.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from xmleval.io import read_arrow_scores
+    >>> table = pa.table({"instance": ["q1"], "labels": [["dog", "cat"]], "scores": [[0.75, 0.5]]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(table, Path(folder) / "model.parquet")
+    ...     scores = read_arrow_scores(Path(folder) / "model.parquet", ["cat", "dog"])
+    >>> scores.matrix.toarray().tolist()
+    [[0.5, 0.75]]
+    """
+    return scores_named(str(path), named_rows(as_path(path), "scores", UNLIMITED), like)
+
+
+def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
+
+    Of kind "grades" are judged labels with their values, or with 1 without them.
+    """
+    with naming(path, EXPECTED):
+        yield from _batches(InputFile(path), kind, True, allowance, BATCH_BYTES)
+
+
+def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
+    first = n_entries = 0
+    with opened(file) as table:
+        columns, n_labels = find_columns(table.schema, kind), stored_labels(table.metadata)
+        lists, instance, label, value, beside = columns
+        hashes = ColumnHashes(beside if named else ())
+        facts = Facts("row", columns=hashes, how_to_join=RENAME)
+        if lists and instance is not None and instance not in OWN_INSTANCE:
+            facts.told.append(f"ids in {shown(instance)}")
+            columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
+        is_unscored = lists and kind != "scores" and value is None and n_labels is None
+        vectors = VectorRows(ADVICE, repr(label)) if is_unscored else None
+        for batch in table.batches(columns.read + hashes.names, n_bytes):
+            rows = _rows_of(batch, kind, columns, named, first, n_labels or MOST_LABELS)
+            first, n_entries = first + rows.n_rows, n_entries + rows.labels.size
+            _refuse_empty_rows(first, n_entries)
+            allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
+            if vectors is not None and holds_integers(batch.column(label).type):
+                vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
+            yield rows._replace(beside=facts)
+            _add_cells(hashes, batch, allowance)
+        if vectors is not None:
+            vectors.close()
+
+
+def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: int, most: int) -> Rows:
+    """Return the rows of a batch, of which row ``first`` of the table is the first."""
+    lists, instance, label, value, _ = columns
+    places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
+    keys: Any = None
+    names, values = None, None
+    if instance is not None:
+        _, column = read_entries(batch, instance, places, False)
+        keys = texts(column, instance) if named else ids(column, instance)
+    if keys is not None and not named:
+        if (at := first_true(keys < 0)) is not None:
+            raise ValueError(f"row {places[at]}: {instance} {keys[at]} is negative")
+        if lists and (at := first_true(keys != places)) is not None:
+            where = "where lists stand in the order of their rows"
+            raise ValueError(f"row {places[at]}: {instance} {keys[at]}, {where}")
+    ptr, column = read_entries(batch, label, places, lists)
+    if named:
+        labels, names = coded_texts(column, label)
+    else:
+        labels = ids(column, label)
+        if (at := first_true((labels < -is_list) | (labels >= most))) is not None:
+            raise ValueError(f"row {places[row_of(ptr, at)]}: label id {labels[at]} is not in 0..{most - 1}")
+    if value is not None:
+        value_ptr, column = read_entries(batch, value, places, lists)
+        if (at := first_true(ptr != value_ptr)) is not None:
+            n, n_scores = (int(each[at] - each[at - 1]) for each in (ptr, value_ptr))
+            told = f"{counted(n, 'labels')} with {counted(n_scores, 'scores')}"
+            raise ValueError(f"row {places[at - 1]}: {told}")
+        values = numbers(column, value, kind)
+        if (at := first_true(np.isnan(values) & (labels >= 0))) is not None:
+            raise ValueError(f"row {places[row_of(ptr, at)]}: a score is NaN")
+        values = values.astype(np.float64) if named else values
+    match = BY_KEY if named and keys is not None else None
+    rows = Rows(keys, match, ptr, labels, names, values, is_list, places, named and not lists)
+    return rows._replace(is_written=not lists)
+
+
+def _whole_rows(batches: Iterator[Rows], instance: str, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
+    """Yield the instances of a long table; the last one of a batch waits, as more of it may follow."""
+    parts, start, last, n_entries = list[list[Any]](), 0, 0, 0
+    for rows in batches:
+        keys: Any = rows.keys
+        before = np.concatenate(([last], keys))
+        if (at := first_true(keys < before[:-1])) is not None:
+            place = n_entries + at
+            raise ValueError(f"row {place}: {instance} {keys[at]} after {before[at]}; sort the table by it")
+        last, n_entries = int(before[-1]), n_entries + keys.size
+        _refuse_empty_rows(last + 1, n_entries)
+        parts.append([keys, rows.labels, *([] if rows.values is None else [rows.values])])
+        if last == parts[0][0][0]:
+            allowance.check(ROW_ENTRY_BYTES * sum(part[0].size for part in parts))
+            continue
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        n_whole = int(np.searchsorted(columns[0], last))
+        yield from _between(start, last, n_bytes, *(column[:n_whole] for column in columns))
+        parts, start = [[column[n_whole:] for column in columns]], last
+    if parts:
+        yield from _between(start, last + 1, n_bytes, *map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _between(
+    start: int, stop: int, n_bytes: int, keys: Ints, labels: Ints, values: NDArray[Any] | None = None
+) -> Iterator[Rows]:
+    """Yield instances ``start..stop-1`` of entries that are in order."""
+    step = max(1, n_bytes // BYTES_PER_ROW)
+    for first in range(start, stop, step):
+        ptr = np.searchsorted(keys, np.arange(first, min(first + step, stop) + 1))
+        rows = rows_by_id(ptr, labels, values)._replace(is_written=True)
+        yield rows.part(0, rows.n_rows)
+
+
+def _refuse_empty_rows(n_rows: int, n_entries: int) -> None:
+    """Refuse far more rows than labels: a false row count would make us allocate that much memory."""
+    if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries:
+        raise ValueError(f"{n_rows} instances with {n_entries} labels")
+
+
+def _cut(rows: Rows, n_bytes: int) -> Iterator[Rows]:
+    """Yield rows of about ``n_bytes`` at most, one row at least."""
+    ends, start = BYTES_PER_ROW * np.arange(rows.n_rows + 1) + BYTES_PER_ENTRY * rows.ptr, 0
+    while start < rows.n_rows:
+        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + n_bytes, "right")) - 1)
+        yield rows.part(start, stop)
+        start = stop
+
+
+def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+    """Return the rows of a file by number; the instances of a long table must not fall."""
+    file = InputFile(path)
+    with naming(path, EXPECTED), opened(file) as table:
+        columns, n_labels = find_columns(table.schema, kind), stored_labels(table.metadata)
+
+    def read(n_bytes: int) -> Iterator[Rows]:
+        with naming(path, EXPECTED):
+            batches = _batches(file, kind, False, allowance, n_bytes)
+            if not columns.lists:
+                batches = _whole_rows(batches, columns.instance or "", allowance, n_bytes)
+            for rows in batches:
+                yield from _cut(rows, n_bytes)
+
+    return Pieces(None, n_labels, read)
+
+
+def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
+    with naming(path, EXPECTED), opened(InputFile(path)) as table:
+        columns, first = find_columns(table.schema, kind), 0
+        if has_names(table.schema, columns):
+            return None
+        instance = columns.instance or ""
+        for batch in table.batches([instance], BATCH_BYTES) if columns.lists and instance else ():
+            places = first + np.arange(batch.num_rows)
+            if (ids(read_entries(batch, instance, places, False)[1], instance) != places).any():
+                return None  # it does not number the rows in their order
+            first += batch.num_rows
+    return read_pieces(path, kind, allowance)
+
+
+def columns_beside(path: Path, kind: str) -> list[str]:
+    """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
+    with naming(path, EXPECTED), opened(InputFile(path)) as table:
+        return find_columns(table.schema, kind).beside
+
+
+def hash_columns(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
+    """Return hashes of some columns of files that follow one another."""
+    hashes = ColumnHashes(names)
+    for path in paths:
+        with naming(path, EXPECTED), opened(InputFile(path)) as table:
+            for batch in table.batches(names, BATCH_BYTES):
+                _add_cells(hashes, batch, allowance)
+    return hashes
+
+
+def _add_cells(hashes: ColumnHashes, batch: Any, allowance: Allowance) -> None:
+    for cells in zip(*(batch.column(name).to_pylist() for name in hashes.names), strict=True):
+        hashes.add(cells)
+    allowance.check(hashes.n_bytes)
+
+
+def read_arrow(path: Path, kind: str) -> Any:
+    """Return all rows of a file by number."""
+    pieces = read_pieces(path, kind, UNLIMITED)
+    rows = stack_rows(pieces.read(WHOLE_BYTES))
+    with naming(path, EXPECTED):
+        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, pieces.n_labels)
+
+
+ARROW = Format(
+    name="arrow",
+    title="Parquet or Arrow file",
+    files="NAME.parquet, NAME.arrow or NAME.feather",
+    container="arrow",
+    extensions=(".parquet", ".arrow", ".feather"),
+    truth=partial(read_arrow, kind="truth"),
+    scores=partial(read_arrow, kind="scores"),
+    pieces=read_pieces,
+    named=NamedReaders(_by_number, named_rows),
+    graded=True,
+    written=(".parquet",),
+    write=lambda path, data, kind, n_labels: write_parquet(path, data, kind, n_labels=n_labels),
+    by_pieces=True,
+    keeps_order=True,
+)
