@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -130,7 +131,7 @@ def test_distances_are_warned_of_or_taken() -> None:
 
 
 MATRIX, LIST = sp.csr_array(np.ones((2, 3))), (np.array([[0], [1]]), None)
-NAMED = {"q": {"a": 1.0}}
+NAMED, WIDE = {"q": {"a": 1.0}}, pd.DataFrame(np.eye(3), columns=["x", 1, 2.5])
 TWO = [MATRIX] * 2
 
 
@@ -147,6 +148,8 @@ TWO = [MATRIX] * 2
     ([MATRIX * 1e308] * 2, {"rule": "sum"}, "predictions: row 0: sums of scores exceed float64"),
     ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which predictions\[0\]"),
     ([NAMED, {"r": {"a": 1.0}}], {}, r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not;"),
+    ([NAMED, WIDE], {}, r"predictions\[1\]: row 0: label 1 is not text, as 'x' is"),
+    ([WIDE[[1, 2.5]], NAMED], {}, r"predictions\[0\]: row 0: label 2.5 is not a name or an integer id"),
     ([[[0], [1, 2]]] * 2, {}, r"predictions\[0\]: not a rectangular array .* need n_labels="),
 ])  # fmt: skip
 def test_fuse_refuses_by_argument(predictions: Any, options: dict[str, Any], message: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Joined, join_models
-from xmleval.input.objects.named import NamedInput, matched_by_ids, without_labels
+from xmleval.input.objects.named import NamedInput, matched_by_ids, numbered_labels, without_labels
 from xmleval.input.objects.take import read_named
 from xmleval.input.objects.wide import Wide
 from xmleval.input.rows import BY_KEY, Rows
@@ -30,7 +30,8 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
         return None
     found: list[Rows] = []
     for number, (value, one) in enumerate(zip(predictions, held, strict=True)):
-        rows = _as_rows(one) if one is not None else without_labels(value)
+        with naming_model(number):
+            rows = _as_rows(one) if one is not None else without_labels(value)
         if rows is None:
             other = next(place for place, one in enumerate(held) if one is not None)
             raise InputError(f"predictions[{number}]", f"has no names, which predictions[{other}] has")
@@ -61,10 +62,8 @@ def _as_rows(held: NamedInput) -> Rows:
         else:
             ptr, values = np.arange(n_rows + 1) * n_columns, matrix.reshape(-1)
             labels = np.tile(np.arange(n_columns), n_rows)
-        names: list[Any] | None = held.columns
-        if not all(isinstance(name, str) for name in held.columns):
-            labels, names = np.array(held.columns, np.int64)[labels], None
-        held = Rows(held.keys, held.match, ptr.astype(np.int64), labels.astype(np.int64), names, values)
+        numbers, names = numbered_labels("y_score", held.columns, np.array([n_columns]))
+        held = Rows(held.keys, held.match, ptr.astype(np.int64), numbers[labels], names, values)
     if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
         return held._replace(keys=None, match=None)
     return held
