@@ -21,8 +21,9 @@ from xmleval.files.saved import Saved, first_difference, load_state, naming_dama
 from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
-from xmleval.message import counted
+from xmleval.message import Message, counted
 from xmleval.notes import joined_notes
+from xmleval.plan import ALL_LABELS
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.folds import new_states
@@ -457,8 +458,9 @@ class Evaluator:
         insisted = dict(settings["metrics"])
         before = found._counting.settings.sharing(saved.arrays.get("propensity"))
         asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
-        others = settings.get("others", False) is True
-        own = replace(before, asked=asked, constants=known_constants(meta["constants"]), others=others)
+        unknown, cells = settings.get("unknown", False) is True, settings.get("counts_cells", True) is True
+        own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
+        own = replace(own, unknown=unknown, counts_cells=cells)
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)
@@ -469,9 +471,13 @@ class Evaluator:
         """Add what was seen in inputs that were read elsewhere (@private)."""
         self._replace(lambda counted: replace(counted, notes=joined_notes(notes, counted.notes)))
 
-    def take_names(self, others: bool) -> None:
-        """Take rows of labels with names, beside ``others`` that are not evaluated (@private)."""
-        self._change(named=True, others=others)
+    def take_names(self, listed: bool) -> None:
+        """Take rows of labels with names, also unknown ones; ``listed``: a list has all labels (@private)."""
+        self._change(named=True, unknown=True, counts_cells=listed)
+
+    def insist_on_none(self) -> None:
+        """Leave measures out that cannot be computed, as those of groups (@private)."""
+        self._change(asked=[(spec, False) for spec, _ in self._counting.settings.asked])
 
     def _change(self, **settings: Any) -> None:
         before = self._counting  # copies may have the other
@@ -508,6 +514,11 @@ def make_report(settings: Settings, of: Counted) -> Report:
     assert plan is not None
     assert states is not None
     results = states.finish()
+    without = [name for name, needed in results.not_computed.items() if needed == ALL_LABELS]
+    for part in (*results.groups.values(), *results.shares.values(), *results.row_groups.values()):
+        part.results.keep_only([name for name in part.results.values if name not in without])
+    if without and not results.values:
+        raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
     if not settings.higher_is_better:
         results.negate_thresholds()
     decision = settings.decision if plan.decision and settings.decision else plan.decision

@@ -10,8 +10,9 @@ from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
 from xmleval.input.group_lines import read_hierarchy
 from xmleval.input.inverse_propensity import read_inverse_propensity
-from xmleval.input.names import Named, read_names
+from xmleval.input.names import read_names
 from xmleval.input.pieces import Pieces
+from xmleval.input.rows import Named
 
 __all__ = [
     "FORMATS",

@@ -17,6 +17,7 @@ from xmleval.view.decision import Decision, top
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
+ALL_LABELS = Message(Keyword("labels"), ", as some predicted labels are unknown")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
@@ -41,7 +42,8 @@ class Plan:
     weighted: bool
     per_row: bool | Sequence[str]  # of all measures, of none, or of these
     within: str | None = None  # the argument with the labels of a row that alone are ranked
-    others: bool = False  # whether predictions may hold labels that are not evaluated
+    unknown: bool = False  # whether predictions may hold unknown labels
+    counts_cells: bool = True  # also where they do: the number of labels is then known
     per_label: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
@@ -191,12 +193,12 @@ class Plan:
 
     def cut(self, depth: int) -> int:
         """Return a number of leading labels, not more than a row can list."""
-        return depth if self.others else min(depth, self.n_labels)
+        return depth if self.unknown else min(depth, self.n_labels)
 
     @property
     def most_listed(self) -> int:
         """Largest number of labels that a row can list."""
-        return 1 << 40 if self.others else self.n_labels
+        return 1 << 40 if self.unknown else self.n_labels
 
     def reads(self, spec: Spec) -> int | None:
         """Return the number of leading labels that a spec reads, None for the whole ranking."""

@@ -182,8 +182,8 @@ class Block(NamedTuple):
     number of relevant labels of each row that can be ranked, None where all can. ``fold``: uint8 (n,),
     where rows have clusters or keys, None where the number of a row decides. ``row_groups``: the groups of
     rows that have results of their own, None without any. ``judged``: the labels that were judged, of
-    which ``truth`` has the relevant ones, where the truth holds grades. ``others``: whether ``ranking`` or
-    ``pred`` may hold labels that are not evaluated, by ids from the number of labels upward.
+    which ``truth`` has the relevant ones, where the truth holds grades. ``unknown``: whether ``ranking`` or
+    ``pred`` may hold unknown labels, by ids from the number of labels upward.
     """
 
     truth: Truth
@@ -196,7 +196,7 @@ class Block(NamedTuple):
     row_groups: RowGroups | None = None
     fold: Bytes | None = None
     judged: Judged | None = None
-    others: bool = False
+    unknown: bool = False
     facts: Facts | None = None
 
 

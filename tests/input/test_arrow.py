@@ -77,9 +77,9 @@ def test_names_of_instances_and_labels() -> None:
     coded = pa.array(["w", "x", "x"]).dictionary_encode()
     columns: dict[str, Any] = {"instance": ["b", "c", "b"], "label": coded, "score": [0.5, 1.0, 0.25]}
     actual = io.read_arrow_scores(save(columns, "arrow"), truth)
-    assert actual.label_names == ["x", "y", "z", "w"]
+    assert (actual.label_names, actual.unknown_labels) == (["x", "y", "z"], ["w"])
     assert actual.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
-    assert (actual.n_empty, actual.n_ignored, actual.n_new_labels) == (1, 1, 1)
+    assert (actual.n_empty, actual.n_ignored) == (1, 1)
     with pytest.raises(ValueError, match="row 0: label 'x' is not one of the 1 given ones; labels= must"):
         io.read_arrow_truth(path, ["y"])
     Path("y.qrels").write_text("1 0 x 1\n2 0 y 1\n")  # by which numbers are names

@@ -37,6 +37,7 @@ PRED = rows_of(
 )  # fmt: skip
 DATA = {"y_true": QRELS, "y_pred": PRED}
 MEASURES = ["p@1", "p@3", "ndcg@3", "lrap", "ranking_loss", "auc.micro", *SETS]
+OF_CELLS = {"lrap", "ranking_loss", "auc.micro", "hamming_loss"}  # which need the number of labels
 TAGS = [[name for name, value in row.items() if value] for row in QRELS.values()]
 CASES = [(name, role) for name, form in NAMED.items() for role in form.roles]
 
@@ -152,18 +153,27 @@ def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
 
 @cases
 def test_labels_that_the_truth_lacks_count_as_wrong(name: str, role: str) -> None:
-    names = [*NAMES, "pink", "teal"]
     data = {
         "y_true": QRELS,
         "y_score": {key: row | {"pink": 10.0 - len(row)} for key, row in scores_for(name).items()},
         "y_pred": {key: row | {"teal": int(key == "q1")} for key, row in PRED.items()},
     }
-    expected = evaluate(**{role: matrix(rows, names) for role, rows in data.items()}, metrics=MEASURES)
+    options: dict[str, Any] = {**data, "labels": NAMES, "metrics": MEASURES}
+    expected = evaluate(**options)
+    is_listed = NAMED[name].wide and role == "y_true"
+    metrics = [name for name in MEASURES if is_listed or name not in OF_CELLS]
     for arguments in problems(NAMED[name], role, data):
-        report = evaluate(**arguments, metrics=MEASURES)
-        assert sorted(report.label_names or ()) == sorted(names)
-        assert dict(report) == dict(expected)
-        assert [note[:7] for note in report.notes] == ["y_score", "y_pred:"]
+        report = evaluate(**arguments, metrics=metrics)
+        assert dict(report) == {name: expected[name] for name in metrics}
+        assert (sorted(report.label_names or ()), sorted(report.unknown_labels)) == (
+            sorted(NAMES), ["pink", "teal"],
+        )  # fmt: skip
+        assert [note[:7] for note in report.notes] == ["y_score", "y_pred:", "rows th"]
+        report = evaluate(**arguments, metrics="all")
+        assert OF_CELLS.isdisjoint(report) is not is_listed
+        if not is_listed:
+            with pytest.raises(ValueError, match="y_score: lrap needs labels=, as some predicted"):
+                evaluate(**arguments, metrics=MEASURES)
         exclude: Any = {key: ["pink", "teal"] for key in ROWS}
         exclude = exclude if report.row_names else [*exclude.values()]
         report = evaluate(**arguments, metrics=["p@1", "r@3"], exclude=exclude)
@@ -181,7 +191,7 @@ def test_empty_names_are_no_labels(name: str) -> None:
         y_score = NAMED[name].make(split[1], "y_score")
         report, expected = evaluate([*split[0].values()], y_score, metrics=["p@1"]), 1 / 2
     assert [*report.values()] == [expected]
-    assert sorted(report.label_names or ()) == ["blue", "green", "grey", "red"]
+    assert sorted([*(report.label_names or ()), *report.unknown_labels]) == ["blue", "green", "grey", "red"]
 
 
 @pytest.mark.parametrize("name", ["pandas wide", "polars wide"])
@@ -225,7 +235,7 @@ def test_lists_without_a_label_have_names_as_much_as_numbers() -> None:
     expected = evaluate(Y, y_pred=sp.csr_array((4, 4)), metrics=SETS)
     assert dict(evaluate(TAGS, y_pred=nothing, metrics=SETS)) == dict(expected)
     assert evaluate(TAGS, nothing, metrics=["p@1"])["p@1"] == 0
-    for y_score, labels in ((SCORED, None), (nothing, NAMES), (S, None)):
+    for y_score, labels in ((SCORED, NAMES), (nothing, NAMES), (S, None)):
         report = evaluate(nothing, y_score, labels=labels, metrics=["p@1"])
         assert (report["p@1"], report.n_labels) == (0, 4)
 

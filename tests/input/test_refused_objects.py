@@ -181,7 +181,6 @@ def test_frames_are_refused_by_column_and_row() -> None:
     uneven = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]})
     long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
     for message, frame in (
-        ("column 'id' is no label of y_true; labels= picks columns", scores.assign(id=1)),
         ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
         ("several columns are called 'red'", scores[["red", *NAMES]]),
         ("no column for label 'red'; where the order is the same, give", scores.set_axis(range(4), axis=1)),

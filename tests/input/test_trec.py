@@ -23,7 +23,8 @@ def entries_of(named: Any) -> dict[tuple[str, str], float]:
     """Stored values by the names of their rows and labels."""
     cells = sp.coo_array(named.matrix)
     items = zip(cells.row.tolist(), cells.col.tolist(), cells.data.tolist(), strict=True)
-    return {(named.row_names[i], named.label_names[j]): value for i, j, value in items}
+    names = [*named.label_names, *named.unknown_labels]
+    return {(named.row_names[i], names[j]): value for i, j, value in items}
 
 
 def test_judgements_and_a_run_in_line_with_them() -> None:
@@ -34,12 +35,13 @@ def test_judgements_and_a_run_in_line_with_them() -> None:
     assert truth.matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
     assert (truth.matrix.format, truth.matrix.dtype) == ("csr", np.uint8)
     scores = read_run("m.run", truth)
-    assert scores.label_names == ["cat", "dog", "cow", "bee", "ant"]
-    assert (scores.n_empty, scores.n_ignored, scores.n_new_labels) == (1, 1, 2)
+    assert (scores.label_names, scores.unknown_labels) == (["cat", "dog", "cow"], ["bee", "ant"])
+    assert (scores.n_empty, scores.n_ignored) == (1, 1)
     expected = {("q2", "bee"): -np.inf, ("q2", "ant"): -2, ("q1", "cat"): 0.001, ("q1", "dog"): 0.5}
     assert entries_of(scores) == expected
-    wide = truth.widened(scores.label_names)
-    assert evaluate(wide.matrix, scores.matrix, metrics="p@1")["p@1"] == pytest.approx(1 / 3)
+    report = evaluate(truth, scores, metrics="p@1")
+    assert report["p@1"] == pytest.approx(1 / 3)
+    assert report.unknown_labels == ["bee", "ant"]
     labels = ["cow", "ant", "dog", "cat"]
     matrix = read_qrels("y.qrels", labels).matrix
     assert matrix.toarray().tolist() == [[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]

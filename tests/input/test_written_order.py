@@ -70,6 +70,7 @@ def test_distances_in_files_are_noted(form: str) -> None:
 @pytest.mark.parametrize("form", ["dicts", "dict of dicts", "long frame"])
 def test_distances_in_objects_are_noted(form: str) -> None:
     pandas = pytest.importorskip("pandas")
+    names = [f"d{label}" for label in range(N)]
     for scores, noted in ((DISTANCES, True), (-DISTANCES, False)):
         run = run_of(scores)
         rows = [(instance, *entry) for instance, row in run.items() for entry in row.items()]
@@ -79,7 +80,10 @@ def test_distances_in_objects_are_noted(form: str) -> None:
             "long frame": (KEYED, pandas.DataFrame(rows, columns=["instance", "label", "score"])),
         }[form]
         for metric in ("p@1", "auc.macro"):
-            assert any(NOTE in note for note in evaluate(truth, predictions, metrics=metric).notes) == noted
+            assert (
+                any(NOTE in note for note in evaluate(truth, predictions, metrics=metric, labels=names).notes)
+                == noted
+            )
 
 
 def test_few_scores_may_rise_by_chance() -> None:

@@ -99,13 +99,13 @@ def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, 
 
 
 def test_report_counts_other_labels() -> None:
-    report = evaluate(TRUTH, RUN, labels=LABELS, metrics="p@1")
+    report = evaluate(TRUTH, RUN, labels=LABELS, metrics=["p@1", "f1.macro@1"])
     n_rows = sum(bool(row) and row[0] in OTHERS for row in RANKED.values())
     first = next(label for row in RUN.values() for label in row if label in OTHERS)
     note = f"y_score: 5 predicted labels are not among labels=, such as {first!r}; they count as wrong"
     assert report.notes[0] == note
-    assert report.notes[1].startswith(f"rows that predict labels beside those that are evaluated: {n_rows};")
-    assert sorted(report.other_labels) == OTHERS
+    assert report.notes[1].startswith(f"rows that predict unknown labels: {n_rows}; averages over")
+    assert sorted(report.unknown_labels) == OTHERS
 
 
 def test_every_form_has_the_same_values() -> None:
@@ -184,7 +184,7 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
     ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
     ({"candidates": {"q0": ["u0"]}}, "candidates: row 0: label 'u0' is not one of the 8"),
     ({"conventions": "sklearn"},
-     "y_score: lists labels beside labels=, and unlisted=0 gives all of them a score; name those in"),
+     "y_score: predicts unknown labels, and unlisted=0 gives every label a score; name them in labels= or"),
     ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
 ])  # fmt: skip
 def test_other_labels_are_refused_where_they_have_no_meaning(arguments: dict[str, Any], message: str) -> None:

@@ -92,7 +92,7 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
-        Other names in predictions count as wrong; in the truth, they are refused.
+        Other names in the truth are refused.
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional
@@ -182,7 +182,7 @@ def evaluate(
     """
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **door.sets)
+    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **door.sets)
     (y_true, y_score, y_pred, *sets), n_labels = taken.inputs, taken.n_labels
     door = door.with_sets(sets, taken.n_unmatched_pairs)
     swapped = swapped_notes("y_true", y_true, "y_score", y_score) if grades.graded else []
@@ -217,7 +217,7 @@ def evaluate(
         hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
-    settings = replace(settings, others=bool(taken.others))
+    settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
@@ -238,4 +238,4 @@ def evaluate(
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
     names = None if counted else taken.row_names
-    return replace(report, label_names=taken.label_names, row_names=names, other_labels=taken.others)
+    return replace(report, label_names=taken.label_names, row_names=names, unknown_labels=taken.unknown)

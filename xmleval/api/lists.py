@@ -31,9 +31,8 @@ def lists_of(
     n_labels, labels, graded = options.get("n_labels"), options.get("labels"), first.conventions.graded
     found = []
     for name, report in reports.items():
-        y_true, y_score, _, *sets = take(
-            truth, models[name], None, n_labels, labels, graded, True, **door.sets
-        ).inputs
+        taken = take(truth, models[name], None, n_labels, labels, graded, **door.sets)
+        y_true, y_score, _, *sets = taken.inputs
         asked = rows, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
         found.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
     return [Lists(*own) for own in zip(found[0][0], *(lists for _, lists in found), strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -319,6 +319,7 @@ def _counted(
     for note in notes:
         warnings.warn(note, stacklevel=3)  # of the call of propensity_sensitivity
     settings = Settings.checked([*map(str, specs)], truth.n_labels, inverse_propensity=q, unlisted=unlisted)
+    settings = replace(settings, unknown=bool(taken.unknown))
     plan = settings.plan(given_inputs(scores, None, None, n_labels, door))
     rows = join_arguments(
         plan, truth, scores, None, None, None, n_labels=n_labels, n_before=0, first_row=0, score_dtypes=set(),

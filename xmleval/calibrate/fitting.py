@@ -117,7 +117,7 @@ def fit(
     """
     fitting = Fitting(method, k)
     work = make_work(memory, threads)
-    taken = take(y_true, y_score, None, n_labels, labels)
+    taken = take(y_true, y_score, None, n_labels, labels, fits=True)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     for note in taken.notes:
         warnings.warn(note, stacklevel=2)

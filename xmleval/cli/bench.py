@@ -128,7 +128,8 @@ def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -
 
 def read_files(truth: Input, scores: Input) -> Kept:
     """Read a truth and its scores, whole."""
-    rows = open_rows(truth, [scores], None, {"labels": None, "exclude": None, "train": None})
+    options = {"labels": None, "exclude": None, "train": None, "fits": True}  # to both
+    rows = open_rows(truth, [scores], None, options)
     kept = Kept(widths_of(rows, UNBOUNDED)[0])
     count_rows([kept], rows, UNBOUNDED, 0, lambda done: None)
     return kept

@@ -33,7 +33,7 @@ def changes_of(run: Run, told: Comparison, labels: Path | None) -> Diff | None:
 def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
     """Return the names of the labels of each report, if they are known; --labels names columns, too."""
     if run.rows.label_names is not None:
-        return [*run.rows.label_names, *run.rows.label_names[:1] * (len(reports) - len(run.rows.label_names))]
+        return [run.rows.label_names] * len(reports)
     if path is None:
         return None
     names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
@@ -44,11 +44,11 @@ def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> S
 
 
 def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
-    """Return the names of labels, behind them those of labels that are listed but not evaluated."""
+    """Return the names of labels, and behind them of unknown labels."""
     names = label_names(run, path, reports)
-    if names is None or not run.rows.other_labels:
+    if names is None or not run.rows.unknown_labels:
         return names
-    return [[*own, *others] for own, others in zip(names, run.rows.other_labels, strict=True)]
+    return [[*own, *unknown] for own, unknown in zip(names, run.rows.unknown_labels, strict=False)]
 
 
 def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:

@@ -49,11 +49,10 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
-    labels of a report begin with those of the columns of the truth. ``pairs`` are excluded from what
+    ``label_names`` and ``row_names`` are None where there are numbers alone. ``pairs`` are excluded from what
     ``exclude_from`` tells; ``notes`` tell what was seen in the files, a list for each report; labels are
     ranked within ``candidates``, those of all reports or of each. ``of_rows`` has a file and an entry for
-    each row, by argument. ``other_labels`` of each report are listed in predictions and not evaluated.
+    each row, by argument. ``unknown_labels`` are the names of those of each report.
     ``keyed`` tells that names of rows tell them apart from those of other files; ``first_row`` is the number
     of the first row in the whole data.
     """
@@ -61,14 +60,14 @@ class Inputs(NamedTuple):
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
-    label_names: tuple[list[str], ...] | None = None
+    label_names: list[str] | None = None
     pairs: Pairs | None = None
     exclude_from: str = "both"
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
     of_rows: Mapping[str, tuple[str, list[str]]] = MappingProxyType({})
-    other_labels: tuple[list[str], ...] = ()
+    unknown_labels: tuple[list[str], ...] = ()
     keyed: bool = False
     first_row: int | None = None
 

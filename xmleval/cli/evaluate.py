@@ -283,7 +283,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         reports = dict(zip(run.names, counted(run), strict=True))
     if options["per_label_file"] is not None:
         of_all = run.rows.truth[1].label_names
-        write_labels(reports, options["per_label_file"], run.rows.label_names or [of_all] * len(reports))
+        write_labels(reports, options["per_label_file"], [run.rows.label_names or of_all] * len(reports))
     if options["per_row_file"] is not None:
         write_rows(reports, options["per_row_file"], run.rows.row_names)
     for evaluator, path in zip(run.evaluators, run.states, strict=False):

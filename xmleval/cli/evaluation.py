@@ -21,7 +21,7 @@ from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     holds_both,
     named_rows,
-    rules_for,
+    rule_for,
     training_counts,
 )
 from xmleval.cli.options import fields_of
@@ -102,7 +102,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     ``options`` are those of `evaluate`; ``per_row`` and ``per_label`` keep what no file is asked for, and
     ``labels_shown`` tells that names of labels may belong to columns without.
     """
-    options = NONE_OF_THESE | options | {"counts_others": True}
+    options = NONE_OF_THESE | options
     budget = budget_of(options["memory"])
     allowance = budget.allowance()
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
@@ -144,7 +144,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     rows = rows._replace(first_row=options.get("first_row"))
     if options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
         rows = rows._replace(of_rows={"clusters": (rows.truth[0], rows.row_names), **rows.of_rows})
-    if rows.pred is not None and not rows.scores and not is_given("metrics"):
+    of_sets = rows.pred is not None and not rows.scores and not is_given("metrics")
+    if of_sets:
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
     if rows.pairs is not None:
@@ -184,7 +185,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 **arguments | own,
             )
         if rows.label_names is not None:
-            evaluator.take_names(others=bool(rows.other_labels))
+            evaluator.take_names(options["labels"] is not None)
+        if of_sets:
+            evaluator.insist_on_none()
         evaluators.append(evaluator)
     refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
@@ -232,9 +235,9 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
     Where they do not, each of SCORES tells its own, or has the labels of TRUTH and those that it lists.
     """
     if rows.label_names is not None:
-        if not all(rows.label_names):
-            raise ValueError(f"{rows.truth[0]}: no row has a label, neither a relevant nor a predicted one")
-        return [len(names) for names in rows.label_names]
+        if not rows.label_names:
+            raise ValueError(f"{rows.truth[0]}: no row has a label; give --labels, the names of all")
+        return [len(rows.label_names)] * max(1, len(rows.scores))
     shared = told_by([rows.truth, *(given for _, given in rows.sets)])
     if shared is not None:
         for own in rows.scores:
@@ -304,7 +307,7 @@ def find_decisions(text: str | None, rows: Inputs, allowance: Allowance) -> Sequ
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return rules_for(Rule.within(path, allowance), path, rows.label_names, rows.notes)
+    return [rule_for(Rule.within(path, allowance), path, rows.label_names, rows.notes)]
 
 
 def open_rows(

@@ -29,7 +29,8 @@ def find_pair(
 def open_pair(relevant: Input, predicted: Input, labels: Path | None) -> Inputs:
     """Open both, and tell what is noted."""
     with hinting([relevant.name, predicted.name]):
-        rows = open_rows(relevant, [predicted], None, {"labels": labels, "train": None, "exclude": None})
+        options = {"labels": labels, "train": None, "exclude": None, "fits": True}
+        rows = open_rows(relevant, [predicted], None, options)
     for note in rows.notes[0] if rows.notes else []:
         tell("note", note)
     return rows

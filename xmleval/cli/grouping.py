@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +60,8 @@ def groups_of_labels(
             ]
     held = read_group_lines("label_groups", path, allowance)
     return [
-        _of_labels(held, None if rows.label_names is None else rows.label_names[place], n_labels, notes)
-        for place, (n_labels, notes) in enumerate(zip(widths, rows.notes, strict=True))
+        _of_labels(held, rows.label_names, n_labels, notes)
+        for n_labels, notes in zip(widths, rows.notes, strict=True)
     ]
 
 
@@ -78,7 +77,7 @@ def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int, notes: 
 
 def hierarchies(
     options: dict[str, Any],
-    label_names: Sequence[list[str]] | None,
+    label_names: list[str] | None,
     widths: Sequence[int],
     allowance: Allowance,
 ) -> list[Hierarchy | None]:
@@ -93,8 +92,7 @@ def hierarchies(
         pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
     with naming_files({"hierarchy": path}):
         return [
-            given_hierarchy(pairs, n_labels, names, closed, allowance, places)
-            for n_labels, names in zip(widths, label_names or repeat(None), strict=False)
+            given_hierarchy(pairs, n_labels, label_names, closed, allowance, places) for n_labels in widths
         ]
 
 

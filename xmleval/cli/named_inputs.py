@@ -36,8 +36,6 @@ from xmleval.records import Ints
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
-LabelNames = Sequence[list[str]]  # of each report
-
 
 class NamedTruth(NamedTuple):
     """A truth whose rows and labels have names: its rows, and what matches predictions with it.
@@ -58,14 +56,13 @@ def read_truth(
     labels: list[str] | None,
     why: str,
     predictions: Sequence[Input] = (),
-    counts_others: bool = False,
+    fits: bool = False,
 ) -> NamedTruth:
     """Read a truth with names; ``why`` it must have them is told of others, unless predictions have names.
 
-    Where ``labels`` are all that are evaluated, predictions that name others are refused unless
-    ``counts_others``. They may also name the columns of a truth without names.
+    ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
     """
-    match = Match(truth.name, labels or (), listed=labels is not None, counts_others=counts_others)
+    match = Match(truth.name, labels or (), listed=labels is not None, fits=fits)
     if labels is not None and _is_numbered(truth, labels):
         pieces = _numbered_pieces(truth, len(labels))
         n_rows = match.n_in_order = count_rows_of(truth.name, pieces)
@@ -129,7 +126,7 @@ def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[
         rows, match = read_predictions(given, found.facts), found.match.fork()
         if rows.beside.told:
             tell(given.name, ", ".join(rows.beside.told))
-        models.append((match.take("y_score", given.name, rows), match.label_names))
+        models.append((match.take("y_score", given.name, rows), match.names))
         tell_notes(match.notes)
     return found, models
 
@@ -157,10 +154,9 @@ def pieces_of(rows: Rows, label_names: list[str]) -> Pieces:
     return whole(rows_by_id(rows.ptr, rows.labels, best_first=True), len(label_names))
 
 
-def _evaluated(pieces: Pieces, match: Match) -> Pieces:
-    """Return predictions in which labels beyond a list are not evaluated."""
-    width = pieces.n_labels if match.others else None
-    return replace(pieces, n_labels=len(match.label_names), width=width)
+def _with_unknown(pieces: Pieces, match: Match) -> Pieces:
+    """Return rows in which ids from the number of labels upward are those of unknown labels."""
+    return replace(pieces, n_labels=match.n_labels, width=pieces.n_labels if match.unknown else None)
 
 
 def named_rows(
@@ -173,11 +169,11 @@ def named_rows(
 ) -> Inputs:
     """Return the rows of a truth, of SCORES and of what other predictions there are, by name.
 
-    With the option ``counts_others``, predictions may hold labels beside those of ``labels``.
+    The option ``fits`` tells that something is fitted to them.
     """
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
     every = [*several, *([] if other is None else [other])]
-    found = read_truth(truth, labels, "has names", every, bool(options.get("counts_others")))
+    found = read_truth(truth, labels, "has names", every, bool(options.get("fits")))
     fields, match = fields_of(options, joined=True), found.match
     known, pred, shared = match.label_names, None, _notes(truth.name, found.facts.told)
     if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
@@ -185,7 +181,7 @@ def named_rows(
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
         shared += [unread] * any(spec.metric.graded for spec, _ in asked)
     scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
-    for given in [*every[len(several) :], *several]:  # labels of sets are known to all
+    for given in [*every[len(several) :], *several]:  # unknown labels of sets are those of all
         is_other = given is other
         rows = read_predictions(given, found.facts, fields)
         if is_other:
@@ -198,38 +194,41 @@ def named_rows(
         told = _notes(given.name, [*rows.beside.told, *taken])
         model = match if is_other else match.fork()
         rows = model.take("y_pred" if is_other else "y_score", given.name, rows)
+        if match.fits:
+            model.know_all()
         take_kept(given.name, given.allowance, rows)
         told += [*_notes(given.name, _unknown(rows, model, known)), *model.notes]
         model.notes = []
         if is_set:
-            pred = given.name, _evaluated(whole(truth_matrix(rows, len(model.names), False)), model)
+            pred = given.name, _with_unknown(whole(truth_matrix(rows, len(model.names), False)), model)
         if is_ranked:
-            scores.append((given.name, _evaluated(pieces_of(rows, model.names), model)))
+            scores.append((given.name, _with_unknown(pieces_of(rows, model.names), model)))
             matches.append(model)
             notes.append(told)
         else:  # those of sets
             shared += told
     matches = matches or [match]
     all_notes = tuple(
-        [*shared, *own_notes, *missing_names_note(model.number or ())]
+        [*shared, *own_notes, *missing_names_note(model.number or (), model.unknown)]
         for own_notes, model in zip(notes or [[]], matches, strict=True)
     )
     candidates: list[tuple[str, Pieces]] = []
     if among is not None:
         rows = read_candidates(among)
         for model, own_notes in zip(matches, all_notes, strict=True):
-            sets = truth_matrix(model.take("candidates", among.name, rows), len(model.label_names), False)
-            candidates.append((among.name, whole(sets)))
+            own_rows = model.take("candidates", among.name, rows)
+            sets = whole(truth_matrix(own_rows, len(model.names), False))
+            candidates.append((among.name, _with_unknown(sets, model)))
             own_notes += model.notes
     return Inputs(
         (truth.name, found.pieces),
         scores,
         pred,
-        label_names=tuple(model.label_names for model in matches),
+        label_names=matches[0].label_names,
         row_names=found.row_names,
         notes=all_notes,
         candidates=candidates,
-        other_labels=tuple(model.others for model in matches) if match.listed else (),
+        unknown_labels=tuple([*model.unknown] for model in matches),
         keyed=match.keys is not None,
     )
 
@@ -271,12 +270,12 @@ def read_numbered_truth(given: Input) -> tuple[Any, list[str]]:
 
 
 def count_named_training(
-    train: Input, label_names: LabelNames, labels: list[str] | None, notes: Sequence[list[str]]
-) -> tuple[list[Ints], int]:
-    """Return how many training rows have each label of each list of names, and how many rows there are.
+    train: Input, label_names: list[str], labels: list[str] | None, notes: Sequence[list[str]]
+) -> tuple[Ints, int]:
+    """Return how many training rows have each label, and how many rows there are.
 
     ``labels`` are the names of the columns of training labels without names, if they are known. What is seen
-    is added to ``notes``, a list for each list of names.
+    is added to ``notes``, a list for each report.
     """
     if labels is not None and _is_numbered(train, labels):
         pieces, facts, own = _numbered_pieces(train, len(labels)), Facts(), labels
@@ -285,12 +284,11 @@ def count_named_training(
         pieces, facts, own = found.pieces, found.facts, found.match.label_names
     per_label, n_rows = count_training(train.name, pieces, len(own), PIECE_BYTES, train.allowance)
     count_of = dict(zip(own, per_label.tolist(), strict=True))
-    for names, own_notes in zip(label_names, notes, strict=True):
-        own_notes += _notes(train.name, facts.told)
-        if n_other := len(count_of.keys() - {*names}):
-            own_notes.append(Note(train.name, "ignored labels", n_other))
-    counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
-    return counts, n_rows
+    n_ignored = len(count_of.keys() - {*label_names})
+    ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
+    for own_notes in notes:
+        own_notes += [*_notes(train.name, facts.told), *ignored]
+    return np.array([count_of.get(name, 0) for name in label_names], np.int64), n_rows
 
 
 def training_counts(
@@ -305,8 +303,9 @@ def training_counts(
     if train is None:
         return None, 0
     if rows.label_names is not None:
-        listed = None if options["labels"] is None else rows.label_names[0]
-        return count_named_training(train, rows.label_names, listed, rows.notes)
+        listed = None if options["labels"] is None else rows.label_names
+        counts, n_rows = count_named_training(train, rows.label_names, listed, rows.notes)
+        return [counts] * len(widths), n_rows
     if train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     pieces, n_bytes = train.pieces(), budget.lone_piece
@@ -314,23 +313,21 @@ def training_counts(
     return [by_width[width][0] for width in widths], by_width[widths[0]][1]
 
 
-def rules_for(
-    rule: Rule, path: Path, label_names: LabelNames | None, notes: Sequence[list[str]]
-) -> list[Rule]:
-    """Return a saved rule for the labels of each list of names, by number, or as it is without any.
+def rule_for(rule: Rule, path: Path, label_names: list[str] | None, notes: Sequence[list[str]]) -> Rule:
+    """Return a saved rule for labels by number, or as it is without their names.
 
-    What is seen is added to ``notes``, a list for each list of names.
+    What is seen is added to ``notes``, a list for each report.
     """
     if label_names is None:
         if rule.by_name:
             raise ValueError(f"{path}: knows labels by name; expected inputs with names of labels")
-        return [rule]
+        return rule
     try:
-        found = [replace(rule.for_labels(names), label_names=None) for names in label_names]
+        found = replace(rule.for_labels(label_names), label_names=None)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    for names, own_notes in zip(label_names, notes, strict=True):
-        if rule.by_name and (n_unknown := len({*names}.difference(rule.label_names or ()))):
+    if rule.by_name and (n_unknown := len({*label_names}.difference(rule.label_names or ()))):
+        for own_notes in notes:
             own_notes.append(Note(str(path), "labels unknown in fitting", n_unknown))
     return found
 
@@ -344,9 +341,9 @@ def read_scores_alone(given: Input, label_names: list[str] | None, named_by: Pat
     rows = match.take_truth(given.name, rows)
     take_kept(given.name, given.allowance, rows, match.keys, match.label_names)
     names = match.label_names
-    if label_names is not None and len(names) > len(label_names):
+    if match.unknown:
         raise ValueError(
-            f"{given.name}: label {shown(names[len(label_names)])} is not one of the {len(label_names)} of "
+            f"{given.name}: label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of "
             f"{named_by}; expected --labels with the names of all"
         )
     return score_matrix(rows, len(names), names), row_names(match, rows), names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from xmleval.budget import Allowance
@@ -17,7 +16,7 @@ def propensities_of(
     train: Input | None,
     counts: Any,
     n_rows: int,
-    label_names: Sequence[list[str]] | None,
+    label_names: list[str] | None,
     allowance: Allowance,
 ) -> list[Any]:
     """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""

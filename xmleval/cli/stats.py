@@ -71,7 +71,7 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     if train is None:
         return found.values(None)
     notes: list[str] = []
-    counts = count_named_training(train, [label_names], None, [notes])[0][0]
+    counts = count_named_training(train, label_names, None, [notes])[0]
     tell_notes(notes)
     return found.values(counts)
 

@@ -16,7 +16,7 @@ from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features, refuse_many_features
 from xmleval.cli.fitting import count_pair, find_pair, open_pair
 from xmleval.cli.messages import naming_files, tell_notes
-from xmleval.cli.named_inputs import read_scores_alone, rules_for
+from xmleval.cli.named_inputs import read_scores_alone, rule_for
 from xmleval.cli.options import (
     COUNT,
     FIELD_NAMES,
@@ -119,7 +119,7 @@ def fit(
     count_pair(entries, rows, budget)
     with naming_files({"y_score": scores, "features": features}):
         rule = fitting.rule_of(entries, looked_at)
-    names = None if rows.label_names is None else tuple(rows.label_names[0])
+    names = None if rows.label_names is None else tuple(rows.label_names)
     replace(rule, label_names=names).save(output)
     write_result(str(rule), None)
 
@@ -188,13 +188,13 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
     if not given.named:
         if labels is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
-        return rules_for(rule, saved, None, [])[0], given.pieces()
+        return rule_for(rule, saved, None, []), given.pieces()
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
     names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
     matrix = read_scores_alone(given, names, labels or saved)[0]
     notes: list[str] = []
-    by_number = rules_for(rule, saved, [names], [notes])[0]
+    by_number = rule_for(rule, saved, names, [notes])
     tell_notes(notes)
     return by_number, whole(matrix)
 

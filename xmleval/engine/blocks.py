@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.groups import check_row_groups
 from xmleval.input.clusters import folds_of_clusters
-from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
+from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.errors import InputError
 from xmleval.input.judgements import relevant_of
@@ -19,7 +19,7 @@ from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
-from xmleval.plan import LINKED, NO_GAPS, Plan
+from xmleval.plan import ALL_LABELS, LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, as_score, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
@@ -79,12 +79,14 @@ def join_arguments(
     unlisted, door = plan.unlisted, door.opened(truth, n_labels)
     level, ordered = plan.conventions.unlisted_score, plan.ordered or bool(door.sets)
     how = Reading("y_score", plan.n_labels, level, door.depth(plan.depth), ordered, plan.higher_is_better)
-    if isinstance(y_score, WithOthers) and level is not None:
-        said = Keyword("unlisted", f"{level:g}"), " gives all of them a score; "
-        fix = *said, "name those in ", Keyword("labels"), " or leave them out"
-        raise InputError("y_score", Message("lists labels beside ", Keyword("labels"), ", and ", *fix))
     scores = None if y_score is None else ranking_rows(y_score, n_labels, how)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
+    wider = [
+        argument
+        for argument, rows in (("y_score", scores), ("y_pred", pred))
+        if rows is not None and rows.n_labels > plan.n_labels
+    ]
+    _refuse_unknown(plan, wider)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
@@ -103,7 +105,6 @@ def join_arguments(
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
-    others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence
@@ -116,7 +117,7 @@ def join_arguments(
         if unlisted is not None and ranking is not None and stop > start:
             ranking = _of_one_type(ranking, unlisted, score_dtypes)
         if ranking is not None:
-            _refuse_gaps(plan, relevant, ranking, others, start)
+            _refuse_gaps(plan, relevant, ranking, bool(wider), start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
@@ -136,7 +137,7 @@ def join_arguments(
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             row_groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
-            others=others,
+            unknown=bool(wider),
             facts=facts,
         )
 
@@ -199,13 +200,26 @@ def block_bytes(block: Block) -> int:
     return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
 
 
-def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, others: bool, start: int) -> None:
+def _refuse_unknown(plan: Plan, wider: Sequence[str]) -> None:
+    """Refuse arguments with unknown labels, if these have a score or a measure needs all labels."""
+    level = plan.conventions.unlisted_score
+    if "y_score" in wider and level is not None:
+        fix = " gives every label a score; name them in ", Keyword("labels"), " or leave them out"
+        raise InputError(
+            "y_score", Message("predicts unknown labels, and ", Keyword("unlisted", f"{level:g}"), *fix)
+        )
+    spec = next((spec for spec in plan.specs if spec.metric.every_label and spec.name in plan.insisted), None)
+    if wider and spec is not None and not plan.counts_cells:
+        raise InputError(wider[0], Message(spec, " needs ", ALL_LABELS))
+
+
+def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, start: int) -> None:
     """Refuse rows that lack a score for some label, if a measure requested by name needs every score."""
     insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return
     n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
-    if others:  # labels that are not evaluated do not fill a gap
+    if unknown:  # these do not fill a gap
         before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
         n_listed = row_sizes(before[ranking.ptr])
     for spec in insisted:

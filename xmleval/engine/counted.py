@@ -94,7 +94,7 @@ class Counting:
         n_labels = self.settings.n_labels
         conventions = self.settings.conventions
         labels = self.settings.labels
-        taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, True, **door.sets)
+        taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
         unknown = not taken.by_id and labels is None  # names may differ between batches
         if unknown or not taken.closed:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

@@ -130,7 +130,7 @@ class Settings:
     n_labels : int
         Number of labels.
     labels : list of str or int, or None
-        Their names, kept elsewhere if ``named``; with ``others``, predictions may hold labels beside them.
+        Their names, kept elsewhere if ``named``.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -143,6 +143,9 @@ class Settings:
         Groups of labels within which measures are computed, too.
     hierarchy : Hierarchy or None
         Ancestors of labels.
+    unknown : bool
+        Whether predictions may hold unknown labels; ``counts_cells`` tells whether measures of all labels are
+        then computed, because the number of labels is known.
     """
 
     n_labels: int
@@ -160,7 +163,8 @@ class Settings:
     label_groups: Groups | None
     hierarchy: Hierarchy | None
     confidence: float | None
-    others: bool = False
+    unknown: bool = False
+    counts_cells: bool = True
     named: bool = False
     on_arguments: tuple[str, ...] = ()  # notes
 
@@ -219,7 +223,7 @@ class Settings:
             **{name: bool(value) for name, value in flags.items()},
             per_row=_details("per_row", options, asked),
             per_label=_details("per_label", options, asked),
-            others=labels is not None,
+            unknown=labels is not None,
             on_arguments=(*notes, *unnamed),
         )
 
@@ -244,7 +248,7 @@ class Settings:
             "label_groups": self.label_groups
             and [*map(list, (self.label_groups.names, self.label_groups.ranges))],
             "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
-            **({"others": True} if self.others else {}),
+            **({"unknown": True, "counts_cells": self.counts_cells} if self.unknown else {}),
         }
 
     @property
@@ -271,9 +275,9 @@ class Settings:
     def unlike(self, other: Settings) -> str | None:
         """Return what is said of the first array of labels that differs, or None."""
         pairs = zip(self.of_labels.values(), other.of_labels.values(), strict=True)
-        for (mine, differs), (others, _) in pairs:
+        for (mine, differs), (theirs, _) in pairs:
             # np.array_equal hides what a handler raises
-            if mine is not others and (mine.shape != others.shape or (mine != others).any()):
+            if mine is not theirs and (mine.shape != theirs.shape or (mine != theirs).any()):
                 return differs
         return None
 
@@ -384,7 +388,8 @@ class Settings:
             decision=self._decided(given),
             weighted="sample_weight" in given,
             within=WITHIN if WITHIN in given else None,
-            others=self.others,
+            unknown=self.unknown,
+            counts_cells=self.counts_cells,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,
             hierarchy=self.hierarchy,

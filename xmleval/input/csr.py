@@ -99,10 +99,10 @@ class Stored(NamedTuple):
         return Truth(self.ptr[start : stop + 1].astype(np.int64) - lo, self.labels[lo:hi])
 
 
-class WithOthers:
-    """Predictions that also list labels that are not evaluated, by ids from the number of labels upward.
+class WithUnknown:
+    """Predictions that list unknown labels, too, by ids from the number of labels upward.
 
-    ``rows`` are a sparse matrix, `Stored` arrays or a pair, with ids below ``width``.
+    ``rows`` are a matrix or a pair, with ids below ``width``.
     """
 
     def __init__(self, rows: Any, width: int) -> None:

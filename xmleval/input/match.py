@@ -8,7 +8,6 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored
 from xmleval.input.errors import InputError
@@ -31,17 +30,20 @@ class Match:
         What messages call the truth.
     names : iterable or None
         Names of labels that take the first numbers; None where labels have ids.
+    n_labels : int or None
+        Number of labels, if the caller told more than have names.
     listed : bool
-        Whether the caller told all labels, so that the truth can have no others.
-    counts_others : bool
-        Whether predictions may have labels beside a list: they are wrong, and have numbers behind it.
+        Whether the caller listed all labels, so that the truth can have no other.
+    fits : bool
+        Whether something is fitted, for which all labels must be known: a list has them, or all are known.
     keys, by : list and str, or None
         Names of the rows, where these are not those of a truth that is still to be taken.
 
     Notes
     -----
-    ``number`` is that of each label: first come the ``n_known`` ones of the truth or of the list, then those
-    that predictions add. ``closed`` tells whether all labels were known before the rows.
+    ``number`` is that of each label of the list or of the truth; after the truth it stays as it is. What only
+    other inputs name is in ``unknown``, by numbers from ``n_labels`` upward. ``closed`` tells whether all
+    labels were known before the rows.
     """
 
     def __init__(
@@ -49,41 +51,51 @@ class Match:
         truth: str,
         names: Iterable[Any] | None,
         *,
+        n_labels: int | None = None,
         listed: bool = False,
-        counts_others: bool = False,
+        fits: bool = False,
         keys: list[Any] | None = None,
         by: str | None = None,
     ) -> None:
         self.truth, self.keys, self.by = truth, keys, by
         self.number = None if names is None else {name: i for i, name in enumerate(dict.fromkeys(names))}
-        self.n_known = 0 if self.number is None else len(self.number)
-        self.listed, self.counts_others, self.closed = listed, counts_others, self.n_known > 0
+        self.n_labels = max(n_labels or 0, len(self.number or ()))
+        self.listed, self.fits, self.closed = listed, fits, bool(self.number)
+        self.unknown: dict[Any, int] = {}
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
         self.n_in_order: int | None = None  # rows of a truth, where these have no names
         self.beside: Any = None
 
     def fork(self) -> Match:
-        """Return the same numbers for another model, whose labels and notes are its own."""
+        """Return the same labels for another model, whose unknown labels and notes are its own."""
         other = copy.copy(self)
-        other.number = None if self.number is None else dict(self.number)
-        other.notes = list[str]()
+        other.unknown, other.notes = dict(self.unknown), list[str]()
         return other
 
     @property
-    def names(self) -> list[Any]:
-        """Names of all labels by number."""
+    def label_names(self) -> list[Any]:
+        """Names of the labels by number."""
         return [*(self.number or ())]
 
     @property
-    def label_names(self) -> list[Any]:
-        """Names of the labels that are evaluated."""
-        return self.names[: self.n_known] if self.listed else self.names
+    def names(self) -> list[Any]:
+        """Names of all labels by number, of unknown ones, too."""
+        known = self.label_names
+        return [*known, *[""] * (self.n_labels - len(known)), *self.unknown]
 
-    @property
-    def others(self) -> list[Any]:
-        """Names of predicted labels beside those that are evaluated."""
-        return self.names[self.n_known :] if self.listed else []
+    def know_all(self) -> None:
+        """Take unknown labels for labels, as where something is fitted."""
+        if self.number is not None and self.unknown:
+            self.number |= self.unknown
+            self.n_labels, self.unknown = max(self.n_labels, len(self.number)), {}
+
+    def label_ids(self, names: Iterable[Any]) -> list[int]:
+        """Return the number of each label; those that have none are unknown, and get one."""
+        known, unknown, first = self.number or {}, self.unknown, self.n_labels
+        return [
+            known[name] if name in known else unknown.setdefault(name, first + len(unknown)) for name in names
+        ]
 
     # ---- rows
 
@@ -101,7 +113,7 @@ class Match:
         if self.keys is None:
             self.n_in_order = rows.n_rows
         placed = self._placed(argument, rows, self._label_numbers("y_true", argument, rows), of_row)
-        self.n_known = max(self.n_known, len(self.number or ()))
+        self.n_labels = max(self.n_labels, len(self.number or ()))
         return placed
 
     def take(self, role: str, argument: str, rows: Rows) -> Rows:
@@ -111,17 +123,10 @@ class Match:
         """
         of_row = self.row_numbers(role, argument, rows)
         if of_row is not None:
-            rows = self._only(role, rows, np.repeat(of_row >= 0, np.diff(rows.ptr)))
-        labels = self._label_numbers(role, argument, rows)
-        if labels.size and labels.min() < 0 and rows.names is not None:  # neither relevant nor predicted
-            kept = labels >= 0
-            rows, labels = self._only(role, rows, kept), labels[kept]
-        return self._placed(argument, rows, labels, of_row)
-
-    def _only(self, role: str, rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-        """Return rows with some of their entries, and count the pairs to exclude that go."""
-        self.n_unmatched_pairs += kept.size - int(kept.sum()) if role == "exclude" else 0
-        return rows.only(kept)
+            kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
+            self.n_unmatched_pairs += kept.size - int(kept.sum()) if role == "exclude" else 0
+            rows = rows.only(kept)
+        return self._placed(argument, rows, self._label_numbers(role, argument, rows), of_row)
 
     def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
@@ -238,7 +243,7 @@ class Match:
     # ---- labels
 
     def _label_numbers(self, role: str, argument: str, rows: Rows) -> Ints:
-        """Return the number of the label of each entry, -1 where it is to be dropped."""
+        """Return the number of the label of each entry."""
         number = self.number
         if number is None:
             if rows.named and rows.labels.size:
@@ -257,39 +262,35 @@ class Match:
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
         codes = np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
-        others = role in PREDICTIONS and (self.counts_others or not self.listed)
-        if self.listed and not others:
-            codes[codes >= self.n_known] = -1
-        if self.n_known and codes.size and codes.min() >= 0 and codes.max() < self.n_known:
+        if codes.size and codes.min() >= 0:
             return codes[labels]
         first = first_places(labels, len(names))
         unknown = np.flatnonzero((codes < 0) & (first < labels.size))
+        if not unknown.size:
+            return codes[labels]
         unknown = unknown[np.argsort(first[unknown])]
-        is_open = self._is_open(rows)
-        if unknown.size and not (is_open and role in BESIDE):
-            if not (self.counts_others and role in PREDICTIONS if self.listed else is_open):
-                raise self._unlisted(argument, rows, unknown.size, int(first[unknown[0]]))
-            codes[unknown] = np.arange(len(number), len(number) + unknown.size)
-            new = range(len(number), len(number) + unknown.size)
-            number.update(zip([names[code] for code in unknown.tolist()], new, strict=True))
-            self.closed &= self.listed
-        if role in PREDICTIONS:
-            beyond = np.flatnonzero((codes >= self.n_known) & (first < labels.size))
-            if self.listed and beyond.size:
-                example = names[int(beyond[np.argmin(first[beyond])])]
-                self.note(argument, "labels beyond the list", beyond.size, repr(example))
-            elif not self.listed:
-                self.note(argument, "unknown labels", beyond.size)
+        new = [names[code] for code in unknown.tolist()]
+        if role == "y_true" and not self.closed:
+            number.update(zip(new, range(len(number), len(number) + len(new)), strict=True))
+        elif self._lists_all(role, rows):
+            raise self._unlisted(argument, rows, len(new), int(first[unknown[0]]))
+        elif role in PREDICTIONS and self.listed:
+            self.note(argument, "labels beyond the list", len(new), repr(new[0]))
+        elif role in PREDICTIONS:
+            self.note(argument, "unknown labels", len(new))
+        codes[unknown] = self.label_ids(new)
         return codes[labels]
 
-    def _is_open(self, rows: Rows) -> bool:
-        """Whether rows may name labels that the truth does not name."""
+    def _lists_all(self, role: str, rows: Rows) -> bool:
+        """Whether labels that are not listed, or are no columns of the truth, are refused."""
+        if self.listed:
+            return self.fits or role not in PREDICTIONS
         by_text = isinstance(next(iter(self.number or ()), None), str)
-        return not self.closed or (not self.listed and rows.named and by_text)
+        return self.closed and not (rows.named and by_text)
 
     def _unlisted(self, argument: str, rows: Rows, n_unlisted: int, entry: int) -> InputError:
         label = rows.label(entry)
-        told = f"label {label!r} is not one of the {self.n_known} given ones; "
+        told = f"label {label!r} is not one of the {self.n_labels} given ones; "
         more = f" must name {counted(n_unlisted, 'labels')} more"
         return rows.error(argument, Message(told, Keyword("labels"), more), rows.row_of(entry), label)
 

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import NamedReaders, naming
 from xmleval.input.lines import read_json, shown
 from xmleval.input.match import Match, as_sets, score_matrix
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, Rows, collect
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named, Rows, collect
 from xmleval.input.stack import make_csr
 from xmleval.input.text_columns import text_columns
 from xmleval.message import Message
@@ -29,59 +28,6 @@ from xmleval.records import label_dtype
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 KEPT_BYTES = 16  # of memory for an entry that is matched
-
-
-@dataclass(frozen=True)
-class Named:
-    """A sparse array whose rows and labels have names.
-
-    Parameters
-    ----------
-    matrix : sparse array of shape (m, l)
-        Ones for relevant labels, grades of judged ones, or scores.
-    row_names, label_names : list of str
-        Names of its m rows and l labels.
-    n_empty, n_ignored, n_new_labels : int
-        Of predictions: rows of the truth without a prediction, rows left out because the truth has none
-        of their name, and labels at the end that the truth does not name.
-    closed : bool
-        Whether a list told all labels, so that predictions can have no others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from xmleval.io import Named
-    >>> Named(np.eye(2), ["q1", "q2"], ["cat", "dog"]).label_names
-    ['cat', 'dog']
-    """
-
-    matrix: Any
-    row_names: list[str]
-    label_names: list[str]
-    n_empty: int = 0
-    n_ignored: int = 0
-    n_new_labels: int = 0
-    closed: bool = False
-
-    def widened(self, label_names: list[str]) -> Named:
-        """Return the same rows with further labels, which none of them has.
-
-        ``label_names`` are those of all labels, and begin with the names of the labels of these rows.
-
-        Examples
-        --------
-        >>> import scipy.sparse
-        >>> from xmleval.io import Named
-        >>> truth = Named(scipy.sparse.eye_array(2, format="csr"), ["q1", "q2"], ["cat", "dog"])
-        >>> truth.widened(["cat", "dog", "cow"]).matrix.shape
-        (2, 3)
-        """
-        if label_names[: len(self.label_names)] != self.label_names:
-            raise ValueError("label_names do not begin with the names of the labels that are there")
-        matrix = self.matrix
-        shape = matrix.shape[0], len(label_names)
-        wide = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=shape)
-        return replace(self, matrix=wide, label_names=label_names)
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
@@ -180,14 +126,14 @@ def truth_named(
     take_kept(name, allowance, rows, match.keys, match.label_names)
     matrix = truth_matrix(rows, len(match.label_names), grades)
     matrix.sort_indices()
-    return Named(matrix, row_names(match, rows), match.label_names, closed=labels is not None)
+    return Named(matrix, row_names(match, rows), match.label_names)
 
 
 def scores_named(name: str, batches: Iterable[Rows], like: Named | list[str]) -> Named:
     """Return scores in line with a truth or with labels alone, as `xmleval.io.read_run` does."""
     rows = collect(batches)
     if isinstance(like, Named):
-        match = Match("the truth", like.label_names, listed=like.closed, keys=like.row_names, by=BY_KEY)
+        match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
         rows = match.take("y_score", name, rows)
         names = like.row_names
     else:
@@ -195,10 +141,10 @@ def scores_named(name: str, batches: Iterable[Rows], like: Named | list[str]) ->
         rows = match.take_truth(name, rows)
         names = row_names(match, rows)
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
-    labels = match.label_names
-    n_new = len(labels) - len(like.label_names if isinstance(like, Named) else like)
+    known = len(like.label_names if isinstance(like, Named) else like)
+    labels, unknown = match.names[:known], match.names[known:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    return Named(score_matrix(rows, len(labels), labels), names, labels, *n_rows, n_new, match.listed)
+    return Named(score_matrix(rows, len(match.names), match.names), names, labels, *n_rows, unknown)
 
 
 def row_names(match: Match, rows: Rows) -> list[str]:

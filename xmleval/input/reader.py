@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.input.csr import WithOthers, as_signed
+from xmleval.input.csr import WithUnknown, as_signed
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows
@@ -158,7 +158,7 @@ class RowReader:
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
         is_pair = isinstance(piece, tuple) and not isinstance(piece, Rows)
         rows = TopK(*piece) if is_pair else widened(piece, self._n_labels)
-        return rows if self._width is None else WithOthers(rows, self._width)
+        return rows if self._width is None else WithUnknown(rows, self._width)
 
     def list_width(self) -> int | None:
         """Return how many labels each row of arrays of a top-k list holds; None of anything else."""

@@ -124,6 +124,45 @@ def rows_by_id(
     return Rows(None, None, ptr, labels, None, values, best_first)
 
 
+@dataclass(frozen=True)
+class Named:
+    """A sparse array whose rows and labels have names; `xmleval.evaluate` takes it as it takes dicts.
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (m, l)
+        Ones for relevant labels, grades of judged ones, or scores.
+    row_names, label_names : list of str
+        Names of its m rows and of the labels of its columns.
+    n_empty, n_ignored : int
+        Of predictions: rows of the truth without a prediction, and rows left out because the truth has none
+        of their name.
+    unknown_labels : list of str
+        Names of the labels of the last columns, which the truth does not name.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from xmleval import evaluate
+    >>> from xmleval.io import Named
+    >>> truth = Named(scipy.sparse.eye_array(2, format="csr"), ["q1", "q2"], ["cat", "dog"])
+    >>> evaluate(truth, {"q1": {"cat": 0.5}, "q2": {"cow": 0.5}}, metrics=["p@1"])["p@1"]
+    0.5
+    """
+
+    matrix: Any
+    row_names: list[str]
+    label_names: list[str]
+    n_empty: int = 0
+    n_ignored: int = 0
+    unknown_labels: Sequence[str] = ()
+
+    def rows(self, argument: str) -> Rows:
+        """Return its rows; ``argument`` is what messages call them (@private)."""
+        matrix, names = self.matrix.tocsr(), [*self.label_names, *self.unknown_labels]
+        return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
+
+
 def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
     """Return the place of each name among the distinct ones, and these, in the order in which they come."""
     distinct = [*dict.fromkeys(names)]

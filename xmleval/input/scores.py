@@ -13,7 +13,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
-    WithOthers,
+    WithUnknown,
     as_array,
     as_list,
     check_shape,
@@ -114,7 +114,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         positive_integer("n_labels", n_labels)
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, WithOthers):
+    if isinstance(value, WithUnknown):
         return ranking_rows(value.rows, None, replace(how, n_labels=value.width))
     if isinstance(value, NamedColumns):
         return _dense_rows(how, value.matrix, value)
@@ -144,7 +144,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, WithOthers):
+    if isinstance(value, WithUnknown):
         value = value.rows
     if isinstance(value, Rows):
         return value.values is not None or (False if value.labels.size else None)

@@ -14,7 +14,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
-    WithOthers,
+    WithUnknown,
     as_array,
     check_shape,
     cut_entries,
@@ -47,7 +47,7 @@ def set_rows(
     """
     if isinstance(value, Source):
         return value
-    if isinstance(value, WithOthers):
+    if isinstance(value, WithUnknown):
         return set_rows(argument, value.rows, None, value.width)
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)

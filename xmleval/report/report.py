@@ -69,8 +69,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Whether higher scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
-    other_labels : sequence
-        Names of predicted labels that are not among ``labels=``, which count as wrong.
+    unknown_labels : sequence
+        Names of unknown labels: those that are predicted, but not among the labels of the truth.
     group_ranges : list of str
         Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
@@ -102,14 +102,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     higher_is_better: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
-    other_labels: Sequence[Any] = field(default=(), repr=False)
+    unknown_labels: Sequence[Any] = field(default=(), repr=False)
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def names_in_lists(self) -> list[Any]:
-        """Names of labels, those that are not evaluated behind the others (@private)."""
-        return [*(self.label_names or ()), *self.other_labels]
+        """Names of labels, and behind them of unknown labels (@private)."""
+        return [*(self.label_names or ()), *self.unknown_labels]
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""

@@ -31,7 +31,7 @@ class Calibration(State):
     """
 
     of_labels = True
-    with_others = True
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

@@ -27,6 +27,8 @@ class FrequencyCounts(State):
         Deepest rank that counts.
     """
 
+    with_unknown = True
+
     def __init__(self, plan: Plan, work: Work, of_label: Ints, depth: int) -> None:
         super().__init__(plan, (), work)
         self.of_label, self.depth = of_label, depth

@@ -61,7 +61,7 @@ class LabelGroups(Parts):
     Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
     """
 
-    with_others = True
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

@@ -43,7 +43,7 @@ class PairScores(SummedKeys):
     """
 
     of_labels = True
-    with_others = True
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

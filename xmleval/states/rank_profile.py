@@ -54,7 +54,7 @@ class RankProfile(State):
     """
 
     by_fold = True
-    with_others = True
+    with_unknown = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:

@@ -16,7 +16,7 @@ class RowBounds(RowSums):
     """The sums of `RowSums` for the worst and the best completion of the lists."""
 
     by_fold = False
-    with_others = False
+    with_unknown = False
     keeps = False
 
     def names(self) -> dict[str, Spec]:

@@ -31,13 +31,13 @@ class RowCounts(RowSums):
         }
 
     def _sets(self, spec: Spec) -> str:
-        """Return a name for the sets that a measure compares: with ancestors, evaluated labels, or all."""
+        """Return a name for the sets that a measure compares: with ancestors, known labels, or all."""
         kind = "" if "hierarchy" in spec.needs else " inside" if self._is_inside(spec) else " alone"
         return f"{self.plan.decide(spec)}{kind}"
 
     def _is_inside(self, spec: Spec) -> bool:
-        """Return whether labels that are not evaluated do not count."""
-        return self.plan.others and spec.metric.every_label
+        """Return whether unknown labels do not count."""
+        return self.plan.unknown and spec.metric.every_label
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""

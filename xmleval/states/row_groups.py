@@ -29,7 +29,7 @@ SHARES = 16  # of the memory for pooled scores, as the number of groups is not k
 class RowGroups(Parts):
     """States of each group of rows, as far as groups have been seen."""
 
-    with_others = True
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

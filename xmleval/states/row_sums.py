@@ -32,7 +32,7 @@ class RowSums(State):
     """
 
     by_fold = True
-    with_others = True
+    with_unknown = True
     keeps = True  # whether row values are kept on request
     most = MOST_ROWS  # of a sum
 

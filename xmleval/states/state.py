@@ -41,7 +41,7 @@ class State:
     by_fold = False  # whether it gives replicates itself where rows are in folds
     shared = False  # whether workers fill the same state
     of_labels = False  # whether it counts labels, or entries, over all rows
-    with_others = False  # whether it takes predictions with labels that are not evaluated
+    with_unknown = False  # whether it takes predictions with unknown labels
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -183,7 +183,7 @@ class States:
         """Add the rows of a view."""
         inside = view.inside
         for state in self._states.values():
-            state.update(view if state.with_others else inside)
+            state.update(view if state.with_unknown else inside)
 
     def merge(self, other: States) -> None:
         """Merge the states of other rows, which are unchanged."""

@@ -29,7 +29,7 @@ class TopScores(SummedKeys):
     Formulas receive what is `Accepted`.
     """
 
-    with_others = True
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

@@ -141,7 +141,7 @@ def fit(
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
     work = make_work(memory, threads)
-    taken = take(y_true, y_score, None, n_labels, labels)
+    taken = take(y_true, y_score, None, n_labels, labels, fits=True)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     for note in taken.notes:
         warnings.warn(note, stacklevel=2)

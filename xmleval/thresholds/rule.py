@@ -219,7 +219,7 @@ class Rule:
         if self.by_name and not has_label_names("y_score", y_score):
             told = "y_score has no names: its columns are taken in the order of the rule's label_names"
             warnings.warn(told, stacklevel=2)
-        y_score = take(None, y_score, None, self.n_labels, names).inputs[1]
+        y_score = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"

@@ -14,7 +14,7 @@ from xmleval.view.view import View
 
 
 class Inside(View):
-    """A view without labels that are not evaluated; sets are decided with them before."""
+    """A view without unknown labels; sets are decided with them before."""
 
     def __init__(self, view: View) -> None:
         block, ranking, pred = view.block, view.block.ranking, view.block.pred
@@ -29,7 +29,7 @@ class Inside(View):
             keep = pred.labels < view.n_labels
             pred = Truth(_kept_ptr(pred.ptr, keep), pred.labels[keep])
         super().__init__(
-            block._replace(ranking=ranking, pred=pred, others=False), view.n_labels, view.unlisted
+            block._replace(ranking=ranking, pred=pred, unknown=False), view.n_labels, view.unlisted
         )
         self._whole = weakref.ref(view)  # which keeps this one
 

@@ -45,7 +45,7 @@ def rows_of(block: Block, rows: Ints) -> Block:
         n_reachable=None if n_reachable is None else n_reachable[rows],
         fold=None if block.fold is None else block.fold[rows],
         judged=None if judged is None else _judged_of(judged, rows),
-        others=block.others,
+        unknown=block.unknown,
     )
 
 

@@ -85,8 +85,8 @@ class View:
 
     @property
     def inside(self) -> View:
-        """The same rows without labels that are not evaluated, which take no rank; sets stay as decided."""
-        return self._inside if self.block.others else self
+        """The same rows without unknown labels, which take no rank; sets stay as decided."""
+        return self._inside if self.block.unknown else self
 
     @cached
     def _inside(self) -> View:
@@ -96,9 +96,9 @@ class View:
 
     @cached
     def n_ranked(self) -> int:
-        """Number of labels, or more where lists hold labels that are not evaluated: no rank exceeds it."""
+        """Number of labels, or more where lists hold unknown labels: no rank exceeds it."""
         ranking = self.block.ranking
-        if ranking is None or not self.block.others:
+        if ranking is None or not self.block.unknown:
             return self.n_labels
         return self.n_labels + int(row_sizes(ranking.ptr).max(initial=0))
 
@@ -230,9 +230,9 @@ class View:
     def standing(self) -> tuple[Ints, Ints]:
         """Numbers of labels above and tied with each relevant label."""
         above, tied = self._standing()
-        if self.block.others:  # unlisted labels are tied, and those that are not evaluated not among them
-            n_others = row_sizes(self.ranking.ptr) - row_sizes(self.inside.ranking.ptr)
-            tied += np.where(self.positions == 0, np.repeat(n_others, self.n_relevant), 0)
+        if self.block.unknown:  # unlisted labels are tied, and unknown ones not among them
+            n_unknown = row_sizes(self.ranking.ptr) - row_sizes(self.inside.ranking.ptr)
+            tied += np.where(self.positions == 0, np.repeat(n_unknown, self.n_relevant), 0)
         return above, tied
 
     def _standing(self) -> tuple[Ints, Ints]:
@@ -364,7 +364,7 @@ class View:
             if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
                 assert pred is not None
                 chosen = Chosen(row_sizes(pred.ptr), *pred)
-            elif self.block.others and decision.of_each:  # which has numbers for those that are evaluated
+            elif self.block.unknown and decision.of_each:  # which has numbers for known labels
                 chosen = self.inside.predicted(decision)
             else:
                 chosen = choose(decision, self.ranking, self.n_ranked, self.unlisted)
@@ -400,7 +400,7 @@ class View:
             marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
             up = hierarchy.ptr, hierarchy.labels, marks
             count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
-            if self.block.others:  # which have no ancestors
+            if self.block.unknown:  # which have no ancestors
                 numbers[1] += self.predicted(decision).cut - predicted.cut
             n_true, n_predicted, tp = numbers.astype(np.float64)
             tn = hierarchy.n_nodes - n_true - n_predicted + tp

@@ -37,9 +37,9 @@ from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import shown
-from xmleval.input.names import Named, scores_named, truth_named
+from xmleval.input.names import scores_named, truth_named
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import BY_KEY, Facts, Rows, rows_by_id
+from xmleval.input.rows import BY_KEY, Facts, Named, Rows, rows_by_id
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.message import counted
 from xmleval.records import Ints
@@ -105,9 +105,8 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     Returns
     -------
     Named
-        Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
-        its own; `Named.widened` gives the truth their columns. If the truth was read with a list of labels,
-        other labels are refused.
+        Scores in float64, in rows as the truth has them. Labels that the truth does not name are in columns
+        behind its own.
 
     Raises
     ------

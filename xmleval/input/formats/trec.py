@@ -21,10 +21,10 @@ from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
-from xmleval.input.names import Named, scores_named, truth_named
+from xmleval.input.names import scores_named, truth_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Rows, numbered
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered
 from xmleval.input.writing import canonical, replacing_text
 from xmleval.numerals import decimal_number, whole_number
 
@@ -65,6 +65,7 @@ def read_qrels(
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from xmleval import evaluate
     >>> from xmleval.io import read_qrels, read_run
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     qrels, run = Path(folder) / "news.qrels", Path(folder) / "model.run"
@@ -75,11 +76,11 @@ def read_qrels(
     >>> truth.row_names, truth.label_names, truth.matrix.toarray().tolist()
     (['q7', 'q9'], ['sport', 'art'], [[1, 0], [0, 1]])
     >>> scores.label_names, scores.matrix.toarray().tolist()
-    (['sport', 'art', 'law'], [[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]])
-    >>> scores.n_empty, scores.n_ignored, scores.n_new_labels
-    (1, 0, 1)
-    >>> truth.widened(scores.label_names).matrix.shape
-    (2, 3)
+    (['sport', 'art'], [[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]])
+    >>> scores.n_empty, scores.n_ignored, scores.unknown_labels
+    (1, 0, ['law'])
+    >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
+    0.5
     """
     batches = qrels_batches(as_path(path), "grades" if grades else "truth", UNLIMITED)
     return truth_named(str(path), batches, labels, grades)
@@ -100,9 +101,8 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     Returns
     -------
     Named
-        Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
-        its own; `Named.widened` gives the truth their columns. If the truth was read with a list of labels,
-        other labels are refused.
+        Scores in float64, in rows as the truth has them. Labels that the truth does not name are in columns
+        behind its own.
 
     Raises
     ------

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, WithOthers, is_sparse, list_hint
+from xmleval.input.csr import Source, Stored, WithUnknown, is_sparse, list_hint
 from xmleval.input.errors import InputError
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.match import PREDICTIONS, Match, as_scores, as_sets, refuse_scores
+from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.foreign import CLASS_ONE, as_own_rows
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
@@ -26,7 +26,7 @@ from xmleval.input.objects.wide import (
     named_columns,
     numbered_matrix,
 )
-from xmleval.input.rows import BY_KEY, Rows
+from xmleval.input.rows import BY_KEY, Named, Rows
 from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
 
@@ -37,11 +37,11 @@ class Taken(NamedTuple):
     inputs: tuple[Any, ...]
     n_labels: int | None
     label_names: list[Any] | None = None
-    closed: bool = True  # whether all labels were known before the rows
+    closed: bool = True  # whether all labels were known before the rows, in this order
     row_names: list[Any] | None = None
     notes: tuple[str, ...] = ()
     grades: bool = False  # whether the truth has grades that are not asked for
-    others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
+    unknown: Sequence[Any] = ()  # names of labels that the truth does not have, whose ids are the next ones
     keys: list[Any] | None = None  # names of rows that tell them apart from those of other batches
     n_unmatched_pairs: int = 0  # to exclude, whose row or label is in no other argument
 
@@ -58,27 +58,25 @@ def take(
     n_labels: int | None,
     labels: Any = None,
     graded: bool | None = None,
-    counts_others: bool = False,
+    fits: bool = False,
     **sets: Any,
 ) -> Taken:
     """Match row keys and label names to those of the truth; arguments without names stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
-    a truth names them first; those that only predictions name come behind. With ``graded``, values of the
-    truth are grades of relevance, which they cannot be where it is None. With ``counts_others``, predictions
-    may hold labels beside ``labels``: they are then numbered behind these, in `WithOthers`.
+    a truth names them first; unknown ones have the next numbers. With ``graded``, values of the truth are
+    grades of relevance, which they cannot be where it is None. Where something ``fits`` to the predictions,
+    labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
     """
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     given = {argument: as_own_rows(argument, value) for argument, value in given.items()}
     _refuse_pairs(y_true=given["y_true"], y_pred=given["y_pred"])
-    taken = _take(given, n_labels, labels, graded, counts_others)
+    taken = _take(given, n_labels, labels, graded, fits)
     of_classes = isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray)
     return taken._replace(notes=(*taken.notes, CLASS_ONE)) if of_classes else taken
 
 
-def _take(
-    given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool | None, counts_others: bool
-) -> Taken:
+def _take(given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool | None, fits: bool) -> Taken:
     names = None if labels is None else check_labels(labels, n_labels)
     held = {
         argument: found for argument, value in given.items() if (found := read_named(argument, value, names))
@@ -95,7 +93,7 @@ def _take(
             return Taken(tuple(dense_lists(given, len(names), n_labels).values()), len(names), names)
         lists = n_labels is None and any(isinstance(value, list) for value in given.values())
         return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
-    return _by_name(given, held, n_labels, names, graded, counts_others)
+    return _by_name(given, held, n_labels, names, graded, fits)
 
 
 def _by_name(
@@ -104,32 +102,34 @@ def _by_name(
     n_labels: int | None,
     names: list[Any] | None,
     graded: bool | None,
-    counts_others: bool,
+    fits: bool,
 ) -> Taken:
     """Match arguments, of which some are ``held`` with names; ``names`` are those of all labels, if told."""
     notes = notes_on_indexes(held)
     held = joined_by_ids(held, notes)
-    match = _match_of(given, held, names, counts_others, notes)
+    match = _match_of(given, held, n_labels, names, fits, notes)
     if match.closed:
-        refuse_other_count(n_labels, match.n_known)
+        refuse_other_count(n_labels, len(match.label_names))
     told = n_labels
     if match.number is None and n_labels is None:
         n_labels = _width(given, held)
     matched: dict[str, Any] = {}
-    for argument, value in given.items():  # the truth first: others add labels behind its own
+    for argument, value in given.items():  # the truth first
         rows = held.get(argument)
         if given["y_true"] is None and rows is not None:
             rows = rows._replace(keys=None, match=None)
         if value is not None:
             matched[argument] = _matched(match, argument, rows, n_labels, graded)
+    if fits:
+        match.know_all()
     label_names = match.label_names
     if match.number is not None:
-        n_labels = n_labels or len(label_names)
-        if not n_labels:
+        if not match.n_labels:
             raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
-        if len(label_names) > n_labels:
+        if n_labels and len(label_names) > n_labels:
             told_less = f"{n_labels} is less than the {len(label_names)} labels with names"
             raise InputError("n_labels", told_less)
+        n_labels = match.n_labels
     inputs: list[Any] = []
     for argument, value in given.items():
         if argument not in matched:
@@ -146,9 +146,9 @@ def _by_name(
         label_names if match.number is not None and n_labels == len(label_names) else None,
         match.number is None or match.closed,
         match.keys,
-        (*match.notes, *missing_names_note(match.number or ())),
+        (*match.notes, *missing_names_note(match.number or (), match.unknown)),
         not graded and values is not None and bool((values > 1).any()),
-        match.others,
+        [*match.unknown],
         match.keys if match.by == BY_KEY else None,
         match.n_unmatched_pairs,
     )
@@ -157,8 +157,9 @@ def _by_name(
 def _match_of(
     given: dict[str, Any],
     held: dict[str, NamedInput],
+    n_labels: int | None,
     names: list[Any] | None,
-    counts_others: bool,
+    fits: bool,
     notes: list[str],
 ) -> Match:
     """Return what numbers the labels: as listed, as the columns of a truth, or as a truth names them."""
@@ -167,11 +168,13 @@ def _match_of(
     if names is None and isinstance(truth, Wide):
         nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
         known = labels_of_columns(truth.columns, nameless, notes)
+    elif names is None and isinstance(given["y_true"], Named):
+        known = given["y_true"].label_names
     elif names is None and truth is not None:
         empty = isinstance(truth, Rows) and truth.names == []
         named = isinstance(truth, Rows) and truth.named
         known = [] if named or (empty and any(rows.named for rows in lists)) else None
-    match = Match("y_true", known, listed=names is not None, counts_others=counts_others)
+    match = Match("y_true", known, n_labels=n_labels, listed=names is not None, fits=fits)
     match.notes = notes
     if isinstance(truth, Wide):
         match.beside, match.keys = truth.beside, truth.keys
@@ -206,7 +209,7 @@ def _matched(
         if argument != "y_score":
             refuse_scores(argument, argument, rows, graded)
             if rows.are_lists and rows.names is None and rows.values is None:
-                refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_known)
+                refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
         if argument == "y_true":
             return match.take_truth(argument, rows)
         return match.take(argument, argument, rows)
@@ -231,17 +234,16 @@ def _as_input(
     by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
     if isinstance(rows, Wide):
         of_row, codes = matched
-        if codes is None and len(match.label_names) > match.n_known:
-            codes = np.arange(match.n_known)  # other predictions name more labels
+        if codes is None and n_labels and len(rows.columns) < n_labels:
+            codes = np.arange(len(rows.columns))  # predictions to fit to name more labels
         return numbered_matrix(rows, codes, of_row, n_labels, names if by_name else None)
     assert n_labels is not None
-    has_others = argument in PREDICTIONS and int(matched.labels.max(initial=-1)) >= n_labels
-    width = n_labels + len(match.others) if has_others else n_labels
-    if argument == "y_score":
-        found = as_scores(matched, width, None if not by_name or rows.names is None else names)
-    else:
-        found = as_sets(matched, width, graded if argument == "y_true" else None)
-    return WithOthers(found, width) if has_others else found
+    is_wider = int(matched.labels.max(initial=-1)) >= n_labels
+    width = n_labels + len(match.unknown) if is_wider else n_labels
+    if argument != "y_score":
+        return as_sets(matched, width, graded if argument == "y_true" else None)
+    found = as_scores(matched, width, None if not by_name or rows.names is None else names)
+    return found if width == n_labels else WithUnknown(found, width)
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
@@ -308,7 +310,7 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     if isinstance(value, tuple) and argument == "y_score":
         return _pair_of_names(value)
     refuse_other(argument, value)
-    if isinstance(value, Columns):
+    if isinstance(value, Columns | Named):
         return value.rows(argument)
     if isinstance(value, Source | Stored | Rows):
         return None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.input.columns import is_other_order
-from xmleval.input.csr import is_sparse
+from xmleval.input.csr import WithUnknown, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
 from xmleval.input.rows import BY_INDEX
@@ -119,22 +119,16 @@ def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | Non
     """Return the number of the label of each column; None where columns are in order already."""
     number = match.number
     assert number is not None
-    if match.closed:
-        present = {*columns}
-        missing = next((name for name in number if name not in present), None)
-        if missing is not None:
-            hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
-            raise InputError(argument, f"no column for label {missing!r}{hint}")
-        extra = next((name for name in columns if name not in number), None)
-        if extra is not None:
-            raise InputError(argument, f"column {extra!r} is no label of y_true; labels= picks columns")
-        codes = np.array([number[name] for name in columns], np.int64)
-        return None if np.array_equal(codes, np.arange(codes.size)) else codes
-    n_without = len({*list(number)[: match.n_known]}.difference(columns))
-    match.note(argument, "labels without column", n_without)
-    new = [name for name in columns if number.get(name, match.n_known) >= match.n_known]
-    match.note(argument, "unknown columns", len(new), ", ".join(map(repr, new[:SHOWN_COLUMNS])))
-    return np.array([number.setdefault(name, len(number)) for name in columns], np.int64)
+    present = {*columns}
+    missing = [name for name in number if name not in present]
+    unknown = [name for name in columns if name not in number]
+    if match.closed and missing:
+        hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
+        raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
+    match.note(argument, "labels without column", len(missing))
+    match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
+    codes = np.array(match.label_ids(columns), np.int64)
+    return None if np.array_equal(codes, np.arange(match.n_labels)) else codes
 
 
 def numbered_matrix(
@@ -144,11 +138,23 @@ def numbered_matrix(
     n_labels: int | None,
     label_names: Sequence[Any] | None = None,
 ) -> Any:
-    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
+    """Return a matrix with rows and columns in order; a sparse one where it does not have these columns.
 
     ``of_row`` is the place of each row, -1 of those that are left out. With ``label_names``, those of all
     labels, equal scores rank by the names of the columns.
     """
+    width = n_labels if codes is None or n_labels is None else max(n_labels, int(codes.max(initial=-1)) + 1)
+    matrix = _placed_columns(rows, codes, of_row, width, label_names)
+    return matrix if width is None or width == n_labels else WithUnknown(matrix, width)
+
+
+def _placed_columns(
+    rows: Wide,
+    codes: Ints | None,
+    of_row: Ints | None,
+    n_labels: int | None,
+    label_names: Sequence[Any] | None,
+) -> Any:
     matrix = rows.matrix
     if of_row is not None:
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
