@@ -17,7 +17,7 @@ from xmleval.cli.evaluation import told_by
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
-from xmleval.cli.named_inputs import pieces_of, read_like, read_predictions
+from xmleval.cli.named_inputs import read_like, read_predictions
 from xmleval.cli.options import COUNT, FILE, LABEL_COUNT, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
@@ -25,8 +25,9 @@ from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
 from xmleval.input.match import join_models
+from xmleval.input.names import ranked_rows
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader, count_columns
+from xmleval.input.reader import RowReader, count_columns, whole
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import make_csr, stack
 from xmleval.input.writing import filled
@@ -176,7 +177,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
     joined = join_models(models, first)
     names = joined.row_names or row_names or [*map(str, range(models[0][1].n_rows))]
     each = [
-        (name, pieces_of(rows, joined.label_names))
+        (name, whole(ranked_rows(rows, joined.label_names), len(joined.label_names)))
         for (name, _), rows in zip(models, joined.scores, strict=True)
     ]
     return Lists(each, joined.label_names, names)

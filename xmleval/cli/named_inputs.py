@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +17,20 @@ from xmleval.cli.messages import tell, tell_notes
 from xmleval.cli.options import fields_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
-from xmleval.input.match import Match, score_matrix
+from xmleval.input.match import Match, Reading, score_matrix
 from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
+    Batches,
     load_names,
     naming_limit,
-    read_rows,
+    place,
+    place_truth,
     row_names,
-    take_kept,
-    truth_matrix,
+    score_pieces,
+    set_pieces,
 )
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import whole
-from xmleval.input.rows import INDEX_BYTES, Facts, Rows, rows_by_id
+from xmleval.input.rows import INDEX_BYTES, Facts, Rows, collect
 from xmleval.input.shards import Input
 from xmleval.message import counted
 from xmleval.notes import Note
@@ -69,19 +72,16 @@ def read_truth(
         with naming_limit(truth.name):
             truth.allowance.take(INDEX_BYTES * n_rows)
         return NamedTruth(pieces, match, [*map(str, range(n_rows))], Facts(), False)
-    rows = _rows_of_truth(truth, why, predictions)
-    has_grades = rows.values is not None and bool((rows.values > 1).any())
-    facts, rows = rows.beside, match.take_truth(truth.name, rows)
-    take_kept(truth.name, truth.allowance, rows, match.keys, match.label_names)
-    pieces = whole(truth_matrix(rows, len(match.label_names), truth.kind == "grades"))
-    return NamedTruth(pieces, match, row_names(match, rows), facts, has_grades)
+    placed = place_truth(truth.name, _truth_batches(truth, why, predictions), match, truth.allowance)
+    pieces = set_pieces(placed, len(match.label_names), truth.kind == "grades")
+    return NamedTruth(pieces, match, row_names(match), match.beside, placed.most_value > 1)
 
 
-def _rows_of_truth(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Rows:
+def _truth_batches(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Batches:
     path, known = truth.shards[0]
     if len(truth.shards) == 1 and known.named is not None and "truth" in known.named.kinds:
         kind = truth.kind if truth.kind in known.named.kinds else "truth"
-        return read_rows(known.named, path, kind, truth.allowance)
+        return partial(known.named.rows, path, kind, truth.allowance)
     named = next((given.name for given in predictions if given.named), None)
     why = why if named is None else f"predictions have names ({named})"
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
@@ -106,15 +106,21 @@ def _numbered_pieces(truth: Input, n_labels: int) -> Pieces:
     return replace(pieces, n_labels=n_labels)
 
 
-def read_predictions(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Rows:
-    """Read predictions whose rows and labels have names, next to a truth with these facts."""
+def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Batches:
+    """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
     if facts is not None and facts.judged_by is not None and fields is not None:
         given = given.with_fields(fields._replace(score_of_truth=True))
     path, known = given.shards[0]
     if len(given.shards) > 1 or known.named is None or "scores" not in known.named.kinds:
         beside = "predictions with names, as TRUTH has them" if facts is not None else "scores with names"
         raise ValueError(f"{given.name}: expected one file of {beside}")
-    return read_rows(known.named, path, "scores", given.allowance)
+    return partial(known.named.rows, path, "scores", given.allowance)
+
+
+def read_predictions(given: Input) -> Rows:
+    """Read predictions whose rows and labels have names."""
+    with naming_limit(given.name):
+        return collect(prediction_batches(given)(), given.allowance)
 
 
 def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[tuple[Rows, list[str]]]]:
@@ -123,35 +129,30 @@ def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[
     if found.facts.told:
         tell(truth.name, ", ".join(found.facts.told))
     for given in several:
-        rows, match = read_predictions(given, found.facts), found.match.fork()
-        if rows.beside.told:
-            tell(given.name, ", ".join(rows.beside.told))
-        models.append((match.take("y_score", given.name, rows), match.names))
+        batches, match = prediction_batches(given, found.facts), found.match.fork()
+        placed, seen = place("y_score", given.name, batches, match, given.allowance)
+        if seen.rows.beside.told:
+            tell(given.name, ", ".join(seen.rows.beside.told))
+        models.append((placed.rows(), match.names))
         tell_notes(match.notes)
     return found, models
 
 
-def read_candidates(given: Input) -> Rows:
-    """Read the candidates of rows, as predictions or as relevant labels with names."""
+def _candidate_batches(given: Input) -> Batches:
+    """Return what reads candidates of rows: predictions, or relevant labels with names."""
     readers = given.shards[0].format.named
     if len(given.shards) > 1 or readers is None:
         raise ValueError(f"{given.name}: expected one file of candidates with names, as TRUTH has them")
-    if "scores" in readers.kinds:
-        return read_predictions(given)._replace(values=None)
-    return _rows_of_truth(given, "")
+    if "scores" not in readers.kinds:
+        return _truth_batches(given, "")
+    batches = prediction_batches(given)
+    return lambda: (rows._replace(values=None) for rows in batches())
 
 
 def holds_both(truth: Input) -> bool:
     """Tell whether a file of relevant labels also has predictions."""
     path, readers = truth.shards[0].path, truth.shards[0].format.named
     return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
-
-
-def pieces_of(rows: Rows, label_names: list[str]) -> Pieces:
-    """Return matched predictions: a sparse array, or lists in their order where they have no scores."""
-    if rows.values is not None:
-        return whole(score_matrix(rows, len(label_names), label_names))
-    return whole(rows_by_id(rows.ptr, rows.labels, best_first=True), len(label_names))
 
 
 def _with_unknown(pieces: Pieces, match: Match) -> Pieces:
@@ -183,26 +184,25 @@ def named_rows(
     scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
     for given in [*every[len(several) :], *several]:  # unknown labels of sets are those of all
         is_other = given is other
-        rows = read_predictions(given, found.facts, fields)
+        model = match if is_other else match.fork()
+        role, batches = "y_pred" if is_other else "y_score", prediction_batches(given, found.facts, fields)
+        placed, seen = place(role, given.name, batches, model, given.allowance)
         if is_other:
-            _refuse_other_use(given.name, rows.values is None, own, options)
-        is_ranked = not is_other or (own and (options["ranked"] or rows.values is not None))
-        is_set = is_other and rows.values is None and options["decision"] is None
+            _refuse_other_use(given.name, not placed.scored, own, options)
+        is_ranked = not is_other or (own and (options["ranked"] or placed.scored))
+        is_set = is_other and not placed.scored and options["decision"] is None
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
-        taken = [f"no scores, taken {how}{hint}"] if rows.values is None else []
-        told = _notes(given.name, [*rows.beside.told, *taken])
-        model = match if is_other else match.fork()
-        rows = model.take("y_pred" if is_other else "y_score", given.name, rows)
+        taken = [] if placed.scored else [f"no scores, taken {how}{hint}"]
+        told = _notes(given.name, [*seen.rows.beside.told, *taken])
         if match.fits:
             model.know_all()
-        take_kept(given.name, given.allowance, rows)
-        told += [*_notes(given.name, _unknown(rows, model, known)), *model.notes]
+        told += [*_notes(given.name, _unknown(seen, known)), *model.notes]
         model.notes = []
         if is_set:
-            pred = given.name, _with_unknown(whole(truth_matrix(rows, len(model.names), False)), model)
+            pred = given.name, _with_unknown(set_pieces(placed, len(model.names)), model)
         if is_ranked:
-            scores.append((given.name, _with_unknown(pieces_of(rows, model.names), model)))
+            scores.append((given.name, _with_unknown(score_pieces(placed, model.names), model)))
             matches.append(model)
             notes.append(told)
         else:  # those of sets
@@ -214,10 +214,10 @@ def named_rows(
     )
     candidates: list[tuple[str, Pieces]] = []
     if among is not None:
-        rows = read_candidates(among)
+        batches = _candidate_batches(among)
         for model, own_notes in zip(matches, all_notes, strict=True):
-            own_rows = model.take("candidates", among.name, rows)
-            sets = whole(truth_matrix(own_rows, len(model.names), False))
+            placed, _ = place("candidates", among.name, batches, model, among.allowance)
+            sets = set_pieces(placed, len(model.names))
             candidates.append((among.name, _with_unknown(sets, model)))
             own_notes += model.notes
     return Inputs(
@@ -237,11 +237,11 @@ def _notes(name: str, told: Sequence[str]) -> list[str]:
     return [f"{name}: {', '.join(told)}"] if told else []
 
 
-def _unknown(rows: Rows, match: Match, labels: Sequence[str]) -> list[str]:
+def _unknown(seen: Reading, labels: Sequence[str]) -> list[str]:
     """Return a note where a truth has no predicted label."""
-    if not labels or not rows.labels.size or (rows.labels < len(labels)).any():
+    if not labels or seen.has_known_labels or not seen.unknown:
         return []
-    first = match.names[int(rows.labels[0])]
+    first = next(iter(seen.unknown))
     return [f"no label of it is in the truth: {shown(first)} is not, {shown(labels[0])} is"]
 
 
@@ -266,7 +266,7 @@ def read_numbered_truth(given: Input) -> tuple[Any, list[str]]:
     found = read_truth(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
     tell(given.name, ", ".join([*found.facts.told, told]))
-    return next(found.pieces.read(PIECE_BYTES)), found.match.label_names
+    return next(found.pieces.read(sys.maxsize)), found.match.label_names
 
 
 def count_named_training(
@@ -337,13 +337,12 @@ def read_scores_alone(given: Input, label_names: list[str] | None, named_by: Pat
 
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
-    rows, match = read_predictions(given), Match(given.name, label_names or ())
-    rows = match.take_truth(given.name, rows)
-    take_kept(given.name, given.allowance, rows, match.keys, match.label_names)
+    match = Match(given.name, label_names or ())
+    placed = place_truth(given.name, prediction_batches(given), match, given.allowance)
     names = match.label_names
     if match.unknown:
         raise ValueError(
             f"{given.name}: label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of "
             f"{named_by}; expected --labels with the names of all"
         )
-    return score_matrix(rows, len(names), names), row_names(match, rows), names
+    return score_matrix(placed.rows(), len(names), names), row_names(match), names

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from collections.abc import Container, Iterable, Sequence
+from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from xmleval.cached import cached
 from xmleval.input.csr import Stored
 from xmleval.input.errors import InputError
-from xmleval.input.rows import BY_KEY, Rows, first_places, numbered, pointer
+from xmleval.input.rows import BY_KEY, Rows, first_places, index_bytes, pointer
 from xmleval.input.ties import order_ties
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
@@ -65,6 +67,7 @@ class Match:
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
         self.n_in_order: int | None = None  # rows of a truth, where these have no names
+        self.n_bytes = 0  # of names of rows and labels
         self.beside: Any = None
 
     def fork(self) -> Match:
@@ -101,102 +104,66 @@ class Match:
 
     def take_truth(self, argument: str, rows: Rows) -> Rows:
         """Return the rows of a truth by number; others are matched with them from now on."""
-        of_row = None
-        self.beside = rows.beside
-        if rows.is_long:
-            of_row, self.keys = numbered(rows.keys or ())
+        return self._placed(argument, rows, *self.add_truth(argument, rows))
+
+    def add_truth(self, argument: str, rows: Rows) -> tuple[Ints, Ints | None]:
+        """Return the numbers of labels, and of rows or None for new ones, of a batch of a truth."""
+        of_row, keys = None, rows.keys or []
+        self.beside, self.by = rows.beside, rows.match
+        if rows.keys is None:
+            self.n_in_order = (self.n_in_order or 0) + rows.n_rows
+        elif rows.is_long or rows.match == BY_KEY:
+            if not rows.is_long:
+                distinct(argument, keys, rows, self.place)
+            new = [key for key in dict.fromkeys(keys) if key not in self.place]
+            self.place.update(zip(new, count(len(self.place))))
+            self.n_bytes += index_bytes(new)
+            if rows.is_long:
+                of_row = np.fromiter(map(self.place.__getitem__, keys), np.int64, len(keys))
+            self.keys = self.keys or []
+            self.keys += new
         else:
-            self.keys = None if rows.keys is None else [*rows.keys]
-            if rows.match == BY_KEY:
-                distinct(argument, self.keys or [], rows)
-        self.by = rows.match
-        if self.keys is None:
-            self.n_in_order = rows.n_rows
-        placed = self._placed(argument, rows, self._label_numbers("y_true", argument, rows), of_row)
+            self.keys = [*keys]
+        labels = self.label_numbers("y_true", argument, rows)[0]
         self.n_labels = max(self.n_labels, len(self.number or ()))
-        return placed
+        return labels, of_row
 
     def take(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return rows in the order of the truth's, and their labels by number.
 
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
         """
-        of_row = self.row_numbers(role, argument, rows)
-        if of_row is not None:
-            kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
-            self.n_unmatched_pairs += kept.size - int(kept.sum()) if role == "exclude" else 0
-            rows = rows.only(kept)
-        return self._placed(argument, rows, self._label_numbers(role, argument, rows), of_row)
+        reading = Reading(self, role, argument)
+        numbers = reading.take(rows)
+        reading.close()
+        return self._placed(argument, *numbers)
 
     def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
-        keys, by = (None, None) if rows is None else (rows.keys, rows.match)
-        n_rows = None if rows is None else rows.n_rows
-        true_keys, true_by = self.keys, self.by
-        if BY_KEY not in (by, true_by):
-            self._refuse_other_order(argument, rows)
-            if true_keys is None:
-                refuse_order(argument, keys, self.truth)
-            if keys is None:
-                refuse_order(self.truth, true_keys, argument)
-                if getattr(rows, "places", None) is not None:  # others are checked with what they may be
-                    self._refuse_other_count(argument, n_rows, self.n_in_order)
-            if keys is None or true_keys is None or keys == true_keys:
-                return None
-            return self._by_index(argument, keys, true_keys)
-        if keys is None and true_keys == [*map(str, range(len(true_keys or ())))]:
-            self._refuse_other_count(argument, n_rows, len(true_keys))
-            return None
-        if true_keys is None and self.n_in_order is not None:
-            true_keys = [*map(str, range(self.n_in_order))]
-            true_keys = true_keys if {*true_keys}.issuperset(keys or ()) else None
-        if keys is None or true_keys is None:
-            named, other = (argument, self.truth) if self.keys is None else (self.truth, argument)
-            told = f"rows of {named} have names and those of {other} have none; give ids to both"
-            if self.n_in_order:
-                told += f", or call rows by their numbers, 0 to {self.n_in_order - 1}"
-            raise InputError(argument, told)
-        return self._by_key(role, argument, rows, true_keys)
-
-    def _refuse_other_order(self, argument: str, rows: Any) -> None:
-        """Refuse rows in order where another column has the truth's values, each once, in another order."""
-        beside = getattr(rows, "beside", None)
-        if beside is None or self.beside is None:
-            return
-        column = beside.in_other_order(self.beside)
-        if column is not None:
-            told = f"column {column!r} has the values of {self.truth}'s in another order"
-            raise InputError(argument, f"{told}; {beside.how_to_join.format(column)}")
-
-    def _refuse_other_count(self, argument: str, n_rows: int | None, expected: int | None) -> None:
-        if None not in (n_rows, expected) and n_rows != expected:
-            told = f"{counted(n_rows or 0, *NO_MATCH)} the {expected} of {self.truth}"
-            raise InputError(argument, told)
-
-    def _by_key(self, role: str, argument: str, rows: Any, true_keys: list[Any]) -> Ints:
-        keys = rows.keys
-        if not getattr(rows, "is_long", False):
-            distinct(argument, keys, rows)
-        number = dict(zip(true_keys, range(len(true_keys)), strict=True))
-        of_row = np.fromiter(map(number.get, keys, repeat(-1)), np.int64, len(keys))
-        met = np.zeros(len(true_keys), np.bool_)
-        met[of_row[of_row >= 0]] = True
-        n_empty = int(met.size - met.sum())
-        if n_empty == met.size and len(keys) and met.size and role != "exclude":
-            told = f"no row is one of {self.truth}, as {keys[0]!r} is not; expected names like"
-            raise InputError(argument, f"{told} {true_keys[0]!r}")
-        if n_empty and not isinstance(rows, Rows):  # a matrix
-            missing = true_keys[int(met.argmin())]
-            raise InputError(argument, f"no row {missing!r}, which {self.truth} has")
-        n_ignored = len({keys[row] for row in np.flatnonzero(of_row < 0).tolist()})
-        if role in PREDICTIONS:
-            self.note(argument, "rows without predictions", n_empty)
-            self.note(argument, "ignored rows", n_ignored)
-        if role == "candidates":
-            self.note(argument, "rows without candidates", n_empty)
+        reading = Reading(self, role, argument)
+        of_row = reading.row_numbers(rows)
+        reading.close()
         return of_row
 
-    def _by_index(self, argument: str, keys: list[Any], true_keys: list[Any]) -> Ints:
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of a truth."""
+        return self.n_in_order or 0 if self.keys is None else len(self.keys)
+
+    @cached
+    def place(self) -> dict[Any, int]:
+        """Number of each row by its name; rows without names are called by their numbers."""
+        keys = map(str, range(self.n_in_order or 0)) if self.keys is None else self.keys
+        return dict(zip(keys, count()))
+
+    @cached
+    def are_numbers(self) -> bool:
+        """Whether the rows are called by their numbers."""
+        return self.keys == [*map(str, range(len(self.keys or ())))]
+
+    def by_index(self, argument: str, keys: Sequence[Any]) -> Ints:
+        """Return the truth's number of each row, all of which both must have."""
+        true_keys = self.keys or []
         own, number = distinct(argument, keys), distinct(self.truth, true_keys)
         for one, other, where in ((true_keys, own, "has no row"), (keys, number, "has a row more,")):
             missing = next((key for key in one if key not in other), None)
@@ -215,47 +182,36 @@ class Match:
 
     def _placed(self, argument: str, rows: Rows, labels: Ints, of_row: Ints | None) -> Rows:
         """Return rows in the order of their numbers, with these labels; a label twice in one is refused."""
+        refuse_twice(argument, rows, labels, of_row)
         sizes, values, ptr = np.diff(rows.ptr), rows.values, rows.ptr
         row = np.repeat(np.arange(rows.n_rows) if of_row is None else of_row, sizes)
-        self._refuse_twice(argument, rows, row, labels)
         if of_row is not None:
             if (np.diff(of_row) < 0).any():
                 order = np.argsort(of_row, kind="stable")
                 sizes, starts = sizes[order], ptr[:-1][order]
                 places = np.arange(row.size) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
                 row, labels, values = row[places], labels[places], None if values is None else values[places]
-            ptr = pointer(np.bincount(row, minlength=len(self.keys or ()) or self.n_in_order or 0))
+            ptr = pointer(np.bincount(row, minlength=self.n_rows))
         return rows._replace(
             keys=None, match=None, ptr=ptr, labels=labels, names=None, values=values, places=None
         )
 
-    def _refuse_twice(self, argument: str, rows: Rows, row: Ints, labels: Ints) -> None:
-        cells = row * (int(labels.max(initial=0)) + 1)  # fewer than 2^63 for what fits in memory
-        cells += labels
-        if (np.diff(np.sort(cells)) == 0).any():
-            order = np.argsort(cells, kind="stable")
-            entry = int(order[1:][np.diff(cells[order]) == 0].min())
-            label, of_row = rows.label(entry), rows.row_of(entry)
-            where = f" for {rows.keys[of_row]!r}" if rows.is_long and rows.keys else ""
-            told = f"label {label!r} occurs twice{where}; expected each label once in a row"
-            raise rows.error(argument, told, of_row, label)
-
     # ---- labels
 
-    def _label_numbers(self, role: str, argument: str, rows: Rows) -> Ints:
-        """Return the number of the label of each entry."""
+    def label_numbers(self, role: str, argument: str, rows: Rows) -> tuple[Ints, list[Any]]:
+        """Return the number of the label of each entry, and the unknown labels."""
         number = self.number
         if number is None:
             if rows.named and rows.labels.size:
                 which = "; give ", Keyword("labels"), ", the name of each column"
                 told = f"names its labels, which {self.truth} has by number"
                 raise InputError(argument, Message(told, *which))
-            return rows.labels
+            return rows.labels, []
         names, labels = rows.names, rows.labels
         if names is None:
             if isinstance(next(iter(number), 0), str) and labels.size:
                 if self.closed:
-                    return labels
+                    return labels, []
                 which = "; give ", Keyword("labels"), ", the name of each"
                 told = f"has integer ids of labels, which {self.truth} names"
                 raise InputError(argument, Message(told, *which))
@@ -263,23 +219,22 @@ class Match:
             names = ids.tolist()
         codes = np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
         if codes.size and codes.min() >= 0:
-            return codes[labels]
+            return codes[labels], []
         first = first_places(labels, len(names))
         unknown = np.flatnonzero((codes < 0) & (first < labels.size))
         if not unknown.size:
-            return codes[labels]
+            return codes[labels], []
         unknown = unknown[np.argsort(first[unknown])]
         new = [names[code] for code in unknown.tolist()]
         if role == "y_true" and not self.closed:
-            number.update(zip(new, range(len(number), len(number) + len(new)), strict=True))
+            self.n_bytes += index_bytes(new)
+            number.update(zip(new, count(len(number))))
         elif self._lists_all(role, rows):
             raise self._unlisted(argument, rows, len(new), int(first[unknown[0]]))
-        elif role in PREDICTIONS and self.listed:
-            self.note(argument, "labels beyond the list", len(new), repr(new[0]))
-        elif role in PREDICTIONS:
-            self.note(argument, "unknown labels", len(new))
+        else:
+            self.n_bytes += index_bytes([name for name in new if name not in self.unknown])
         codes[unknown] = self.label_ids(new)
-        return codes[labels]
+        return codes[labels], new
 
     def _lists_all(self, role: str, rows: Rows) -> bool:
         """Whether labels that are not listed, or are no columns of the truth, are refused."""
@@ -293,6 +248,123 @@ class Match:
         told = f"label {label!r} is not one of the {self.n_labels} given ones; "
         more = f" must name {counted(n_unlisted, 'labels')} more"
         return rows.error(argument, Message(told, Keyword("labels"), more), rows.row_of(entry), label)
+
+
+class Reading:
+    """Rows of an input, matched batch by batch with those of a truth; `close` it behind the last one.
+
+    ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
+    """
+
+    def __init__(self, match: Match, role: str, argument: str) -> None:
+        self.match, self.role, self.argument = match, role, argument
+        self.rows: Any = None  # the last ones
+        self.n_rows = 0
+        self.has_known_labels = False
+        self.unknown: dict[Any, None] = {}  # names of labels
+        self._met: NDArray[np.bool_] | None = None  # which rows of the truth are there, if they have keys
+        self._ignored: dict[Any, None] = {}
+        self._keys = ("", "")  # the first one, and that of the truth
+        self._expected: int | None = None  # rows
+
+    def take(self, rows: Rows) -> tuple[Rows, Ints, Ints | None]:
+        """Return rows without those that the truth does not have, and the numbers of labels and of rows."""
+        match, of_row = self.match, self.row_numbers(rows)
+        if of_row is not None:
+            kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
+            match.n_unmatched_pairs += kept.size - int(kept.sum()) if self.role == "exclude" else 0
+            rows = rows.only(kept)
+        labels, unknown = match.label_numbers(self.role, self.argument, rows)
+        self.unknown |= dict.fromkeys(unknown)
+        self.has_known_labels |= bool(labels.size) and int(labels.min()) < match.n_labels
+        return rows, labels, of_row
+
+    def row_numbers(self, rows: Any) -> Ints | None:
+        """Return the truth's number of each row, -1 for none; None for rows in order."""
+        match, argument = self.match, self.argument
+        keys, by = (None, None) if rows is None else (rows.keys, rows.match)
+        self.rows, self.n_rows = rows, self.n_rows + (0 if rows is None else rows.n_rows)
+        if BY_KEY not in (by, match.by):
+            if match.keys is None:
+                refuse_order(argument, keys, match.truth)
+            if keys is None:
+                refuse_order(match.truth, match.keys, argument)
+                if getattr(rows, "places", None) is not None:  # others are checked with what they may be
+                    self._expected = match.n_in_order
+            if keys is None or match.keys is None or keys == match.keys:
+                return None
+            return match.by_index(argument, keys)
+        if keys is None and match.keys is not None and match.are_numbers:
+            self._expected = len(match.keys)
+            return None
+        by_number = match.keys is None and match.n_in_order is not None
+        if keys is None or (match.keys is None and not (by_number and {*keys}.issubset(match.place))):
+            named, other = (argument, match.truth) if match.keys is None else (match.truth, argument)
+            told = f"rows of {named} have names and those of {other} have none; give ids to both"
+            if match.n_in_order:
+                told += f", or call rows by their numbers, 0 to {match.n_in_order - 1}"
+            raise InputError(argument, told)
+        return self._by_key(keys)
+
+    def _by_key(self, keys: Sequence[Any]) -> Ints:
+        match, rows, place = self.match, self.rows, self.match.place
+        of_row = np.fromiter(map(place.get, keys, repeat(-1)), np.int64, len(keys))
+        if self._met is None:
+            self._met = np.zeros(len(place), np.bool_)
+            self._keys = next(iter(keys), ""), next(iter(place), "")
+        ignored = [keys[row] for row in np.flatnonzero(of_row < 0).tolist()]
+        if not getattr(rows, "is_long", False):
+            distinct(self.argument, keys, rows, self._ignored)
+            if self._met[of_row[of_row >= 0]].any():
+                before = [key for key in keys if key in place and self._met[place[key]]]
+                distinct(self.argument, keys, rows, before)
+        self._met[of_row[of_row >= 0]] = True
+        new = dict.fromkeys(key for key in ignored if key not in self._ignored)
+        self._ignored |= new
+        match.n_bytes += index_bytes(new)
+        return of_row
+
+    def close(self) -> None:
+        """Note what all rows tell, or refuse it."""
+        match, argument, rows = self.match, self.argument, self.rows
+        if self._met is None:
+            self._refuse_other_order()
+            if None not in (self._expected, rows) and self.n_rows != self._expected:
+                told = f"{counted(self.n_rows, *NO_MATCH)} the {self._expected} of {match.truth}"
+                raise InputError(argument, told)
+        else:
+            self._note_rows(int(self._met.size - self._met.sum()))
+        if self.unknown and self.role in PREDICTIONS:
+            kind, example = "unknown labels", ""
+            if match.listed:
+                kind, example = "labels beyond the list", repr(next(iter(self.unknown)))
+            match.note(argument, kind, len(self.unknown), example)
+
+    def _refuse_other_order(self) -> None:
+        """Refuse rows in order where another column has the truth's values, each once, in another order."""
+        beside, truth = getattr(self.rows, "beside", None), self.match.beside
+        if beside is None or truth is None or BY_KEY in (self.rows.match, self.match.by):
+            return
+        column = beside.in_other_order(truth)
+        if column is not None:
+            told = f"column {column!r} has the values of {self.match.truth}'s in another order"
+            raise InputError(self.argument, f"{told}; {beside.how_to_join.format(column)}")
+
+    def _note_rows(self, n_empty: int) -> None:
+        match, argument, met = self.match, self.argument, self._met
+        assert met is not None
+        key, true_key = self._keys
+        if n_empty == met.size and self.n_rows and met.size and self.role != "exclude":
+            told = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
+            raise InputError(argument, f"{told} {true_key!r}")
+        if n_empty and not isinstance(self.rows, Rows):  # a matrix
+            missing = [*match.place][int(met.argmin())]
+            raise InputError(argument, f"no row {missing!r}, which {match.truth} has")
+        if self.role in PREDICTIONS:
+            match.note(argument, "rows without predictions", n_empty)
+            match.note(argument, "ignored rows", len(self._ignored))
+        if self.role == "candidates":
+            match.note(argument, "rows without candidates", n_empty)
 
 
 class Joined(NamedTuple):
@@ -337,12 +409,32 @@ def _kind(rows: Rows) -> str:
     return "integers" if rows.names is None else "text"
 
 
-def distinct(argument: str, keys: Sequence[Any], rows: Any = None) -> dict[Any, int]:
-    """Return the place of each key, or refuse one that two rows have."""
+def refuse_twice(argument: str, rows: Rows, labels: Ints, of_row: Ints | None = None) -> None:
+    """Refuse a label that stands twice in a row; ``labels`` and ``of_row`` are numbers."""
+    row = np.repeat(np.arange(rows.n_rows) if of_row is None else of_row, np.diff(rows.ptr))
+    cells = row * (int(labels.max(initial=0)) + 1)  # fewer than 2^63 for what fits in memory
+    cells += labels
+    if (np.diff(np.sort(cells)) == 0).any():
+        order = np.argsort(cells, kind="stable")
+        raise label_twice(argument, rows, int(order[1:][np.diff(cells[order]) == 0].min()))
+
+
+def label_twice(argument: str, rows: Rows, entry: int) -> InputError:
+    """Return what to raise about the second entry of a label in a row."""
+    label, of_row = rows.label(entry), rows.row_of(entry)
+    where = f" for {rows.keys[of_row]!r}" if rows.is_long and rows.keys else ""
+    told = f"label {label!r} occurs twice{where}; expected each label once in a row"
+    return rows.error(argument, told, of_row, label)
+
+
+def distinct(
+    argument: str, keys: Sequence[Any], rows: Any = None, before: Container[Any] = ()
+) -> dict[Any, int]:
+    """Return the place of each key, or refuse one that two rows have, or a row ``before`` these."""
     place = dict(zip(keys, range(len(keys)), strict=True))
-    if len(place) < len(keys):
+    if len(place) < len(keys) or (before and any(key in before for key in place)):
         first: dict[Any, int] = {}
-        row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row)
+        row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row or key in before)
         told = f"two rows are called {keys[row]!r}"
         if isinstance(rows, Rows):
             raise rows.error(argument, told, row, keys[row])
@@ -408,7 +500,7 @@ def score_matrix(rows: Rows, n_labels: int, label_names: Sequence[Any] | None) -
     """
     from xmleval.input.written import NamedScores, WrittenRows  # imported here to keep start-up fast
 
-    labels, values = rows.labels, rows.values
+    labels, values, ptr = rows.labels, rows.values, rows.ptr
     if values is None:
         values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(labels.size) - 1.0
     elif not rows.best_first and label_names is not None:
@@ -416,5 +508,7 @@ def score_matrix(rows: Rows, n_labels: int, label_names: Sequence[Any] | None) -
     matrix: Any = (WrittenRows if label_names is None else NamedScores)((rows.n_rows, n_labels))
     if label_names is not None:
         matrix.label_names = label_names
-    matrix.data, matrix.indices, matrix.indptr = values, labels, rows.ptr
+    if ptr[-1] <= np.iinfo(labels.dtype).max:
+        ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
+    matrix.data, matrix.indices, matrix.indptr = values, labels, ptr
     return matrix

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,31 @@ import numpy as np
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
-from xmleval.input.formats.format import NamedReaders, naming
+from xmleval.input.formats.format import naming
 from xmleval.input.lines import read_json, shown
-from xmleval.input.match import Match, as_sets, score_matrix
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named, Rows, collect
+from xmleval.input.match import Match, Reading, as_sets, label_twice, refuse_twice, score_matrix
+from xmleval.input.pieces import Pieces
+from xmleval.input.placed import PlacedRows
+from xmleval.input.rows import (
+    BY_KEY,
+    INDEX_BYTES,
+    Named,
+    Rows,
+    rows_by_id,
+    with_one,
+    without_empty_names,
+)
 from xmleval.input.stack import make_csr
 from xmleval.input.text_columns import text_columns
+from xmleval.input.ties import LabelNames
 from xmleval.message import Message
 from xmleval.notes import Note
-from xmleval.records import label_dtype
+from xmleval.records import Ints, label_dtype
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
-KEPT_BYTES = 16  # of memory for an entry that is matched
+HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
+Batches = Callable[[], Iterable[Rows]]  # reads a file from its beginning
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
@@ -97,12 +109,6 @@ def _json_names(path: Path, allowance: Allowance) -> list[str]:
     return names
 
 
-def read_rows(readers: NamedReaders, path: Path, kind: str, allowance: Allowance) -> Rows:
-    """Read all rows of a file with names within an allowance of memory."""
-    with naming_limit(path):
-        return collect(readers.rows(path, kind, allowance), allowance)
-
-
 @contextlib.contextmanager
 def naming_limit(path: Path | str) -> Iterator[None]:
     """Name the file that needs more memory than it may take."""
@@ -114,42 +120,115 @@ def naming_limit(path: Path | str) -> Iterator[None]:
 
 def truth_named(
     name: str,
-    batches: Iterable[Rows],
+    batches: Batches,
     labels: Sequence[str] | None,
     grades: bool,
     allowance: Allowance = UNLIMITED,
 ) -> Named:
     """Return relevant labels, or judged ones with ``grades``; ``labels`` are the names of all, if told."""
     match = Match(name, labels or (), listed=labels is not None)
-    with naming_limit(name):
-        rows = match.take_truth(name, collect(batches, allowance))
-    take_kept(name, allowance, rows, match.keys, match.label_names)
+    rows = place_truth(name, batches, match, allowance).rows()
     matrix = truth_matrix(rows, len(match.label_names), grades)
     matrix.sort_indices()
-    return Named(matrix, row_names(match, rows), match.label_names)
+    return Named(matrix, row_names(match), match.label_names)
 
 
-def scores_named(name: str, batches: Iterable[Rows], like: Named | list[str]) -> Named:
+def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
     """Return scores in line with a truth or with labels alone, as `xmleval.io.read_run` does."""
-    rows = collect(batches)
     if isinstance(like, Named):
         match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
-        rows = match.take("y_score", name, rows)
-        names = like.row_names
+        placed = place("y_score", name, batches, match, UNLIMITED)[0]
     else:
         match = Match(name, like)
-        rows = match.take_truth(name, rows)
-        names = row_names(match, rows)
+        placed = place_truth(name, batches, match, UNLIMITED)
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
     known = len(like.label_names if isinstance(like, Named) else like)
     labels, unknown = match.names[:known], match.names[known:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    return Named(score_matrix(rows, len(match.names), match.names), names, labels, *n_rows, unknown)
+    matrix = score_matrix(placed.rows(), len(match.names), match.names)
+    return Named(matrix, row_names(match), labels, *n_rows, unknown)
 
 
-def row_names(match: Match, rows: Rows) -> list[str]:
+def place_truth(name: str, batches: Batches, match: Match, allowance: Allowance) -> PlacedRows:
+    """Read a truth with names, whose rows and labels others are matched with from now on."""
+
+    def take(rows: Rows) -> tuple[Rows, Ints, Ints | None]:
+        return rows, *match.add_truth(name, rows)
+
+    return _placed(name, batches, match, allowance, take, lambda: None)
+
+
+def place(
+    role: str, name: str, batches: Batches, match: Match, allowance: Allowance
+) -> tuple[PlacedRows, Reading]:
+    """Read rows with names in the order of a truth's, and tell what was seen of them."""
+    reading = Reading(match, role, name)
+    return _placed(name, batches, match, allowance, reading.take, reading.close), reading
+
+
+def _placed(
+    name: str,
+    batches: Batches,
+    match: Match,
+    allowance: Allowance,
+    take: Callable[[Rows], tuple[Rows, Ints, Ints | None]],
+    close: Callable[[], None],
+) -> PlacedRows:
+    def refuse(row: int, label: int) -> None:
+        """Find the second entry of a label in a row of a long table."""
+        key, label_name, is_second = row_names(match)[row], match.names[label], False
+        for rows in batches():
+            for entry, other in enumerate(rows.keys or ()):
+                if other == key and rows.label(entry) == label_name:
+                    if is_second:
+                        raise label_twice(name, rows, entry)
+                    is_second = True
+        raise ValueError(f"{name}: was changed while it was read")
+
+    placed = PlacedRows(allowance.left // HELD_SHARE, refuse)
+    with naming_limit(name):
+        for rows in with_one(batches()):
+            n_bytes = match.n_bytes
+            kept, labels, of_row = take(without_empty_names(rows))
+            if not rows.is_long:
+                refuse_twice(name, kept, labels)
+            placed.add(kept, labels, of_row)
+            allowance.take(match.n_bytes - n_bytes)
+        close()
+        placed.close(match.n_rows)
+        allowance.take(placed.n_bytes)
+    return placed
+
+
+def ranked_rows(rows: Rows, label_names: Sequence[str]) -> Any:
+    """Return matched scores as a sparse array, or lists in their order where labels have no scores."""
+    if rows.values is None:
+        return rows_by_id(rows.ptr, rows.labels, best_first=True)
+    return score_matrix(rows, len(label_names), label_names)
+
+
+def score_pieces(placed: PlacedRows, label_names: Sequence[str]) -> Pieces:
+    """Return matched scores, some rows at a time."""
+    names = LabelNames(label_names)
+
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        return (ranked_rows(rows, names) for rows in placed.read(n_bytes, first, stop))
+
+    return Pieces(placed.n_rows, len(names), read, read_from=read)
+
+
+def set_pieces(placed: PlacedRows, n_labels: int, grades: bool = False) -> Pieces:
+    """Return matched label sets, or all grades, as sparse arrays."""
+
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        return (truth_matrix(rows, n_labels, grades) for rows in placed.read(n_bytes, first, stop))
+
+    return Pieces(placed.n_rows, n_labels, read, read_from=read)
+
+
+def row_names(match: Match) -> list[str]:
     """Return the names of the rows of a truth; those without are called by their numbers."""
-    return [*map(str, range(rows.n_rows))] if match.keys is None else match.keys
+    return [*map(str, range(match.n_rows))] if match.keys is None else match.keys
 
 
 def truth_matrix(rows: Rows, n_labels: int, grades: bool) -> Any:
@@ -159,10 +238,3 @@ def truth_matrix(rows: Rows, n_labels: int, grades: bool) -> Any:
     if sets.data is not None:
         data = sets.data.astype(np.float64)
     return make_csr(sets.ptr, sets.labels.astype(label_dtype(n_labels)), data, n_labels, canonical=False)
-
-
-def take_kept(name: str, allowance: Allowance, rows: Rows, *names: Sequence[str] | None) -> None:
-    """Count the memory of matched rows of a file, and of names that are kept with them."""
-    texts = sum(8 + sys.getsizeof(text) for each in names for text in each or ())
-    with naming_limit(name):
-        allowance.take(KEPT_BYTES * rows.labels.size + 8 * rows.n_rows + texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -247,6 +247,15 @@ class Batch:
         return rows
 
 
+def with_one(batches: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield batches, or one without rows where there is none."""
+    batch = None
+    for batch in batches:
+        yield batch
+    if batch is None:
+        yield Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
+
+
 def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
     """Return the rows of all batches, their names in the order in which they come.
 
@@ -254,25 +263,23 @@ def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
     """
     number: dict[Any, int] = {}
     key_of: dict[Any, Any] = {}  # the same object for equal keys
-    keys, parts, n_bytes, batch = list[Any](), list[Rows](), 0, None
-    for batch in batches:
+    keys, parts, n_bytes = list[Any](), list[Rows](), 0
+    for batch in with_one(batches):
         labels = batch.labels
         if batch.names is not None:
             first = first_places(labels, len(batch.names))
             used = np.argsort(first)[: int((first < labels.size).sum())]
             names = [batch.names[i] for i in used.tolist()]
-            n_bytes += _index_bytes(names, number)
+            n_bytes += index_bytes({*names}.difference(number))
             place = np.zeros(len(batch.names), np.int64)
             place[used] = [number.setdefault(name, len(number)) for name in names]
             labels = place[labels]
         if batch.keys is not None:
-            n_bytes += _index_bytes(batch.keys, key_of)
+            n_bytes += index_bytes({*batch.keys}.difference(key_of))
             keys += [key_of.setdefault(key, key) for key in batch.keys]
         n_bytes += ENTRY_BYTES * (labels.size + batch.n_rows)
         allowance.check(n_bytes)
         parts.append(batch._replace(keys=None, labels=labels))
-    if batch is None:
-        return Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
     values = [part.values for part in parts if part.values is not None]
     rows = batch._replace(
         keys=None if batch.keys is None else keys,
@@ -285,7 +292,6 @@ def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
     return without_empty_names(rows)
 
 
-def _index_bytes(names: Iterable[str], known: dict[Any, Any]) -> int:
-    """Return the memory that the names which are not known yet will take in an index."""
-    new = {*names}.difference(known)
-    return INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
+def index_bytes(names: Collection[Any]) -> int:
+    """Return the memory that names take in an index."""
+    return INDEX_BYTES * len(names) + sum(map(sys.getsizeof, names))

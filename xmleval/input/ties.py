@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from xmleval.cached import cached
 from xmleval.records import ColumnOrder, Ints, Labels, Scores, label_dtype
+
+SORTED_ONCE = 8  # sorting names once for all blocks pays where a block has ties of one in so many of them
 
 
 class NamedColumns:
@@ -31,8 +34,19 @@ class NamedColumns:
         return ColumnOrder(self.labels, places, name_places(self._names))
 
 
+class LabelNames(list[Any]):
+    """Names of labels, put in order once."""
+
+    @cached
+    def places(self) -> Ints:
+        """The place of each name among all, the last name first, as text."""
+        return name_places([*self])
+
+
 def name_places(names: Sequence[object]) -> Ints:
     """Return the place of each name among all, the last name first, as text."""
+    if isinstance(names, LabelNames):
+        return names.places
     order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
     places = np.empty(len(names), np.int64)
     places[order] = np.arange(len(names))
@@ -43,8 +57,8 @@ def tie_order(names: Sequence[object] | None, unlisted: float | None, n_labels: 
     """Return the place of each label among unlisted ones, None where they do not compete or have no names."""
     if unlisted is None or names is None:
         return None
-    texts = [name for name in names if isinstance(name, str)]
-    return name_places(texts).astype(label_dtype(n_labels)) if len(texts) == n_labels else None
+    by_text = len(names) == n_labels and all(isinstance(name, str) for name in names)
+    return name_places(names).astype(label_dtype(n_labels)) if by_text else None
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
@@ -66,7 +80,7 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
     places = places[tied]  # the sort is stable: they rise within a group of equal scores
     group_ptr = np.append(np.flatnonzero(~after[tied]), places.size)
     own = labels[places].astype(np.int64)
-    if len(names) < own.size:
+    if len(names) < (SORTED_ONCE if isinstance(names, LabelNames) else 1) * own.size:
         rank = name_places(names)[own]
     else:
         known, number = np.unique(own, return_inverse=True)

@@ -88,7 +88,7 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    return truth_named(str(path), named_rows(as_path(path), "truth", UNLIMITED), labels, False)
+    return truth_named(str(path), partial(named_rows, as_path(path), "truth", UNLIMITED), labels, False)
 
 
 def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -129,7 +129,7 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     >>> scores.matrix.toarray().tolist()
     [[0.5, 0.75]]
     """
-    return scores_named(str(path), named_rows(as_path(path), "scores", UNLIMITED), like)
+    return scores_named(str(path), partial(named_rows, as_path(path), "scores", UNLIMITED), like)
 
 
 def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,7 +83,7 @@ def read_qrels(
     >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
     0.5
     """
-    batches = qrels_batches(as_path(path), "grades" if grades else "truth", UNLIMITED)
+    batches = partial(qrels_batches, as_path(path), "grades" if grades else "truth", UNLIMITED)
     return truth_named(str(path), batches, labels, grades)
 
 
@@ -122,7 +123,7 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     >>> scores.matrix.toarray().tolist()
     [[0.0, 0.75]]
     """
-    return scores_named(str(path), run_batches(as_path(path), "scores", UNLIMITED), like)
+    return scores_named(str(path), partial(run_batches, as_path(path), "scores", UNLIMITED), like)
 
 
 def qrels_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
@@ -240,8 +241,11 @@ class _GapError(ValueError):
 def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
     """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
     taken = allowance.taken
+
+    def batches() -> Iterator[Rows]:
+        return map(_refuse_names, _batches(path, JUDGEMENTS, Facts(), allowance))
+
     try:
-        batches = map(_refuse_names, _batches(path, JUDGEMENTS, Facts(), allowance))
         return whole(_by_number(truth_named(str(path), batches, None, kind == "grades", allowance)))
     except _FoundNameError:
         return None

@@ -1,0 +1,145 @@
+"""Matched rows in the order of the truth, from batches in any order: in memory, or in a spill file beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.files.spill import Run, SpillFile
+from xmleval.input.rows import Rows, pointer
+from xmleval.records import Ints
+
+PAIR = np.dtype([("row", np.int32), ("label", np.int32)])
+ENTRY = np.dtype([*PAIR.descr, ("value", np.float64)])
+MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
+Entries = NDArray[Any]  # of one of these types
+
+
+class PlacedRows:
+    """Labels by number, and their values, in rows by number.
+
+    Parameters
+    ----------
+    most_bytes : float
+        Entries held in memory: more are written to a file, in runs sorted by row.
+    refuse_twice : callable
+        ``refuse_twice(row, label)`` raises the error of a label that stands twice in a row.
+
+    Notes
+    -----
+    ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts.
+    """
+
+    def __init__(self, most_bytes: float, refuse_twice: Callable[[int, int], None]) -> None:
+        self.scored = self.best_first = False
+        self.most_value = -np.inf
+        self.sizes: Ints = np.zeros(0, np.int64)
+        self._most, self._refuse_twice = most_bytes, refuse_twice
+        self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
+        self._entries: Entries = np.empty(0, PAIR)  # of all rows, where they are in memory
+        self._runs, self._file = list[Run](), SpillFile()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.sizes.size
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is held."""
+        return 2 * self.sizes.nbytes + self._entries.nbytes
+
+    def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
+        """Add rows with these labels and numbers; without numbers, they follow those before."""
+        of_row = self._n_rows + np.arange(rows.n_rows) if of_row is None else of_row
+        self._n_rows += rows.n_rows
+        self.scored |= rows.values is not None
+        self.best_first |= rows.best_first
+        entries = np.empty(labels.size, PAIR if rows.values is None else ENTRY)
+        entries["row"], entries["label"] = np.repeat(of_row, np.diff(rows.ptr)), labels
+        if rows.values is not None:
+            entries["value"] = rows.values
+            self.most_value = max(self.most_value, rows.values.max(initial=-np.inf))
+        if entries.size:
+            self._parts.append(entries)
+            self._n_bytes += entries.nbytes
+        if self._n_bytes > self._most:
+            self._spill()
+
+    def close(self, n_rows: int) -> None:
+        """Settle the number of rows, when all were added."""
+        if self._runs:
+            self._spill()
+        else:
+            self._entries = self._sorted()
+        self.sizes = np.append(self.sizes, np.zeros(n_rows - self.sizes.size, np.int64))
+        self._ptr = pointer(self.sizes)
+
+    def _spill(self) -> None:
+        if self._parts:
+            entries = self._sorted()
+            self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
+
+    def _sorted(self) -> Entries:
+        """Return what was added since this was asked for last, sorted by row."""
+        entries = self._by_row(self._parts or [np.empty(0, ENTRY if self.scored else PAIR)])
+        self._parts, self._n_bytes = [], 0
+        sizes = np.bincount(entries["row"], minlength=self.sizes.size)
+        sizes[: self.sizes.size] += self.sizes
+        self.sizes = sizes
+        return entries
+
+    def _by_row(self, parts: list[Entries]) -> Entries:
+        """Return entries sorted by row, or refuse a label that stands twice in one."""
+        entries = np.concatenate(parts)
+        row = entries["row"]
+        if (row[1:] < row[:-1]).any():
+            entries = entries[np.argsort(row, kind="stable")]
+        cells = np.sort((entries["row"].astype(np.int64) << 32) + entries["label"])
+        twice = cells[1:][cells[1:] == cells[:-1]]
+        if twice.size:
+            self._refuse_twice(int(twice[0] >> 32), int(twice[0] & 0xFFFFFFFF))
+        return entries
+
+    def read(self, n_bytes: float, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        """Yield the rows from ``first`` on, up to ``stop``, about so many bytes at a time."""
+        stop = self.n_rows if stop is None else stop
+        if not stop:
+            yield self.rows()
+        while first < stop:
+            most = self._ptr[first] + n_bytes / MADE_BYTES
+            last = max(first + 1, int(np.searchsorted(self._ptr, most, "right")) - 1)
+            last = min(stop, last, first + max(1, int(n_bytes // ROW_BYTES)))
+            yield self.rows(first, last)
+            first = last
+
+    def rows(self, first: int = 0, last: int | None = None) -> Rows:
+        """Return the rows from ``first`` on, before ``last``; all of them by default."""
+        last = self.n_rows if last is None else last
+        ptr = self._ptr[first : last + 1] - self._ptr[first]
+        if self._runs:
+            entries = self._by_row([_between(run, first, last) for run in self._runs])
+        else:
+            entries = self._entries[self._ptr[first] : self._ptr[last]]
+        values = entries["value"].copy() if self.scored else None
+        return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+
+
+def _between(run: Run, first: int, last: int) -> Entries:
+    """Return the entries of rows from ``first`` on, before ``last``."""
+    start, stop = _place(run, first), _place(run, last)
+    entries = np.empty(stop - start, run.dtype)
+    run.read(start, entries)
+    return entries
+
+
+def _place(run: Run, row: int) -> int:
+    """Return how many entries stand before a row; the sample tells where to look."""
+    place = int(np.searchsorted(run.sample["row"], row))
+    start = max(0, place - 1) * run.stride
+    entries = np.empty(min(run.size, place * run.stride) - start, run.dtype)
+    run.read(start, entries)
+    return start + int(np.searchsorted(entries["row"], row))
