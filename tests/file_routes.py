@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from tests.damage import answer
+from tests.limits import OF_NAMES, small_limits
 from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem, indicator
 from xmleval import Evaluator
 from xmleval.cli.checkpoint import Checkpoint
@@ -86,6 +87,8 @@ def write_parquet(path: Path, role: str, records: list[Record]) -> Path:
 def write_trec(path: Path, role: str, records: list[Record]) -> Path:
     path = path.with_suffix(".run" if role == "scores" else ".qrels")
     entries = [(r.key, *entry) for r in records for entry in zip(r.labels, r.values, strict=True)]
+    if role == "scores":
+        entries.sort(key=lambda entry: entry[1])  # the lines of an instance stand apart
     shape = "{0} Q0 {1} 1 {2} model\n" if role == "scores" else "{0} 0 {1} {2}\n"
     path.write_text("".join(shape.format(*entry) for entry in entries))
     return path
@@ -104,6 +107,7 @@ class Files:
         self.named = kind != "npz"
         self.labels = names_of(problem) if self.named else [*map(str, range(problem.n_labels))]
         self.keys = keys_of(problem)
+        self.order: Sequence[int] = range(problem.n_rows)  # of scores with names
 
     def lines(self, name: str, lines: Sequence[object]) -> str:
         path = self.folder / f"{name}.txt"
@@ -127,8 +131,10 @@ class Files:
         if not self.named:
             return self.array(name, part.y_true() if role == "truth" else part.y_score())
         judged = [[(label, int(grade)) for label, grade in row.items()] for row in part.truth]
-        rows = judged if role == "truth" else part.listed
-        return self.records(name, role, self.keys[first:], rows)
+        if role == "truth":
+            return self.records(name, role, self.keys[first:], judged)
+        keys, rows = [self.keys[row] for row in self.order], [part.listed[row] for row in self.order]
+        return self.records(name, role, keys, rows)
 
     def sets(self, name: str, sets: list[set[int]]) -> str:
         if not self.named:
@@ -158,6 +164,7 @@ class Files:
     def words(self, draw: Draw) -> list[str]:
         """Write everything, and return the words of the command."""
         problem, arguments = self.problem, self.problem.arguments
+        self.order = draw(st.permutations(self.order))
         words = ["evaluate", self.shards("truth", draw)]
         words += [] if problem.form == "none" else [self.shards("scores", draw)]
         words += ["--metrics", ",".join(problem.metrics), "--format", "json"]
@@ -216,7 +223,11 @@ def printed(words: list[str]) -> str:
 def from_files(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         files = Files(draw(st.sampled_from(kinds)), problem, Path(folder))
-        return files.contents(printed(files.words(draw)))
+        words = files.words(draw)
+        if problem.has("confidence") or draw(st.booleans()):
+            return files.contents(printed(words))
+        with small_limits(OF_NAMES):  # rows with names are spilled
+            return files.contents(printed([*words, "--memory", "300"]))
 
 
 def resumed(problem: Problem, draw: Draw) -> dict[str, Any]:
