@@ -72,7 +72,7 @@ NUMBERED: list[Case] = [
     (f"row 1: label id {2**64 - 1} is", single(np.array([[1], [-1]] * 2).view("u8"))),
     ("row 3: label id -2 is not in 0..5", single([[1], [-1], [-1], [-2]])),
     ("row 2: label id 6 is not in 0..5", ids([0], [], [6], [])),
-    ("row 1: label id -1 is not in 0..5", ragged([0], [-1], [], [])),
+    ("row 1: label -1 is not an integer id from 0 up", ragged([0], [-1], [], [])),
     *((TWICE, {name: matrix}) for name in ("y_true", "y_score") for matrix in (CSR, CSC, COO)),
     *((TWICE, single([[3, 2], [3, 3], [1, 1], [0, 1]], scores)) for scores in (None, np.ones((M, 2)))),
     (TWICE, ids([], [3, 1, 3], [], [])),
@@ -91,10 +91,10 @@ NUMBERED: list[Case] = [
     ("indptr has 3 entries; 5 were expected", {"y_true": with_ptr(0, 2, 8)}),
     (NO_LIST.format("float64", "(4, 1)"), single(np.ones((M, 1)))),
     (NO_LIST.format("int64", "(4,)"), single([1, 2, 3, 4])),
-    ("row 1: 1.0 is not a label id (an integer)", ids([0], [1.0], [], [])),
-    ("row 1: 7 is not a list of label ids", ids([0], 7, [], [])),
-    ("row 1: 3 is not an (id, score) pair", ragged([(0, 1.0)], [3], [], [])),
-    ("row 1: 1.5 is not a label id", ragged([(0, 1)], [(1.5, 1)], [], [])),
+    ("row 1: label 1.0 is not a name or an integer id", ids([0], [1.0], [], [])),
+    ("row 1: 7 is not a list of labels", ids([0], 7, [], [])),
+    ("row 1: some labels have a score and others have none", ragged([(0, 1.0)], [3], [], [])),
+    ("row 1: label 1.5 is not a name or an integer id", ragged([(0, 1)], [(1.5, 1)], [], [])),
     *((f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
       for name, dtype, hint in [
           ("y_true", "complex", ""), ("y_score", "O", "; .astype(float) makes"),

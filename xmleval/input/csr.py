@@ -251,35 +251,6 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
     return Stored(ptr, labels[order], np.asarray(matrix.data)[order], n_labels)
 
 
-def as_list(argument: str, row: int, items: Any) -> list[Any]:
-    """Return one row of nested lists, or refuse it."""
-    if isinstance(items, list):
-        return items
-    if isinstance(items, str):
-        raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items)
-    try:
-        return items.tolist() if hasattr(items, "detach") else list(items)
-    except TypeError:
-        raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items) from None
-
-
-def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
-    """Return the CSR arrays of one list of label ids per instance."""
-    sizes = np.zeros(len(lists), np.int64)
-    flat: list[int] = []
-    for row, items in enumerate(lists):
-        ids = as_list(argument, row, items)
-        for label in ids:
-            if isinstance(label, bool) or not isinstance(label, int | np.integer):
-                raise InputError(argument, f"{label!r} is not a label id (an integer)", row=row, value=label)
-            if not 0 <= label < n_labels:
-                refuse_code(argument, BAD_LABEL, row, int(label), n_labels)
-        sizes[row] = len(ids)
-        flat.extend(ids)
-    ptr = np.concatenate(([0], np.cumsum(sizes)))
-    return Stored(ptr, np.array(flat, label_dtype(n_labels)), None, n_labels)
-
-
 def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
     """Raise the message of a code of `xmleval.kernels.checking`."""
     if code == BAD_POINTER:

@@ -15,7 +15,6 @@ from xmleval.input.csr import (
     Stored,
     WithUnknown,
     as_array,
-    as_list,
     check_shape,
     cut_entries,
     is_sparse,
@@ -23,10 +22,10 @@ from xmleval.input.csr import (
     refuse_code,
     rows_of,
     stored_csr,
-    stored_lists,
 )
 from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
+from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.ranked import picks, rank_entries, rank_ties_by_name, with_level
 from xmleval.input.rows import Rows
@@ -133,7 +132,8 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
             refuse_padding(how.argument, value)
         return _sparse_rows(how, value)
     if n_labels is not None and isinstance(value, list):
-        return _ragged_rows(how, value)
+        rows = rows_of_ids(how.argument, value)
+        return _stored_list(how, Stored(rows.ptr, rows.labels, rows.values, how.n_labels))
     array = as_array(how.argument, value)
     if array.ndim == 2 and array.shape[1] != how.n_labels and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
@@ -326,18 +326,6 @@ def _ranked_list(
     return with_level(seen, ptr, labels, scores, how.level, how.depth)
 
 
-def _ragged_rows(how: Reading, lists: list[Any]) -> Source[Ranking]:
-    """Accept one list per row, of ids or of (id, score) pairs, best first."""
-    rows = [as_list(how.argument, row, items) for row, items in enumerate(lists)]
-    with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
-    data = None
-    if with_scores:
-        scores = [_score_of(how.argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
-        data = np.array(scores, np.float64)
-        rows = [[pair[0] for pair in pairs] for pairs in rows]
-    return _stored_list(how, stored_lists(how.argument, rows, how.n_labels)._replace(data=data))
-
-
 def _stored_list(how: Reading, stored: Stored) -> Source[Ranking]:
     """Accept labels of each row, best first, and their scores, if there are any."""
     data, how = stored.data, replace(how, n_labels=stored.n_labels)
@@ -352,17 +340,3 @@ def _stored_list(how: Reading, stored: Stored) -> Source[Ranking]:
         return _ranked_list(how, *stored.listed(start, stop), values, start)._replace(tie_order=order)
 
     return _source(stored, 32.0, block)
-
-
-def _score_of(argument: str, row: int, pair: Any) -> float:
-    """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(argument, f"{pair!r} is not an (id, score) pair", row=row, value=pair)
-    try:
-        score = float(pair[1])
-        lost = score != pair[1] and score == score
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(argument, f"score {pair[1]!r} is not a number", row=row, value=pair[1]) from None
-    if lost or isinstance(pair[1], str):
-        raise InputError(argument, f"score {pair[1]!r} is not exact in float64", row=row, value=pair[1])
-    return score

@@ -22,11 +22,11 @@ from xmleval.input.csr import (
     keep_entries,
     rows_of,
     stored_csr,
-    stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
+from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
@@ -63,10 +63,10 @@ def set_rows(
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected), gains)
     if n_labels is not None and isinstance(value, list | tuple):
-        stored = stored_lists(argument, value, n_labels)
-        if not any(isinstance(row, set | frozenset) for row in value):
-            refuse_vectors(argument, stored.ptr, stored.labels, n_labels)
-        return _stored_rows(argument, stored, gains)
+        rows = rows_of_ids(argument, value)
+        if rows.are_lists:
+            refuse_vectors(argument, rows.ptr, rows.labels, n_labels)
+        return _stored_rows(argument, Stored(rows.ptr, rows.labels, rows.values, n_labels), gains)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
 

@@ -17,7 +17,7 @@ from xmleval.input.tensors import refuse_other
 from xmleval.records import Ints
 
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
-
+PLAIN = frozenset({int, str})  # types of labels alone
 
 NamedInput = Wide | Rows
 
@@ -148,6 +148,9 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
                 if argument == "y_score":
                     raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
                 listed = False
+            if PLAIN.issuperset(map(type, row)):
+                labels.extend(row)
+                row = ()
             for item in row:
                 if isinstance(item, dict):
                     labels.append(_member(argument, number, item, IDS))
@@ -168,6 +171,17 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
     return without_empty_names(found._replace(are_lists=listed))
 
 
+def rows_of_ids(argument: str, lists: Any) -> Rows:
+    """Return lists of label ids, or of (id, score) pairs, as rows, or refuse the first other label."""
+    rows = flat_rows(argument, lists, None, None)
+    wrong = (rows.labels < 0) | rows.named
+    if wrong.any():
+        entry = int(wrong.argmax())
+        label, row = rows.label(entry), rows.row_of(entry)
+        raise InputError(argument, f"label {label!r} is not an integer id from 0 up", row=row, value=label)
+    return rows
+
+
 def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) -> Any:
     name = next((name for name in names if name in hit), None)
     if name is None:
@@ -180,22 +194,27 @@ def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints
 
     ``sizes`` are the numbers of labels of the rows.
     """
-    kinds = {*map(type, labels)}
-    if kinds <= {str}:
-        return numbered(labels)
-    first: dict[type, int] = {}
-    for entry, label in enumerate(labels):
-        first.setdefault(type(label), entry)
-    texts = [issubclass(kind, str) for kind in first]
-    for kind, text in zip(first, texts, strict=True):
+    kinds = [*dict.fromkeys(map(type, labels))]
+    texts = [issubclass(kind, str) for kind in kinds]
+    for kind, text in zip(kinds, texts, strict=True):
         whole = issubclass(kind, int | np.integer) and kind is not bool
         if not (text or whole) or text != texts[0]:
-            label, other = labels[first[kind]], labels[0]
-            beside = f", as {other!r} is" if text or whole else ""
+            other = f", as {labels[0]!r} is" if text or whole else ""
             expected = "text" if texts[0] else "a name or an integer id"
-            row = int(np.searchsorted(np.cumsum(sizes), first[kind], side="right"))
-            raise InputError(argument, f"label {label!r} is not {expected}{beside}", row=row, value=label)
-    return numbered(labels) if texts[0] else (np.array(labels, np.int64), None)
+            entry = next(entry for entry, label in enumerate(labels) if type(label) is kind)
+            _refuse_label(argument, entry, labels, sizes, f"is not {expected}{other}")
+    if all(texts):
+        return numbered(labels)
+    try:
+        return np.array(labels, np.int64), None
+    except OverflowError:
+        entry = next(entry for entry, label in enumerate(labels) if not -(2**63) <= label < 2**63)
+        _refuse_label(argument, entry, labels, sizes, "is no id of a label")
+
+
+def _refuse_label(argument: str, entry: int, labels: list[Any], sizes: Ints, reason: str) -> NoReturn:
+    row = int(np.searchsorted(np.cumsum(sizes), entry, side="right"))
+    raise InputError(argument, f"label {labels[entry]!r} {reason}", row=row, value=labels[entry])
 
 
 def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
