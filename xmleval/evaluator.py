@@ -21,9 +21,8 @@ from xmleval.files.saved import Saved, first_difference, load_state, naming_dama
 from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
-from xmleval.message import Message, counted
+from xmleval.message import ALL_LABELS, Message, counted
 from xmleval.notes import joined_notes
-from xmleval.plan import ALL_LABELS
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.folds import new_states
@@ -514,11 +513,10 @@ def make_report(settings: Settings, of: Counted) -> Report:
     assert plan is not None
     assert states is not None
     results = states.finish()
-    without = [name for name, needed in results.not_computed.items() if needed == ALL_LABELS]
-    for part in (*results.groups.values(), *results.shares.values(), *results.row_groups.values()):
-        part.results.keep_only([name for name in part.results.values if name not in without])
+    without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
     if without and not results.values:
         raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
+    results.leave_out(without)
     if not settings.higher_is_better:
         results.negate_thresholds()
     decision = settings.decision if plan.decision and settings.decision else plan.decision

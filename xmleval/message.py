@@ -88,6 +88,7 @@ class Message(str):
         return "".join(spell(part) if isinstance(part, Keyword) else part for part in self.parts)
 
 
+ALL_LABELS = Message(Keyword("labels"), ", as some predicted labels are unknown")
 TIES = "rows with ties across a cutoff: "  # how a note begins that no warning repeats for each batch
 RISING = Message(
     "scores rise along every row, and the highest ranks first; give distances with ",

@@ -17,7 +17,6 @@ from xmleval.view.decision import Decision, top
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
-ALL_LABELS = Message(Keyword("labels"), ", as some predicted labels are unknown")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -83,6 +83,12 @@ class Results:
         for kind, held in vars(self).items():
             if held and kind not in NOT_BY_SPEC:
                 vars(self)[kind] = {name: held[name] for name in names if name in held}
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Leave some specs out, in groups, too."""
+        parts = (*self.groups.values(), *self.shares.values(), *self.row_groups.values())
+        for results in (self, *(part.results for part in parts)) if names else ():
+            results.keep_only([name for name in results.values if name not in names])
 
 
 class Part(NamedTuple):

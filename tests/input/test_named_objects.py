@@ -168,7 +168,7 @@ def test_labels_that_the_truth_lacks_count_as_wrong(name: str, role: str) -> Non
         assert (sorted(report.label_names or ()), sorted(report.unknown_labels)) == (
             sorted(NAMES), ["pink", "teal"],
         )  # fmt: skip
-        assert [note[:7] for note in report.notes] == ["y_score", "y_pred:", "rows th"]
+        assert [note[:7] for note in report.notes] == ["y_score", "y_pred:", "average"]
         report = evaluate(**arguments, metrics="all")
         assert OF_CELLS.isdisjoint(report) is not is_listed
         if not is_listed:

@@ -24,7 +24,7 @@ from xmleval.propensity import estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.report.changes import find_changes, refuse_no_labels
 from xmleval.report.compared import Compared
-from xmleval.report.report import Report
+from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
 
 
@@ -120,6 +120,8 @@ def compare(
         ]
         for name in names
     }
+    same = iter(with_same_measures([report for several in reports.values() for report in several]))
+    reports = {name: [next(same) for _ in several] for name, several in reports.items()}
     first = next(iter(reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")

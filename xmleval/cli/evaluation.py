@@ -41,7 +41,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
-from xmleval.report.report import Report
+from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import conventions_of, expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
@@ -427,4 +427,5 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator."""
     for evaluator, notes in zip(run.evaluators, run.rows.notes, strict=True):
         evaluator.add_notes(notes)
-    return [replace(evaluator.compute(), excluded=run.excluded) for evaluator in run.evaluators]
+    reports = [replace(evaluator.compute(), excluded=run.excluded) for evaluator in run.evaluators]
+    return with_same_measures(reports)

@@ -18,8 +18,8 @@ from xmleval.input.pairs import list_width
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
-from xmleval.plan import ALL_LABELS, LINKED, NO_GAPS, Plan
+from xmleval.message import ALL_LABELS, LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
+from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, as_score, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside

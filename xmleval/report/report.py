@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.jackknife import Estimate
-from xmleval.message import counted
+from xmleval.message import ALL_LABELS, counted
 from xmleval.records import Floats
 from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.report.frames import as_frame, flat_name, name_column
@@ -557,3 +557,15 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             own = (found.standard_error, found.lower, found.upper) if found else [math.nan] * 3
             record += own
         return record
+
+
+def with_same_measures(reports: Sequence[Report]) -> list[Report]:
+    """Return reports of several models, of all of which is left out what unknown labels leave out of one."""
+    every = [pair for report in reports for pair in report.not_computed.items()]
+    without = {name: needed for name, needed in every if needed == ALL_LABELS}
+    found = []
+    for report in reports:
+        report.results.leave_out(without)
+        specs = tuple([spec for spec in report.specs if spec.name not in without])
+        found.append(replace(report, specs=specs, not_computed={**report.not_computed, **without}))
+    return found

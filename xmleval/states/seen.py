@@ -6,8 +6,8 @@ import numpy as np
 
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
-from xmleval.message import RISING, TIES, Keyword, Message, counted
-from xmleval.plan import ALL_LABELS, Plan
+from xmleval.message import ALL_LABELS, RISING, TIES, Keyword, Message, counted
+from xmleval.plan import Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -16,7 +16,7 @@ from xmleval.states.state import Arrays, State, state_class
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-FLAGS = ("by_id", "binary", "rises", "falls", "judges")
+FLAGS = ("by_id", "binary", "rises", "falls", "judges", "unknown")
 LEAST_CUT = 10  # rows that list the most labels, fewer of which may do so by chance
 SEVERAL = 2  # labels, which have an order
 
@@ -29,14 +29,13 @@ class Seen(State):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
-        self.n_unknown = 0  # rows that predict unknown labels, as far as these are read
-        self.has_unknown = False  # whether any does, however far it is read
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
         self.by_id = self.binary = True
         self.rises = self.falls = False
         self.judges = False  # a label as irrelevant
+        self.unknown = False  # whether labels are predicted that are, however far lists are read
         self.n_tied = 0  # rows with values that depend on the order of equal scores
         self.cutoffs = np.array(sorted({plan.reads(spec) or 0 for spec in plan.every} - {0}), np.int64)
 
@@ -45,12 +44,7 @@ class Seen(State):
         block = view.block
         self.n_rows += view.n_rows
         self.n_relevant += block.truth.labels.size
-        self.has_unknown |= block.unknown
-        if block.unknown:
-            parts = [part for part in (block.ranking, block.pred) if part is not None]
-            before = [(np.cumsum(np.append(0, part.labels >= view.n_labels)), part.ptr) for part in parts]
-            own = sum(np.diff(counts[ptr]) for counts, ptr in before) > np.zeros(view.n_rows)
-            self.n_unknown += int(np.count_nonzero(own))
+        self.unknown |= block.unknown
         self.by_id &= block.by_id or not view.n_rows
         self.judges |= block.judged is not None and block.judged.labels.size > block.truth.labels.size
         if self.by_id and self.missing & 1:
@@ -97,8 +91,6 @@ class Seen(State):
         self.n_rows += other.n_rows
         self.n_relevant += other.n_relevant
         self.n_listed += other.n_listed
-        self.n_unknown += other.n_unknown
-        self.has_unknown |= other.has_unknown
         self._add_deepest(other.deepest, other.n_deepest)
         self._add_ids(other.missing, other.highest)
         self.by_id &= other.by_id
@@ -106,6 +98,7 @@ class Seen(State):
         self.rises |= other.rises
         self.falls |= other.falls
         self.judges |= other.judges
+        self.unknown |= other.unknown
         self.n_tied += other.n_tied
 
     def finish(self) -> Results:
@@ -115,14 +108,13 @@ class Seen(State):
             return found
         if not self.n_relevant:
             found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
-        if self.has_unknown and not self.plan.counts_cells:
+        if self.unknown and not self.plan.counts_cells:
             needing = [spec.name for spec in self.plan.specs if spec.metric.every_label]
             found.not_computed = dict.fromkeys(needing, ALL_LABELS)
         computed = [spec for spec in self.plan.every if spec.name not in found.not_computed]
-        if self.n_unknown and any(map(self._leaves_unknown_out, computed)):
-            told = f"rows that predict unknown labels: {self.n_unknown}; "
-            fewer = "averages over labels, and measures of all cells such as Hamming loss, leave these out"
-            found.notes["unknown"] = told + fewer
+        if self.unknown and any(map(self._leaves_unknown_out, computed)):
+            told = "averages over labels, and measures of all cells such as Hamming loss, leave "
+            found.notes["unknown"] = f"{told}unknown labels out"
         judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
         if judging and not self.judges:
             told = (
@@ -189,7 +181,6 @@ class Seen(State):
             "ids": np.array([self.missing, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
             **({} if self.plan.unlisted is None else {"deepest": np.array([self.n_deepest])}),
-            **({"unknown": np.array([self.n_unknown, self.has_unknown])} if self.plan.unknown else {}),
         }
 
     def from_contents(self, contents: Contents) -> None:
@@ -198,10 +189,6 @@ class Seen(State):
         self.n_relevant, self.n_listed, self.deepest, self.n_tied = contents.take("counts", 4).tolist()
         if self.plan.unlisted is not None:
             self.n_deepest = int(contents.take("deepest", 1, most=contents.n_rows)[0])
-        if self.plan.unknown:
-            most = np.array([contents.n_rows, 1])
-            self.n_unknown, has_unknown = contents.take("unknown", 2, most=most).tolist()
-            self.has_unknown = bool(has_unknown)
         ids = contents.take("ids", 2, least=np.array([0, -1])).tolist()
         self.missing, self.highest = min(ids[0], self.missing), ids[1]
         flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)

@@ -232,18 +232,18 @@ def _as_input(
     """Return what was matched as a matrix, sets or scores of ``n_labels`` labels."""
     names = match.names
     by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
+    of_row, ids = matched if isinstance(rows, Wide) else (None, matched.labels)
+    if ids is None and n_labels and isinstance(rows, Wide) and len(rows.columns) < n_labels:
+        ids = np.arange(len(rows.columns))  # predictions to fit to name more labels
+    wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
+    width: Any = (n_labels or 0) + len(match.unknown) if wider else n_labels
     if isinstance(rows, Wide):
-        of_row, codes = matched
-        if codes is None and n_labels and len(rows.columns) < n_labels:
-            codes = np.arange(len(rows.columns))  # predictions to fit to name more labels
-        return numbered_matrix(rows, codes, of_row, n_labels, names if by_name else None)
-    assert n_labels is not None
-    is_wider = int(matched.labels.max(initial=-1)) >= n_labels
-    width = n_labels + len(match.unknown) if is_wider else n_labels
-    if argument != "y_score":
+        found = numbered_matrix(rows, ids, of_row, width, names if by_name else None)
+    elif argument == "y_score":
+        found = as_scores(matched, width, None if not by_name or rows.names is None else names)
+    else:
         return as_sets(matched, width, graded if argument == "y_true" else None)
-    found = as_scores(matched, width, None if not by_name or rows.names is None else names)
-    return found if width == n_labels else WithUnknown(found, width)
+    return WithUnknown(found, width) if wider else found
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.input.columns import is_other_order
-from xmleval.input.csr import WithUnknown, is_sparse
+from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
 from xmleval.input.rows import BY_INDEX
@@ -138,23 +138,11 @@ def numbered_matrix(
     n_labels: int | None,
     label_names: Sequence[Any] | None = None,
 ) -> Any:
-    """Return a matrix with rows and columns in order; a sparse one where it does not have these columns.
+    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
 
     ``of_row`` is the place of each row, -1 of those that are left out. With ``label_names``, those of all
     labels, equal scores rank by the names of the columns.
     """
-    width = n_labels if codes is None or n_labels is None else max(n_labels, int(codes.max(initial=-1)) + 1)
-    matrix = _placed_columns(rows, codes, of_row, width, label_names)
-    return matrix if width is None or width == n_labels else WithUnknown(matrix, width)
-
-
-def _placed_columns(
-    rows: Wide,
-    codes: Ints | None,
-    of_row: Ints | None,
-    n_labels: int | None,
-    label_names: Sequence[Any] | None,
-) -> Any:
     matrix = rows.matrix
     if of_row is not None:
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]

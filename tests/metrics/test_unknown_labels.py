@@ -1,4 +1,4 @@
-"""Predicted labels that are not among `labels=`: where they count as wrong, and where they are left out."""
+"""Unknown labels: where they count as wrong, and where they are left out."""
 
 import json
 import random
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tests.commands import json_of
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, compare, evaluate
 from xmleval.thresholds import fit
 
-LABELS, OTHERS = [f"l{n}" for n in range(8)], [f"u{n}" for n in range(5)]
+LABELS, UNKNOWN = [f"l{n}" for n in range(8)], [f"u{n}" for n in range(5)]
 Run = dict[str, dict[str, float]]
 
 
@@ -26,7 +26,7 @@ def sample(seed: int, n_rows: int = 60) -> tuple[dict[str, dict[str, int]], Run]
     }
     run = {}
     for name in truth:
-        listed = rng.sample(LABELS + OTHERS, rng.randint(0, 9))
+        listed = rng.sample(LABELS + UNKNOWN, rng.randint(0, 9))
         run[name] = dict(zip(listed, rng.sample([n / 16 for n in range(1, 16)], len(listed)), strict=True))
     return truth, run
 
@@ -69,8 +69,8 @@ def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, 
     options: dict[str, Any] = ALL | {"sample_weight": weight, "decision": "top3"}
     options["conventions"] = {"ndcg_ties": ties}
     report = evaluate(TRUTH, RUN, labels=LABELS, **options)
-    q = np.append(ALL["inverse_propensity"], np.ones(len(OTHERS)))
-    wide = evaluate(TRUTH, RUN, labels=LABELS + OTHERS, **options | {"inverse_propensity": q})
+    q = np.append(ALL["inverse_propensity"], np.ones(len(UNKNOWN)))
+    wide = evaluate(TRUTH, RUN, labels=LABELS + UNKNOWN, **options | {"inverse_propensity": q})
     inside = evaluate(TRUTH, INSIDE, labels=LABELS, **options)
     sets = {}
     for k in (1, 3):
@@ -98,14 +98,29 @@ def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, 
     assert (report.n_labels, report.label_names) == (8, LABELS)
 
 
-def test_report_counts_other_labels() -> None:
+def test_report_counts_unknown_labels() -> None:
     report = evaluate(TRUTH, RUN, labels=LABELS, metrics=["p@1", "f1.macro@1"])
-    n_rows = sum(bool(row) and row[0] in OTHERS for row in RANKED.values())
-    first = next(label for row in RUN.values() for label in row if label in OTHERS)
+    first = next(label for row in RUN.values() for label in row if label in UNKNOWN)
     note = f"y_score: 5 predicted labels are not among labels=, such as {first!r}; they count as wrong"
     assert report.notes[0] == note
-    assert report.notes[1].startswith(f"rows that predict unknown labels: {n_rows}; averages over")
-    assert sorted(report.unknown_labels) == OTHERS
+    assert report.notes[1].endswith("such as Hamming loss, leave unknown labels out")
+    assert sorted(report.unknown_labels) == UNKNOWN
+
+
+def test_measures_of_all_labels_are_left_out_without_a_list() -> None:
+    options: dict[str, Any] = {"metrics": ["p@1", "sets", "ranking"], "decision": "top3"}
+    listed = evaluate(TRUTH, RUN, labels=LABELS, **options)
+    alone, inside = evaluate(TRUTH, RUN, **options), evaluate(TRUTH, INSIDE, **options)
+    gone = {spec.name for spec in listed.specs if spec.metric.every_label}
+    assert dict(alone) == {name: value for name, value in listed.items() if name not in gone}
+    assert set(alone.not_computed) == gone < set(inside)
+    several = compare({"a": RUN, "b": INSIDE}, TRUTH, row_groups=dict.fromkeys(TRUTH, "r"), **options).reports
+    for report, whole in ((several["a"], listed), (several["b"], inside)):
+        assert dict(report) == dict(report.row_groups["r"]) == {name: whole[name] for name in alone}
+        assert set(report.not_computed) == gone
+        assert gone.isdisjoint(report.results.rows)
+    with pytest.raises(ValueError, match="nothing can be computed without labels=, as some predicted"):
+        evaluate(TRUTH, RUN, metrics=["curves"])
 
 
 def test_every_form_has_the_same_values() -> None:
@@ -116,7 +131,7 @@ def test_every_form_has_the_same_values() -> None:
         assert values(sets, form) == expected
     matrix = np.array([[label in row for label in LABELS] for row in TRUTH.values()], int)
     assert values(matrix, PAIRS) == expected
-    numbers = dict(zip(LABELS + OTHERS, [*range(8), *range(100, 105)], strict=True))
+    numbers = dict(zip(LABELS + UNKNOWN, [*range(8), *range(100, 105)], strict=True))
     truth, run = (
         {name: {numbers[label]: value for label, value in row.items()} for name, row in rows.items()}
         for rows in (TRUTH, RUN)
@@ -187,7 +202,7 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
      "y_score: predicts unknown labels, and unlisted=0 gives every label a score; name them in labels= or"),
     ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),
 ])  # fmt: skip
-def test_other_labels_are_refused_where_they_have_no_meaning(arguments: dict[str, Any], message: str) -> None:
+def test_unknown_labels_are_refused_without_a_meaning(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         values(**arguments)
 
