@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import scipy.sparse
 from rich.table import Table
 
 from xmleval.budget import Budget, machine_allowance
@@ -23,6 +22,7 @@ from xmleval.cli.messages import naming_files
 from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option, split_names
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.evaluator import Evaluator
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input
 from xmleval.propensity import count_labels_of, inverse_propensity
@@ -150,12 +150,11 @@ def generate(n_rows: int, n_labels: int, k: int) -> Kept:
     edges = np.arange(N_RELEVANT + 1) * slots // N_RELEVANT
     places = edges[:-1] + (rng.random((n_rows, N_RELEVANT)) ** 3 * np.diff(edges)).astype(np.int64)
     relevant = np.sort(np.take_along_axis(labels, places, axis=1), axis=1)
+    kept, rows = Kept(n_labels), np.arange(n_rows + 1)
     ones = np.ones(relevant.size, np.float32)
-    indptr = np.arange(n_rows + 1) * N_RELEVANT
-    kept = Kept(n_labels)
     kept.update(
-        scipy.sparse.csr_array((ones, relevant.ravel(), indptr), shape=(n_rows, n_labels)),
-        (np.ascontiguousarray(labels[:, :k]), np.ascontiguousarray(listed)),
+        rows_by_id(rows * N_RELEVANT, relevant.ravel(), ones),
+        rows_by_id(rows * k, labels[:, :k].ravel(), listed.ravel(), best_first=True),
     )
     return kept
 
@@ -246,14 +245,14 @@ def summary(given: Kept, timing: Timing, read_seconds: float | None) -> dict[str
 
 
 def _n_scores(y_score: Any) -> int:
-    return int((y_score[0] if isinstance(y_score, tuple) else y_score).size)
+    return int((y_score.labels if isinstance(y_score, Rows) else y_score).size)
 
 
 def _n_bytes(part: Any) -> int:
-    if isinstance(part, np.ndarray):
-        return part.nbytes
-    arrays = part if isinstance(part, tuple) else (part.data, part.indices, part.indptr)
-    return sum(array.nbytes for array in arrays if array is not None)
+    if isinstance(part, Rows):
+        return part.n_bytes
+    arrays = (part,) if isinstance(part, np.ndarray) else (part.data, part.indices, part.indptr)
+    return sum(array.nbytes for array in arrays)
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.calibrate.fitting import Fitting
 from xmleval.cli.convert import (
     STREAMED_BYTES,
+    as_rows,
     refuse_other_kind,
-    sparse_rows,
     writable,
     write_noted,
     writer_of,
@@ -33,7 +33,6 @@ from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
 from xmleval.input.reader import RowReader
-from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import counted
 
@@ -143,12 +142,9 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
                 with naming_rows({"y_score": reader}, reader.n_taken):
                     part = found.apply(reader.take(n))
                 n_rows += n
-                if isinstance(part, tuple):
-                    labels = part.labels if isinstance(part, Rows) else part[0]
-                    n_entries += int((labels >= 0).sum())
-                else:
-                    n_entries += int(getattr(part, "nnz", part.size))
-                yield sparse_rows(part, "scores")
+                rows = as_rows(part, "scores")
+                n_entries += int((rows.labels >= 0).sum())
+                yield rows
                 show(reader.n_taken)
 
     with contextlib.closing(reader):

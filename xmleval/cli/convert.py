@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 import numpy as np
-import scipy.sparse
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
@@ -19,16 +18,14 @@ from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE, LABEL_COUNT, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
-from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns
-from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import all_cells, rows_as_csr, rows_as_lists, stack, stack_filled, stack_rows
+from xmleval.input.stack import arrays_of, dense_rows, stack_rows
 from xmleval.input.writing import canonical, count_reordered
 from xmleval.message import counted
 
@@ -110,10 +107,9 @@ def writable(writer: Format, rows: Iterator[Any], pieces: Pieces, n_labels: int 
     first = next(rows, None)
     rows = itertools.chain([] if first is None else [first], rows)
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    is_list = first.best_first if isinstance(first, Rows) else isinstance(first, tuple)
-    if known and writer.by_pieces and not is_list:
+    if known and writer.by_pieces and not (first and first.best_first):
         return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
-    return collected([*rows], n_labels)
+    return arrays_of(stack_rows(rows), n_labels)
 
 
 def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:
@@ -168,36 +164,11 @@ def _numbered(given: Input, like: Input | None) -> Any:
     return score_matrix(rows, len(names), names)
 
 
-def sparse_rows(piece: Any, kind: str) -> Any:
-    """Return dense rows as sparse ones, every cell a score."""
-    if isinstance(piece, tuple) or scipy.sparse.issparse(piece):
-        return piece
-    return all_cells(piece) if kind == "scores" else scipy.sparse.csr_array(piece)
+def as_rows(piece: Any, kind: str) -> Any:
+    """Return dense rows by id, every cell a score."""
+    return dense_rows(piece, kind) if isinstance(piece, np.ndarray) else piece
 
 
 def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
     """Yield the rows of a reader, some at a time."""
-    return (sparse_rows(reader.take(n), kind) for n in iter(reader.ready, 0))
-
-
-def collected(pieces: list[Any], n_labels: int | None) -> Any:
-    """Return all rows as one sparse array, or as one list."""
-    if pieces and isinstance(pieces[0], Rows):
-        rows = stack_rows(_consumed(pieces))
-        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
-    if not pieces or not isinstance(pieces[0], tuple):
-        dtype = pieces[0].dtype if pieces else np.float32
-        return stack(_consumed(pieces), n_labels or 1, dtype)
-    depth = max(labels.shape[1] for labels, _ in pieces)
-    labels = stack_filled([as_signed(labels) for labels, _ in pieces], depth, -1)
-    if pieces[0][1] is None:
-        return labels, None
-    filler = np.nan if pieces[0][1].dtype.kind == "f" else 0
-    return labels, stack_filled([scores for _, scores in pieces], depth, filler)
-
-
-def _consumed(pieces: list[Any]) -> Iterator[Any]:
-    """Yield pieces, each dropped before the next."""
-    pieces.reverse()
-    while pieces:
-        yield pieces.pop()
+    return (as_rows(reader.take(n), kind) for n in iter(reader.ready, 0))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
-import numpy as np
 
 from xmleval.budget import MEMORY, Budget, machine_allowance, memory_bytes
 from xmleval.cli.convert import refuse_other_kind, writer_of
@@ -28,8 +27,9 @@ from xmleval.input.match import join_models
 from xmleval.input.names import ranked_rows
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns, whole
+from xmleval.input.rows import rows_by_id
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import make_csr, stack
+from xmleval.input.stack import rows_as_csr, stack_rows
 from xmleval.input.writing import filled
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.numerals import decimal_number
@@ -224,11 +224,11 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     if width is None:
         writer.write(output, filled([*parts]), "scores", None)
         return
-    rows = (make_csr(ptr, labels, scores, width) for ptr, labels, scores in parts)
+    rows = (rows_by_id(ptr, labels, scores) for ptr, labels, scores in parts)
     n_rows = next((pieces.n_rows for _, pieces in lists.each if pieces.n_rows is not None), None)
     data: Any = Pieces(n_rows, width, lambda n_bytes: rows)
     if not writer.by_pieces or n_rows is None:
-        data = stack(rows, width, np.float64)
+        data = rows_as_csr(stack_rows(rows), width)
     if writer is RUN:
         write_run(output, data, lists.row_names, lists.label_names)
     else:

@@ -27,6 +27,8 @@ class Pieces:
     read_from : callable or None
         ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if that is not
         None, without reading others; None where that is not possible.
+    least_labels : int
+        Number of labels that there are at least, where ``n_labels`` is not known.
     width : int or None
         Number of labels of predictions that also list labels that are not evaluated, behind ``n_labels``.
 
@@ -46,4 +48,5 @@ class Pieces:
     row_names: list[str] | None = None
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
+    least_labels: int = 0
     width: int | None = None

@@ -11,20 +11,19 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.input.csr import WithUnknown, as_signed
-from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows
 from xmleval.input.written import of_kind
 from xmleval.threads import Pool
 
+MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
+
 
 def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
-    """Return what is in memory as one piece: a sparse array, or a (labels, scores) pair of arrays."""
+    """Return what is in memory as one piece: rows by id, or a matrix."""
     if isinstance(matrix, Rows):
         return Pieces(matrix.n_rows, n_labels, lambda n_bytes: iter([matrix]))
-    paired = isinstance(matrix, tuple)
-    n_rows = int((matrix[0] if paired else matrix).shape[0])
-    return Pieces(n_rows, n_labels if paired else int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
+    return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
 
 
 def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
@@ -62,7 +61,9 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
         place = bisect_right(starts, row) - 1
         return shards[place][0], row - starts[place]
 
-    return Pieces(n_rows, n_labels, read, locate=locate, read_from=None if n_rows is None else read)
+    least = max(pieces.least_labels for _, pieces in shards)
+    from_any_row = None if n_rows is None else read
+    return Pieces(n_rows, n_labels, read, locate=locate, read_from=from_any_row, least_labels=least)
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
@@ -87,13 +88,13 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    return max(map(_width, pieces.read(n_bytes)), default=1)
+    return max(pieces.least_labels, max(map(_width, pieces.read(n_bytes)), default=1))
 
 
 def _width(piece: Any) -> int:
     if isinstance(piece, Rows):
         return int(as_signed(piece.labels).max(initial=-1)) + 1
-    return int(as_signed(piece[0]).max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
+    return int(piece.shape[1])
 
 
 def widened(piece: Any, n_labels: int | None) -> Any:
@@ -126,7 +127,7 @@ class RowReader:
         self.n_taken = first
         self._locate, self._width = pieces.locate, pieces.width
         self._n_labels = n_labels if pieces.n_labels is None else None
-        self._iterator = rows_from(pieces, n_bytes, first, stop)
+        self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first, stop)
         self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0
@@ -156,16 +157,13 @@ class RowReader:
         self._place = stop
         self.n_taken += n
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
-        is_pair = isinstance(piece, tuple) and not isinstance(piece, Rows)
-        rows = TopK(*piece) if is_pair else widened(piece, self._n_labels)
+        rows = widened(piece, self._n_labels)
         return rows if self._width is None else WithUnknown(rows, self._width)
 
     def list_width(self) -> int | None:
-        """Return how many labels each row of arrays of a top-k list holds; None of anything else."""
-        if not self.ready() or not isinstance(self._piece, tuple):
+        """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
+        if not self.ready() or not isinstance(self._piece, Rows):
             return None
-        if not isinstance(self._piece, Rows):
-            return int(self._piece[0].shape[1])
         sizes = {*np.diff(self._piece.ptr).tolist()}
         return sizes.pop() if self._piece.best_first and len(sizes) == 1 else None
 
@@ -187,16 +185,12 @@ class RowReader:
 
 
 def _n_rows(piece: Any) -> int:
-    if isinstance(piece, Rows):
-        return piece.n_rows
-    return int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
+    return piece.n_rows if isinstance(piece, Rows) else int(piece.shape[0])
 
 
 def _cut(piece: Any, start: int, stop: int) -> Any:
     if isinstance(piece, Rows):
         return piece.part(start, stop)
-    if isinstance(piece, tuple):
-        return tuple(None if part is None else part[start:stop] for part in piece)
     if not scipy.sparse.issparse(piece):
         return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid

@@ -81,6 +81,11 @@ class Rows(NamedTuple):
         return self.ptr.size - 1
 
     @property
+    def n_bytes(self) -> int:
+        """Memory of the entries."""
+        return self.ptr.nbytes + self.labels.nbytes + (0 if self.values is None else self.values.nbytes)
+
+    @property
     def named(self) -> bool:
         """Whether labels have names, not integer ids; rows without labels have neither."""
         return self.names is not None and isinstance(next(iter(self.names), None), str)

@@ -22,7 +22,7 @@ from xmleval.input.formats.npy import PAIRS
 from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import joined, whole
+from xmleval.input.reader import joined
 from xmleval.numerals import whole_number
 
 
@@ -105,14 +105,12 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
 
 def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
     known = shard.format
-    if kind == "scores" and known.scores is None and known.named is not None:
+    if kind == "scores" and kind not in known.kinds and known.named is not None:
         raise ValueError(
             f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
         )
-    reader = reader_of(known, shard.path, "scores" if kind == "scores" else "truth")
-    if by_number is not None:
-        return by_number
-    return known.pieces(shard.path, kind, allowance) if known.pieces else whole(reader(shard.path))
+    read = reader_of(known, shard.path, kind)
+    return by_number or read(shard.path, kind, allowance)
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:

@@ -12,14 +12,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import SHOWN, numbered_lines, read_json, shown
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import rows_by_id
-from xmleval.input.stack import rows_as_csr, stack_rows
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
 EXPECTED_XML = "MULAN's <labels> with one <label name=...> for each label"
@@ -212,12 +211,6 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
     return Pieces(None, len(places), read, label_names=[names[place] for place in places])
 
 
-def read_arff(path: Path) -> Any:
-    """Read the relevant labels of all instances."""
-    pieces = arff_pieces(path)
-    return rows_as_csr(stack_rows(pieces.read(PIECE_BYTES)), pieces.n_labels)
-
-
 def files_beside(path: Path) -> list[Path]:
     """Return the XML file of labels, if there is one."""
     with naming(path, EXPECTED):
@@ -229,7 +222,7 @@ ARFF = Format(
     title="ARFF file of MULAN or MEKA",
     files="NAME.arff or NAME.arff.gz, with an XML file of its labels or '-C n' in its relation",
     extensions=(".arff", ".arff.gz"),
-    truth=read_arff,
+    kinds=("truth",),
     pieces=arff_pieces,
     beside=files_beside,
 )

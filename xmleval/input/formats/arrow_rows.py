@@ -40,11 +40,10 @@ from xmleval.input.lines import shown
 from xmleval.input.names import scores_named, truth_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import BY_KEY, Facts, Named, Rows, rows_by_id
-from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.message import counted
 from xmleval.records import Ints
 
-BATCH_BYTES, WHOLE_BYTES = 1 << 22, 1 << 26
+BATCH_BYTES = 1 << 22
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
@@ -306,22 +305,12 @@ def _add_cells(hashes: ColumnHashes, batch: Any, allowance: Allowance) -> None:
     allowance.check(hashes.n_bytes)
 
 
-def read_arrow(path: Path, kind: str) -> Any:
-    """Return all rows of a file by number."""
-    pieces = read_pieces(path, kind, UNLIMITED)
-    rows = stack_rows(pieces.read(WHOLE_BYTES))
-    with naming(path, EXPECTED):
-        return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, pieces.n_labels)
-
-
 ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     files="NAME.parquet, NAME.arrow or NAME.feather",
     container="arrow",
     extensions=(".parquet", ".arrow", ".feather"),
-    truth=partial(read_arrow, kind="truth"),
-    scores=partial(read_arrow, kind="scores"),
     pieces=read_pieces,
     named=NamedReaders(_by_number, named_rows),
     graded=True,

@@ -391,6 +391,7 @@ def _format(name: str, title: str, extensions: tuple[str, ...], records: Records
         title=title,
         files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
+        kinds=(),
         named=for_fields(Fields()),
         graded=True,
         for_fields=for_fields,

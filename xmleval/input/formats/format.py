@@ -48,12 +48,14 @@ class Format:
         What they are called, likewise.
     extensions : tuple of str
         Endings of its files' names; a name without them is completed in this order.
-    truth, scores : callable, optional
-        Readers of relevant labels (or predicted sets) and of scores, into what `evaluate` takes;
-        None where the format cannot hold them.
+    kinds : tuple of str
+        What its files may hold by number, of "truth" (or predicted sets) and "scores"; nothing where rows and
+        labels always have names.
     pieces : callable, optional
-        ``pieces(path, kind, allowance)`` reads some rows at a time, kind "truth" or "scores"; what cannot be
-        is taken from the allowance. None where the format has no such reader.
+        ``pieces(path, kind, allowance)`` reads some rows at a time; what cannot be is taken from the
+        allowance.
+    whole : callable, optional
+        ``whole(path, kind)`` reads all rows in a better way than in pieces, such as a map of the file.
     named : NamedReaders, optional
         Readers of files with names, where the format has them.
     for_fields : callable, optional
@@ -94,9 +96,9 @@ class Format:
     title: str
     files: str
     extensions: tuple[str, ...]
-    truth: Callable[[Path], Any] | None = None
-    scores: Callable[[Path], Any] | None = None
+    kinds: tuple[str, ...] = ("truth", "scores")
     pieces: Callable[[Path, str, Allowance], Pieces] | None = None
+    whole: Callable[[Path, str], Any] | None = None
     named: NamedReaders | None = None
     for_fields: Callable[[Fields], NamedReaders] | None = None
     claims: Callable[[Path, str | None], bool] = lambda path, kind: False
@@ -133,7 +135,7 @@ class Format:
         ['npy', 'run']
         """
         by_name = self.named is not None and kind in self.named.kinds
-        return by_name or getattr(self, kind) is not None
+        return by_name or kind in self.kinds
 
 
 @contextlib.contextmanager

@@ -67,6 +67,7 @@ JSON = Format(
     title="JSON object of judgements or of scores",
     files="NAME.json or NAME.json.gz",
     extensions=(".json", ".json.gz"),
+    kinds=(),
     named=NamedReaders(lambda path, kind, allowance: None, batches),
     graded=True,
     by_whole_name=True,

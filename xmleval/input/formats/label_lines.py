@@ -16,12 +16,12 @@ from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
-from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
+from xmleval.input.formats.xmc import HEADER
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Batch, Facts, Rows, rows_by_id
-from xmleval.input.stack import rows_as_csr, rows_as_lists, sorted_rows, stack_rows
+from xmleval.input.stack import sorted_rows
 from xmleval.kernels.decimal import SPARE
 from xmleval.numerals import decimal_number
 
@@ -156,18 +156,6 @@ def _parse(lines: Lines) -> list[list[int]]:
     return rows
 
 
-def read_sets(path: Path) -> Any:
-    """Read the ids of every row; as many labels as the largest id needs."""
-    return rows_as_csr(stack_rows(ids_pieces(path, "truth").read(WHOLE_BYTES)), None)
-
-
-def read_lists(path: Path) -> Any:
-    """Read the ids of every row as a list, best first."""
-    rows = stack_rows(ids_pieces(path, "scores").read(WHOLE_BYTES))
-    with naming(path, EXPECTED):
-        return rows_as_lists(rows)
-
-
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
     scored: bool | None = None
@@ -230,8 +218,6 @@ LINES = Format(
     files="NAME.txt without header",
     extensions=(),
     completions=(".txt", ".txt.gz"),
-    truth=read_sets,
-    scores=read_lists,
     pieces=ids_pieces,
     named=NamedReaders(by_number, batches, ("truth", "scores")),
     claims=claims,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +18,9 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Facts, Rows, numbered, pointer
+from xmleval.input.rows import Facts, Rows, numbered, pointer, rows_by_id
 from xmleval.input.writing import as_lists
 
-MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
 ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 LABELS, SCORES = "_indices.npy", "_scores.npy"
 OTHER_LABELS, OTHER_SCORES = "-labels.npy", "-scores.npy"  # as AttentionXML and LightXML call them
@@ -50,11 +48,6 @@ class Part(NamedTuple):
             for start in range(first, max(stop, first + 1), step):
                 yield [take(min(step, stop - start)) for take in takes]
 
-    def read_whole(self) -> list[NDArray[Any]]:
-        """Return all rows."""
-        with naming(self.file.path, self.expected):
-            return self.file.read(*(array.name for array in self.arrays))
-
     def mapped(self) -> NDArray[Any]:
         """Return the array of an .npy file as a map of it."""
         with naming(self.file.path, self.expected):
@@ -67,8 +60,14 @@ def matrix_pieces(part: Part, allowance: Allowance = UNLIMITED) -> Pieces:
 
 
 def list_pieces(parts: list[Part], allowance: Allowance = UNLIMITED) -> Pieces:
-    """Return the rows of labels and, where there are any, of their scores, as pairs."""
-    return _pieces(parts, lambda rows: (rows[0], rows[1] if len(rows) > 1 else None), None, allowance)
+    """Return the rows of labels and, where there are any, of their scores."""
+    return _pieces(parts, _as_rows, None, allowance)
+
+
+def _as_rows(arrays: list[NDArray[Any]]) -> Rows:
+    n_rows, width = arrays[0].shape
+    values = arrays[1].reshape(-1) if len(arrays) > 1 else None
+    return rows_by_id(np.arange(n_rows + 1) * width, arrays[0].reshape(-1), values, best_first=True)
 
 
 def _pieces(
@@ -84,7 +83,7 @@ def _pieces(
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step = max(1, min(n_bytes, MOST_BYTES) // max(1, row_bytes))
+        step = max(1, n_bytes // max(1, row_bytes))
         reads = [part.read(step, first, n_rows if stop is None else stop) for part in parts]
         for rows in zip(*reads, strict=True):
             yield make([array for own in rows for array in own])
@@ -153,7 +152,8 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     parts, facts, place = _open_list(path, "iuU"), Facts("row"), 0
     if parts[0].arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
-    for labels, scores in list_pieces(parts, allowance).read(PIECE_BYTES):
+    for labels, *more in _pieces(parts, lambda arrays: arrays, None, allowance).read(PIECE_BYTES):
+        scores = more[0] if more else None
         filled, places = labels != "", place + np.arange(len(labels))
         values = None if scores is None else scores[filled].astype(np.float64)
         if values is not None and np.isnan(values).any():
@@ -164,7 +164,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         place += len(labels)
 
 
-def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def map_list(path: Path, kind: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Map the labels of a top-k list and, where they are there, its scores."""
     labels, *scores = [part.mapped() for part in _open_list(path)]
     return labels, scores[0] if scores else None
@@ -224,8 +224,9 @@ NPY = Format(
     files=f"NAME{LABELS}, with NAME{SCORES} or without; or NAME{OTHER_LABELS}, with NAME{OTHER_SCORES}",
     container="npy",
     extensions=(LABELS, SCORES),
-    scores=read_list,
+    kinds=("scores",),
     pieces=npy_pieces,
+    whole=map_list,
     named=NamedReaders(by_number, batches, ("scores",)),
     claims=claims,
     completions=(LABELS, SCORES, OTHER_LABELS),
@@ -239,7 +240,6 @@ DENSE = Format(
     files="NAME.npy",
     container="npy",
     extensions=(".npy",),
-    truth=partial(_map_dense, kind="truth"),
-    scores=partial(_map_dense, kind="scores"),
     pieces=dense_pieces,
+    whole=_map_dense,
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,7 +24,6 @@ from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import (
-    MOST_BYTES,
     ROW_ENTRY_BYTES,
     Part,
     check_dense,
@@ -34,6 +32,7 @@ from xmleval.input.formats.npy import (
 )
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.writing import as_sparse
 from xmleval.kernels.checking import FINE, check_pointer
@@ -112,21 +111,21 @@ def read_matrix(archive: ArrayFile, allowance: Allowance = UNLIMITED) -> Any:
         return _load(archive)
 
 
-def _converted(kind: str, matrix: Any) -> Any:
-    """Return a matrix of another storage scheme in CSR."""
+def _converted(kind: str, matrix: Any) -> Rows:
+    """Return the rows of a matrix of another storage scheme."""
     try:
         if kind == "scores":
             refuse_padding("scores", matrix)
         stored = stored_csr(kind, matrix, None)
     except InputError as error:
         raise ValueError(error.message) from None
-    return scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
+    return rows_by_id(stored.ptr.astype(np.int64), stored.labels, stored.data)
 
 
-def _one_piece(archive: ArrayFile, rows: Any, allowance: Allowance) -> Pieces:
+def _one_piece(archive: ArrayFile, rows: Rows, n_labels: int | None, allowance: Allowance) -> Pieces:
     with naming(archive.path, MATRIX):
-        allowance.take(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
-    return whole(rows)
+        allowance.take(rows.n_bytes)
+    return whole(rows, n_labels)
 
 
 def _csr_pieces(archive: ArrayFile, shape: tuple[int, int], allowance: Allowance) -> Pieces:
@@ -140,7 +139,7 @@ def _csr_pieces(archive: ArrayFile, shape: tuple[int, int], allowance: Allowance
             raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        n_bytes, last = min(n_bytes, MOST_BYTES), n_rows if stop is None else stop
+        last = n_rows if stop is None else stop
         per_entry, step = labels.row_bytes + data.row_bytes, max(1, n_bytes // POINTER_BYTES)
         with naming(path, MATRIX), archive.reading() as rows:
 
@@ -167,8 +166,7 @@ def _csr_pieces(archive: ArrayFile, shape: tuple[int, int], allowance: Allowance
                         allowance.check(ROW_ENTRY_BYTES * n_stored)
                     values, ids = take_data(n_stored), take_labels(n_stored)
                     own = places[lo : hi + 1] - places[lo]
-                    own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
-                    yield scipy.sparse.csr_array((values, ids, own), shape=(hi - lo, shape[1]))
+                    yield rows_by_id(own, ids, values)
                     lo = hi
 
     any_row = all(array.any_row for array in (ptr, labels, data))
@@ -247,8 +245,8 @@ def _are_ids(archive: ArrayFile, array: Array) -> bool:
     return False
 
 
-def _read_truth(archive: ArrayFile, allowance: Allowance = UNLIMITED) -> Any:
-    """Read the relevant labels beside a list; there are as many labels as the highest id in either tells."""
+def _truth_pieces(archive: ArrayFile, allowance: Allowance) -> Pieces:
+    """Read the relevant labels beside a list; ids in either tell the least number of labels."""
     with naming(archive.path, TRUTH):
         stored, listed = archive["labels"], archive["prediction_ids"]
         for array in (stored, listed):
@@ -262,21 +260,10 @@ def _read_truth(archive: ArrayFile, allowance: Allowance = UNLIMITED) -> Any:
             if bad.size:
                 pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
                 raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
-            n_labels = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
-            ones = np.ones(n_pairs, np.uint8)
-            return _converted("truth", scipy.sparse.coo_array((ones, (rows, labels)), (n_rows, n_labels)))
-
-
-def read_npz(path: Path, kind: str) -> Any:
-    """Read a sparse matrix, a top-k list, a dense array, or the relevant labels beside a list."""
-    archive = open_npz(path)
-    part = _find_part(archive, kind)
-    if part is None:
-        return read_matrix(archive)
-    if kind == "truth":
-        return _read_truth(archive)
-    first, *scores = part.read_whole()
-    return first if part.expected is DENSE else (first, scores[0] if scores else None)
+            order = np.lexsort((labels, rows))
+            relevant = rows_by_id(pointer(np.bincount(rows, minlength=n_rows)), labels[order])
+        least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
+    return replace(_one_piece(archive, relevant, None, allowance), least_labels=least)
 
 
 def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
@@ -284,8 +271,7 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     archive = open_npz(path)
     part = _find_part(archive, kind)
     if part and kind == "truth":
-        pieces = _one_piece(archive, _read_truth(archive, allowance), allowance)
-        return replace(pieces, n_labels=None)  # ids tell no more than the least number
+        return _truth_pieces(archive, allowance)
     if part:
         return matrix_pieces(part, allowance) if part.expected is DENSE else list_pieces([part], allowance)
     with naming(path, MATRIX):
@@ -294,7 +280,9 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
             n_entries = math.prod(archive["data"].shape)
             with allowance.lent(2 * _all_bytes(archive) + CONVERTING_BYTES * (n_entries + shape[0])):
                 rows = _converted(kind, _load(archive))
-    return _csr_pieces(archive, shape, allowance) if scheme == "csr" else _one_piece(archive, rows, allowance)
+    if scheme == "csr":
+        return _csr_pieces(archive, shape, allowance)
+    return _one_piece(archive, rows, shape[1], allowance)
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
@@ -319,8 +307,6 @@ NPZ = Format(
     "I) and scores (or values, D), or dense scores; of truth, pairs labels beside prediction_ids",
     container="npz",
     extensions=(".npz",),
-    truth=partial(read_npz, kind="truth"),
-    scores=partial(read_npz, kind="scores"),
     pieces=npz_pieces,
     write=write_npz,
 )

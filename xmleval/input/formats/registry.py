@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path, is_there
 from xmleval.input.formats.arff import ARFF
@@ -21,7 +25,8 @@ from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
-from xmleval.input.pairs import TopK
+from xmleval.input.pieces import Pieces
+from xmleval.input.stack import arrays_of, stack_rows
 from xmleval.message import Keyword, Message
 
 FORMATS: tuple[Format, ...] = (
@@ -124,16 +129,25 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
     known, completed = find_format(path, name, kind)
-    found = reader_of(known, path, kind)(completed)
-    return TopK(*found) if isinstance(found, tuple) else found
+    read = reader_of(known, completed, kind)
+    if known.whole is not None:
+        found = known.whole(completed, kind)
+    else:
+        pieces = read(completed, kind, UNLIMITED)
+        rows = stack_rows(pieces.read(sys.maxsize if known is NPZ else PIECE_BYTES))
+        with naming(completed, known.title):
+            found = arrays_of(rows, pieces.n_labels or pieces.least_labels)
+    if isinstance(found, tuple) and found[1] is not None and found[1].dtype.kind in "iu":
+        return found[0], found[1].astype(np.float64)  # integers may be taken for labels
+    return found
 
 
-def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path], Any]:
-    """Return the reader of a kind by number, or refuse a file of a format that does not hold it."""
-    reader: Callable[[Path], Any] | None = getattr(known, kind)
-    if reader is None:
+def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path, str, Allowance], Pieces]:
+    """Return the reader of rows by number, or refuse a file of a format that does not hold a kind."""
+    kind = "scores" if kind == "scores" else "truth"
+    if known.pieces is None or kind not in known.kinds:
         raise ValueError(f"{path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
-    return reader
+    return known.pieces
 
 
 def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:
@@ -267,7 +281,7 @@ def _completed(path: Path, known: Format) -> Path | None:
 
 def titles_of(kind: str) -> str:
     """Name the formats that hold truth, or scores."""
-    holding = (known for known in FORMATS if getattr(known, kind))
+    holding = (known for known in FORMATS if kind in known.kinds)
     return " or ".join(
         f"{known.title} ({', '.join(known.extensions or known.completions)})" for known in holding
     )

@@ -13,12 +13,12 @@ from xmleval.files.input import InputFile
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
-from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
+from xmleval.input.formats.xmc import PER_PIECE
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows
-from xmleval.input.stack import rows_as_csr, sorted_rows, stack_rows
+from xmleval.input.stack import sorted_rows
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
 from xmleval.records import label_dtype
@@ -54,11 +54,6 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     return Pieces(None, None, read)
 
 
-def read_truth(path: Path) -> Any:
-    """Read the labels of every row; as many labels as the largest id needs."""
-    return rows_as_csr(stack_rows(svmlight_pieces(path, "truth").read(WHOLE_BYTES)), None)
-
-
 def _parse(lines: Lines) -> Rows:
     """Return the rows of some lines."""
     text, n_lines = lines.text, lines.n_lines
@@ -87,6 +82,6 @@ SVMLIGHT = Format(
     title="multi-label svmlight file",
     files="NAME.svm, NAME.svmlight, NAME.libsvm, each also with .gz",
     extensions=(".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
-    truth=read_truth,
+    kinds=("truth",),
     pieces=svmlight_pieces,
 )

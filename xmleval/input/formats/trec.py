@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
@@ -25,7 +24,7 @@ from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import scores_named, truth_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
 from xmleval.numerals import decimal_number, whole_number
 
@@ -246,7 +245,7 @@ def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
         return map(_refuse_names, _batches(path, JUDGEMENTS, Facts(), allowance))
 
     try:
-        return whole(_by_number(truth_named(str(path), batches, None, kind == "grades", allowance)))
+        return _by_number(truth_named(str(path), batches, None, kind == "grades", allowance))
     except _FoundNameError:
         return None
     except _GapError:
@@ -254,9 +253,10 @@ def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
         return None
 
 
-def read_numbered_qrels(path: Path) -> Any:
+def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels, as `write_qrels` writes them."""
-    named = read_qrels(path)
+    batches = partial(qrels_batches, path, kind, allowance)
+    named = truth_named(str(path), batches, None, kind == "grades", allowance)
     with naming(path, "instances and labels that are called by their numbers, from 0"):
         return _by_number(named)
 
@@ -272,13 +272,13 @@ def _refuse_names(rows: Rows) -> Rows:
     return rows
 
 
-def _by_number(named: Named) -> Any:
+def _by_number(named: Named) -> Pieces:
     rows, labels = _numbers("instance", named.row_names), _numbers("label", named.label_names)
     if rows.size and rows.max() != rows.size - 1:
         raise _GapError(f"instance {rows.max()}, of {rows.size}")
-    matrix = named.matrix.tocoo()
-    shape = rows.size, int(labels.max(initial=-1)) + 1
-    return scipy.sparse.coo_array((matrix.data, (rows[matrix.row], labels[matrix.col])), shape=shape).tocsr()
+    matrix = named.matrix[np.argsort(rows)]
+    found = rows_by_id(matrix.indptr.astype(np.int64), labels[matrix.indices], matrix.data)
+    return whole(found, int(labels.max(initial=-1)) + 1)
 
 
 def _numbers(kind: str, names: list[str]) -> Any:
@@ -414,7 +414,8 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     claims=claims_qrels,
     sibling="run",
-    truth=read_numbered_qrels,
+    kinds=("truth",),
+    pieces=qrels_pieces,
     named=NamedReaders(qrels_by_number, qrels_batches, ("truth", "grades")),
     graded=True,
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
@@ -426,6 +427,7 @@ RUN = Format(
     extensions=(".run", ".run.gz"),
     claims=claims_run,
     sibling="qrels",
+    kinds=(),
     named=NamedReaders(lambda path, kind, allowance: None, run_batches, ("scores",)),
     write=lambda path, data, kind, n_labels: write_run(path, data),
     by_pieces=True,

@@ -30,10 +30,10 @@ from xmleval.input.formats.line_errors import explain_entries, explain_list, num
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
-from xmleval.input.rows import Rows
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import canonical_csr, make_csr, stack, written_csr
+from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
@@ -69,10 +69,8 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
     Truth is what lies before the features, or every label with a value other than 0; scores and grades are
-    all stored values, zeros included. Pieces are CSR arrays: scores in float64 in the order of the file;
-    others with rising ids, grades in float64, truth in uint8, or in float64 where other values than 0 and 1
-    are stored. The first line is read at once;
-    faults of others are found with the rows.
+    all stored values, zeros included. Scores are in the order of the file, other ids rise within a row. The
+    first line is read at once; faults of others are found with the rows.
     """
     source = InputFile(path)
     with naming(path, EXPECTED[kind]), open_text(source) as file:
@@ -84,12 +82,6 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
             yield from _read_rows(file, header, kind, n_bytes, allowance)
 
     return Pieces(header.n_rows, header.n_labels, read)
-
-
-def _read_whole(path: Path, kind: str) -> Any:
-    pieces = xmc_pieces(path, kind)
-    assert pieces.n_labels is not None
-    return stack(pieces.read(WHOLE_BYTES), pieces.n_labels, DTYPES[kind])
 
 
 def _read_header(file: IO[bytes], kind: str) -> Header:
@@ -107,7 +99,7 @@ def _read_header(file: IO[bytes], kind: str) -> Header:
 def _read_rows(
     file: IO[bytes], header: Header, kind: str, n_bytes: int, allowance: Allowance
 ) -> Iterator[Any]:
-    def parse(lines: Lines) -> Any:
+    def parse(lines: Lines) -> Rows:
         try:
             if header.has_features:
                 return _parse_lists(lines, header.n_labels)
@@ -133,20 +125,20 @@ def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
         raise ValueError(f"{counted(n_read, 'rows')} where the header promises {n_rows}")
 
 
-def _parse_lists(lines: Lines, n_labels: int) -> Any:
+def _parse_lists(lines: Lines, n_labels: int) -> Rows:
     n_lines = lines.n_lines
     ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
     labels = np.empty(n_lines + count_byte(lines.text, COMMA), label_dtype(n_labels))
     n_fine, _ = parse_lists(lines.text, n_lines, n_labels, False, ptr, labels, row_lines)
     ptr, labels = ptr[: n_fine + 1], labels[: ptr[n_fine]]
-    made = canonical_csr(ptr, labels, np.ones(labels.size, np.uint8), n_labels)
+    rows = sorted_rows(ptr, labels, None, n_labels)
     if n_fine < n_lines:
         wrong = explain_list(lines.line(n_fine), n_labels, loose=False)
         raise ValueError(f"line {lines.first + n_fine}: {wrong}")
-    return made
+    return rows
 
 
-def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Any:
+def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Rows:
     # an entry takes four bytes, so that no memory is taken for colons alone
     n_most = min(count_byte(lines.text, COLON), lines.text.size // 4)
     ptr, labels = np.empty(lines.n_lines + 1, np.int64), np.empty(n_most, label_dtype(n_labels))
@@ -157,11 +149,17 @@ def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Any:
     if n_settled < n_entries:
         n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_settled, side="right")) - 1
         n_entries = int(ptr[n_fine])
-    make = written_csr if kind == "scores" else canonical_csr
-    made = make(ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries], n_labels)
+    ptr, labels, scores = ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries]
+    rows = sorted_rows(ptr, labels, None if kind == "scores" else scores, n_labels)
+    if kind == "scores":  # which stay in the order of the file
+        rows = rows_by_id(ptr, labels, scores)._replace(is_written=True)
     if n_fine < lines.n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {explain_entries(lines.line(n_fine), n_labels)}")
-    return _without_zeros(made) if kind == "truth" else made
+    if kind != "truth":
+        return rows
+    assert rows.values is not None
+    rows = rows.only(rows.values != 0)
+    return rows._replace(values=None) if np.all(rows.values == 1) else rows
 
 
 def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
@@ -180,18 +178,6 @@ def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) 
         scores[e] = number
         e += 1
     return e
-
-
-def _without_zeros(matrix: Any) -> Any:
-    """Return the labels of a truth: whatever has a value other than 0, as 1 where all values are."""
-    ptr, labels, data = matrix.indptr, matrix.indices, matrix.data
-    stored = data != 0
-    if not stored.all():
-        ptr = np.concatenate(([0], np.cumsum(stored)))[ptr]
-        labels, data = labels[stored], data[stored]
-    if (data == 1).all():
-        data = np.ones(data.size, np.uint8)
-    return make_csr(ptr, labels, data, matrix.shape[1])
 
 
 def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
@@ -311,8 +297,6 @@ XMC = Format(
     title="text file of the Extreme Classification Repository",
     files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
-    truth=partial(_read_whole, kind="truth"),
-    scores=partial(_read_whole, kind="scores"),
     pieces=xmc_pieces,
     write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, kind, n_labels), kind),
     graded=True,
