@@ -239,9 +239,9 @@ def _notes(name: str, told: Sequence[str]) -> list[str]:
 
 def _unknown(seen: Reading, labels: Sequence[str]) -> list[str]:
     """Return a note where a truth has no predicted label."""
-    if not labels or seen.has_known_labels or not seen.unknown:
+    first = seen.first_unknown
+    if not labels or seen.has_known_labels or first is None:
         return []
-    first = next(iter(seen.unknown))
     return [f"no label of it is in the truth: {shown(first)} is not, {shown(labels[0])} is"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Container, Iterable, Sequence
-from itertools import chain, count, repeat
+from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from xmleval.notes import Note
 from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
+NO_IDS: Ints = np.empty(0, np.int64)
 BESIDE = ("exclude", "candidates")  # which take labels out of rows, and may name other ones than the truth
 
 
@@ -93,12 +94,20 @@ class Match:
             self.number |= self.unknown
             self.n_labels, self.unknown = max(self.n_labels, len(self.number)), {}
 
-    def label_ids(self, names: Iterable[Any]) -> list[int]:
+    def label_ids(self, names: Sequence[Any]) -> Ints:
         """Return the number of each label; those that have none are unknown, and get one."""
-        known, unknown, first = self.number or {}, self.unknown, self.n_labels
-        return [
-            known[name] if name in known else unknown.setdefault(name, first + len(unknown)) for name in names
-        ]
+        ids = numbers_of(names, self.number or {})
+        missing = np.flatnonzero(ids < 0)
+        ids[missing] = self._unknown_ids([names[place] for place in missing.tolist()])
+        return ids
+
+    def _unknown_ids(self, names: Sequence[Any]) -> Ints:
+        """Return the number of each unknown label."""
+        ids, unknown = numbers_of(names, self.unknown), self.unknown
+        new = [names[place] for place in np.flatnonzero(ids < 0).tolist()]
+        unknown.update(zip(new, count(self.n_labels + len(unknown))))
+        self.n_bytes += index_bytes(new)
+        return numbers_of(names, unknown) if new else ids
 
     # ---- rows
 
@@ -119,7 +128,7 @@ class Match:
             self.place.update(zip(new, count(len(self.place))))
             self.n_bytes += index_bytes(new)
             if rows.is_long:
-                of_row = np.fromiter(map(self.place.__getitem__, keys), np.int64, len(keys))
+                of_row = numbers_of(keys, self.place)
             self.keys = self.keys or []
             self.keys += new
         else:
@@ -198,43 +207,43 @@ class Match:
 
     # ---- labels
 
-    def label_numbers(self, role: str, argument: str, rows: Rows) -> tuple[Ints, list[Any]]:
-        """Return the number of the label of each entry, and the unknown labels."""
+    def label_numbers(self, role: str, argument: str, rows: Rows) -> tuple[Ints, Ints]:
+        """Return the number of the label of each entry, and of unknown labels in order of appearance."""
         number = self.number
         if number is None:
             if rows.named and rows.labels.size:
                 which = "; give ", Keyword("labels"), ", the name of each column"
                 told = f"names its labels, which {self.truth} has by number"
                 raise InputError(argument, Message(told, *which))
-            return rows.labels, []
+            return rows.labels, NO_IDS
         names, labels = rows.names, rows.labels
         if names is None:
             if isinstance(next(iter(number), 0), str) and labels.size:
                 if self.closed:
-                    return labels, []
+                    return labels, NO_IDS
                 which = "; give ", Keyword("labels"), ", the name of each"
                 told = f"has integer ids of labels, which {self.truth} names"
                 raise InputError(argument, Message(told, *which))
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
-        codes = np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
+        codes = numbers_of(names, number)
         if codes.size and codes.min() >= 0:
-            return codes[labels], []
+            return codes[labels], NO_IDS
         first = first_places(labels, len(names))
         unknown = np.flatnonzero((codes < 0) & (first < labels.size))
         if not unknown.size:
-            return codes[labels], []
+            return codes[labels], NO_IDS
         unknown = unknown[np.argsort(first[unknown])]
         new = [names[code] for code in unknown.tolist()]
         if role == "y_true" and not self.closed:
+            codes[unknown] = len(number) + np.arange(len(new))
+            number.update(zip(new, codes[unknown].tolist(), strict=True))
             self.n_bytes += index_bytes(new)
-            number.update(zip(new, count(len(number))))
         elif self._lists_all(role, rows):
             raise self._unlisted(argument, rows, len(new), int(first[unknown[0]]))
         else:
-            self.n_bytes += index_bytes([name for name in new if name not in self.unknown])
-        codes[unknown] = self.label_ids(new)
-        return codes[labels], new
+            codes[unknown] = self._unknown_ids(new)
+        return codes[labels], codes[unknown]
 
     def _lists_all(self, role: str, rows: Rows) -> bool:
         """Whether labels that are not listed, or are no columns of the truth, are refused."""
@@ -261,7 +270,9 @@ class Reading:
         self.rows: Any = None  # the last ones
         self.n_rows = 0
         self.has_known_labels = False
-        self.unknown: dict[Any, None] = {}  # names of labels
+        self._first_own = match.n_labels + len(match.unknown)  # unknown labels from it upward are its own
+        self._first_unknown: int | None = None
+        self._shared = set[int]()
         self._met: NDArray[np.bool_] | None = None  # which rows of the truth are there, if they have keys
         self._ignored: dict[Any, None] = {}
         self._keys = ("", "")  # the first one, and that of the truth
@@ -275,7 +286,9 @@ class Reading:
             match.n_unmatched_pairs += kept.size - int(kept.sum()) if self.role == "exclude" else 0
             rows = rows.only(kept)
         labels, unknown = match.label_numbers(self.role, self.argument, rows)
-        self.unknown |= dict.fromkeys(unknown)
+        if unknown.size:
+            self._first_unknown = int(unknown[0]) if self._first_unknown is None else self._first_unknown
+            self._shared.update(unknown[unknown < self._first_own].tolist())
         self.has_known_labels |= bool(labels.size) and int(labels.min()) < match.n_labels
         return rows, labels, of_row
 
@@ -308,7 +321,7 @@ class Reading:
 
     def _by_key(self, keys: Sequence[Any]) -> Ints:
         match, rows, place = self.match, self.rows, self.match.place
-        of_row = np.fromiter(map(place.get, keys, repeat(-1)), np.int64, len(keys))
+        of_row = numbers_of(keys, place)
         if self._met is None:
             self._met = np.zeros(len(place), np.bool_)
             self._keys = next(iter(keys), ""), next(iter(place), "")
@@ -334,11 +347,17 @@ class Reading:
                 raise InputError(argument, told)
         else:
             self._note_rows(int(self._met.size - self._met.sum()))
-        if self.unknown and self.role in PREDICTIONS:
-            kind, example = "unknown labels", ""
-            if match.listed:
-                kind, example = "labels beyond the list", repr(next(iter(self.unknown)))
-            match.note(argument, kind, len(self.unknown), example)
+        if self.first_unknown is not None and self.role in PREDICTIONS:
+            n_unknown = match.n_labels + len(match.unknown) - self._first_own + len(self._shared)
+            listed = "labels beyond the list", n_unknown, repr(self.first_unknown)
+            match.note(argument, *(listed if match.listed else ("unknown labels", n_unknown)))
+
+    @property
+    def first_unknown(self) -> Any:
+        """Name of the first unknown label, None where there is none."""
+        if self._first_unknown is None:
+            return None
+        return next(islice(self.match.unknown, self._first_unknown - self.match.n_labels, None))
 
     def _refuse_other_order(self) -> None:
         """Refuse rows in order where another column has the truth's values, each once, in another order."""
@@ -407,6 +426,11 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
 
 def _kind(rows: Rows) -> str:
     return "integers" if rows.names is None else "text"
+
+
+def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
+    """Return the number of each name, -1 where it has none."""
+    return np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
 
 
 def refuse_twice(argument: str, rows: Rows, labels: Ints, of_row: Ints | None = None) -> None:

@@ -127,7 +127,7 @@ def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | Non
         raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
     match.note(argument, "labels without column", len(missing))
     match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
-    codes = np.array(match.label_ids(columns), np.int64)
+    codes = match.label_ids(columns)
     return None if np.array_equal(codes, np.arange(match.n_labels)) else codes
 
 
