@@ -40,16 +40,9 @@ def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
     """Return rows start..stop-1, or refuse the first offending one."""
     try:
         return make(start, stop)
-    except InputError:
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            try:
-                make(start, middle)
-            except InputError:
-                stop = middle
-            else:
-                start = middle
-        make(start, stop)
+    except InputError as error:
+        if error.row is not None and start < error.row < stop:
+            checked(make, start, error.row)  # something else may be wrong in an earlier row
         raise
 
 

@@ -212,20 +212,23 @@ def _entry_rows(
     order = tie_order(stored.label_names, level, how.n_labels)
 
     def block(start: int, stop: int) -> Ranking:
-        entries = cut_entries(how.argument, stored, start, stop)
-        assert entries.data is not None
-        data = entries.data
-        scores = how.scores(data, entries.ptr, start)
-        how.refuse_nan(scores, entries.ptr, start)
-        rises, drops = _as_written(entries, scores) if is_written else (False, False)
-        seen_ids = look_at_rows(entries.ptr, entries.labels)
-        if ties_in_order and entries.places is not None:
-            entries, scores = _as_stored(entries, scores)
-        ptr, labels = entries.ptr, entries.labels
+        ptr, labels, data, places = cut_entries(how.argument, stored, start, stop)
+        assert data is not None
+        scores = written = how.scores(data, ptr, start)
+        how.refuse_nan(scores, ptr, start)
+        seen_ids = look_at_rows(ptr, labels)
+        if places is not None and (is_written or ties_in_order):
+            written = np.empty_like(scores)
+            written[places] = scores
+        # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
+        rises = is_written and places is not None and rises_unsorted(ptr, places, written)
+        drops = is_written and falls_somewhere(ptr, written)
+        if places is not None and ties_in_order:
+            labels, scores = stored.listed(start, stop).labels.astype(labels.dtype), written
         if level is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(level, scores)
-            ptr, labels, *_ = keep_entries(entries, competing)
+            ptr, labels, *_ = keep_entries(Entries(ptr, labels, None), competing)
             scores = scores[competing]
         given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
         ranking = rank_entries(given, ptr, labels, scores, level, how.depth, how.ordered)
@@ -238,29 +241,6 @@ def _source(stored: Stored, entry_bytes: float, block: Callable[[int, int], Rank
     n_rows = stored.ptr.size - 1
     row_bytes = entry_bytes * int(stored.ptr[-1]) / max(n_rows, 1)
     return Source(n_rows, stored.n_labels, row_bytes, block, listed=stored.listed)
-
-
-def _as_stored(entries: Entries, scores: Scores) -> tuple[Entries, Scores]:
-    """Return entries, and their scores, in the places where they stood before they were sorted by id."""
-    places = entries.places
-    assert places is not None
-    assert entries.data is not None
-    stored = np.empty_like(places)
-    stored[places] = np.arange(places.size)
-    ordered = Entries(entries.ptr, entries.labels[stored], entries.data[stored])
-    return ordered, scores[stored]
-
-
-def _as_written(entries: Entries, scores: Scores) -> tuple[bool, bool]:
-    """Tell whether scores rise and fall in the order of the file; rows with rising ids have no order.
-
-    Where scores fall in such a row, they are no distances in others, however the rows are cut into blocks.
-    """
-    if entries.places is None:
-        return False, falls_somewhere(entries.ptr, scores)
-    written = np.empty_like(scores)
-    written[entries.places] = scores
-    return rises_unsorted(entries.ptr, entries.places, written), falls_somewhere(entries.ptr, written)
 
 
 def _list_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) -> Source[Ranking]:

@@ -275,8 +275,7 @@ def _long(argument: str, held: Columns) -> Rows:
     if score is None:
         _refuse_unknown_values(argument, held)
     keys = as_list(frame.column(instance)) or []
-    nameless = next((key for key in dict.fromkeys(keys) if is_missing(key)), None)
-    if nameless is not None or None in keys[:1]:
+    if any(map(is_missing, {*keys})):
         row = next(row for row, key in enumerate(keys) if is_missing(key))
         raise InputError(argument, f"column {instance!r} has no value", row=row)
     ones = np.ones(len(keys), np.int64)
