@@ -182,7 +182,9 @@ def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (
         paths = npz(folder / "Y", truth), npy(folder / "m", scores)
     before = {*folder.iterdir()}
     if role == "names":
-        return Case([paths[NAMED[name][0] == "scores"]], evaluations(*paths, "--metrics", POOLED))
+        return Case(
+            [paths[NAMED[name][0] == "scores"]], evaluations(*paths, "--metrics", "p@1,ranking,f1.micro@3")
+        )
     if role in ("truth", "scores"):
         write, data = (TRUTHS[name], truth) if role == "truth" else (SCORES[name], scores)
         path = write(folder / "damaged", data)
