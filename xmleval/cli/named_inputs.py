@@ -30,7 +30,7 @@ from xmleval.input.names import (
     set_pieces,
 )
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import INDEX_BYTES, Facts, Rows, collect
+from xmleval.input.rows import INDEX_BYTES, Facts, Rows
 from xmleval.input.shards import Input
 from xmleval.message import counted
 from xmleval.notes import Note
@@ -118,9 +118,10 @@ def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields 
 
 
 def read_predictions(given: Input) -> Rows:
-    """Read predictions whose rows and labels have names."""
-    with naming_limit(given.name):
-        return collect(prediction_batches(given)(), given.allowance)
+    """Read predictions whose rows and labels have names, by their own names alone."""
+    match = Match(given.name, ())
+    rows = place_truth(given.name, prediction_batches(given), match, given.allowance).rows()
+    return rows._replace(keys=match.keys, match=match.by, names=match.names, beside=match.beside)
 
 
 def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[tuple[Rows, list[str]]]]:

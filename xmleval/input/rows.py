@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.columns import ColumnHashes
 from xmleval.input.errors import InputError
 from xmleval.message import Message
@@ -259,42 +258,6 @@ def with_one(batches: Iterable[Rows]) -> Iterator[Rows]:
         yield batch
     if batch is None:
         yield Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
-
-
-def collect(batches: Iterable[Rows], allowance: Allowance = UNLIMITED) -> Rows:
-    """Return the rows of all batches, their names in the order in which they come.
-
-    What they take is checked against an allowance of memory.
-    """
-    number: dict[Any, int] = {}
-    key_of: dict[Any, Any] = {}  # the same object for equal keys
-    keys, parts, n_bytes = list[Any](), list[Rows](), 0
-    for batch in with_one(batches):
-        labels = batch.labels
-        if batch.names is not None:
-            first = first_places(labels, len(batch.names))
-            used = np.argsort(first)[: int((first < labels.size).sum())]
-            names = [batch.names[i] for i in used.tolist()]
-            n_bytes += index_bytes({*names}.difference(number))
-            place = np.zeros(len(batch.names), np.int64)
-            place[used] = [number.setdefault(name, len(number)) for name in names]
-            labels = place[labels]
-        if batch.keys is not None:
-            n_bytes += index_bytes({*batch.keys}.difference(key_of))
-            keys += [key_of.setdefault(key, key) for key in batch.keys]
-        n_bytes += ENTRY_BYTES * (labels.size + batch.n_rows)
-        allowance.check(n_bytes)
-        parts.append(batch._replace(keys=None, labels=labels))
-    values = [part.values for part in parts if part.values is not None]
-    rows = batch._replace(
-        keys=None if batch.keys is None else keys,
-        ptr=pointer(np.concatenate([np.diff(part.ptr) for part in parts])),
-        labels=np.concatenate([part.labels for part in parts]),
-        names=None if batch.names is None else [*number],
-        values=np.concatenate(values) if values else None,
-        places=None if batch.places is None else np.concatenate([part.places for part in parts]),
-    )
-    return without_empty_names(rows)
 
 
 def index_bytes(names: Collection[Any]) -> int:
