@@ -63,10 +63,10 @@ class Inputs(NamedTuple):
     label_names: list[str] | None = None
     pairs: Pairs | None = None
     exclude_from: str = "both"
-    row_names: list[str] | None = None
+    row_names: Sequence[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
-    of_rows: Mapping[str, tuple[str, list[str]]] = MappingProxyType({})
+    of_rows: Mapping[str, tuple[str, Sequence[str]]] = MappingProxyType({})
     unknown_labels: tuple[list[str], ...] = ()
     keyed: bool = False
     first_row: int | None = None

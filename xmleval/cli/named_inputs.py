@@ -22,7 +22,6 @@ from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
     Batches,
     load_names,
-    naming_limit,
     place,
     place_truth,
     row_names,
@@ -30,7 +29,7 @@ from xmleval.input.names import (
     set_pieces,
 )
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import INDEX_BYTES, Facts, Rows
+from xmleval.input.rows import Facts, Rows
 from xmleval.input.shards import Input
 from xmleval.message import counted
 from xmleval.notes import Note
@@ -49,7 +48,7 @@ class NamedTruth(NamedTuple):
 
     pieces: Pieces
     match: Match
-    row_names: list[str]
+    row_names: Sequence[str]
     facts: Facts
     has_grades: bool
 
@@ -68,10 +67,8 @@ def read_truth(
     match = Match(truth.name, labels or (), listed=labels is not None, fits=fits)
     if labels is not None and _is_numbered(truth, labels):
         pieces = _numbered_pieces(truth, len(labels))
-        n_rows = match.n_in_order = count_rows_of(truth.name, pieces)
-        with naming_limit(truth.name):
-            truth.allowance.take(INDEX_BYTES * n_rows)
-        return NamedTruth(pieces, match, [*map(str, range(n_rows))], Facts(), False)
+        match.n_in_order = count_rows_of(truth.name, pieces)
+        return NamedTruth(pieces, match, row_names(match), Facts(), False)
     placed = place_truth(truth.name, _truth_batches(truth, why, predictions), match, truth.allowance)
     pieces = set_pieces(placed, len(match.label_names), truth.kind == "grades")
     return NamedTruth(pieces, match, row_names(match), match.beside, placed.most_value > 1)

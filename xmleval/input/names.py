@@ -130,7 +130,7 @@ def truth_named(
     rows = place_truth(name, batches, match, allowance).rows()
     matrix = truth_matrix(rows, len(match.label_names), grades)
     matrix.sort_indices()
-    return Named(matrix, row_names(match), match.label_names)
+    return Named(matrix, [*row_names(match)], match.label_names)
 
 
 def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
@@ -146,7 +146,7 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
     labels, unknown = match.names[:known], match.names[known:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
     matrix = score_matrix(placed.rows(), len(match.names), match.names)
-    return Named(matrix, row_names(match), labels, *n_rows, unknown)
+    return Named(matrix, [*row_names(match)], labels, *n_rows, unknown)
 
 
 def place_truth(name: str, batches: Batches, match: Match, allowance: Allowance) -> PlacedRows:
@@ -226,9 +226,24 @@ def set_pieces(placed: PlacedRows, n_labels: int, grades: bool = False) -> Piece
     return Pieces(placed.n_rows, n_labels, read, read_from=read)
 
 
-def row_names(match: Match) -> list[str]:
+class RowNumbers(Sequence[str]):
+    """Names of rows that have none: their numbers, made where they are asked for."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._rows = range(n_rows)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        """Return the name of a row."""
+        return str(self._rows[row])
+
+
+def row_names(match: Match) -> Sequence[str]:
     """Return the names of the rows of a truth; those without are called by their numbers."""
-    return [*map(str, range(match.n_rows))] if match.keys is None else match.keys
+    return RowNumbers(match.n_rows) if match.keys is None else match.keys
 
 
 def truth_matrix(rows: Rows, n_labels: int, grades: bool) -> Any:
