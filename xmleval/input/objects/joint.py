@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Joined, join_models
 from xmleval.input.objects.named import NamedInput, matched_by_ids, numbered_labels, without_labels
 from xmleval.input.objects.take import read_named
-from xmleval.input.objects.wide import Wide
+from xmleval.input.objects.wide import Wide, listed_cells
 from xmleval.input.rows import BY_KEY, Rows
 
 
@@ -55,15 +54,9 @@ def _as_rows(held: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     held = matched_by_ids(held)
     if isinstance(held, Wide):
-        matrix = held.matrix.tocsr() if is_sparse(held.matrix) else held.matrix
-        n_rows, n_columns = matrix.shape
-        if is_sparse(matrix):
-            ptr, labels, values = matrix.indptr, matrix.indices, matrix.data
-        else:
-            ptr, values = np.arange(n_rows + 1) * n_columns, matrix.reshape(-1)
-            labels = np.tile(np.arange(n_columns), n_rows)
-        numbers, names = numbered_labels("y_score", held.columns, np.array([n_columns]))
-        held = Rows(held.keys, held.match, ptr.astype(np.int64), numbers[labels], names, values)
+        ptr, places, values = listed_cells(held.matrix)
+        numbers, names = numbered_labels("y_score", held.columns, np.array([len(held.columns)]))
+        held = Rows(held.keys, held.match, ptr.astype(np.int64), numbers[places], names, values)
     if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
         return held._replace(keys=None, match=None)
     return held

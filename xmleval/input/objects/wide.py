@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.input.columns import is_other_order
 from xmleval.input.csr import is_sparse
@@ -155,13 +156,18 @@ def numbered_matrix(
         return matrix[:, np.argsort(codes)]
     from scipy.sparse import csr_array  # imported here to keep start-up fast
 
+    ptr, places, values = listed_cells(matrix)
+    return csr_array((values, codes[places], ptr), shape=(matrix.shape[0], n_labels))
+
+
+def listed_cells(matrix: Any) -> tuple[Ints, Ints, NDArray[Any]]:
+    """Return where each row begins and the last ends, and columns and values: all cells, or those stored."""
     if is_sparse(matrix):
-        found = matrix.tocsr()
-        parts = found.data, codes[found.indices], found.indptr
-    else:
-        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * codes.size
-        parts = matrix.reshape(-1), np.tile(codes, matrix.shape[0]), ptr
-    return csr_array(parts, shape=(matrix.shape[0], n_labels))
+        matrix = matrix.tocsr()
+        return matrix.indptr, matrix.indices, matrix.data
+    n_rows, width = matrix.shape
+    ptr = np.arange(n_rows + 1, dtype=np.int64) * width
+    return ptr, np.tile(np.arange(width), n_rows), matrix.reshape(-1)
 
 
 def _ranked_by_name(
@@ -174,14 +180,12 @@ def _ranked_by_name(
     if not is_sparse(matrix) and labels.size == n_labels:
         return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), columns)
     by_name = np.argsort(name_places(columns))
-    labels = labels[by_name]
     if is_sparse(matrix):
-        found = matrix.tocsr()[:, by_name]
-        found.sort_indices()
-        parts = found.data, labels[found.indices], found.indptr
+        matrix = matrix.tocsr()[:, by_name]
+        matrix.sort_indices()
     else:
-        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * labels.size
-        parts = matrix.take(by_name, axis=1).reshape(-1), np.tile(labels, matrix.shape[0]), ptr
-    scores = NamedCells(parts, shape=(matrix.shape[0], n_labels))
+        matrix = matrix.take(by_name, axis=1)
+    ptr, places, values = listed_cells(matrix)
+    scores = NamedCells((values, labels[by_name][places], ptr), shape=(matrix.shape[0], n_labels))
     scores.label_names = label_names
     return scores
