@@ -23,7 +23,7 @@ from xmleval.input.columns import (
     only_one,
 )
 from xmleval.input.csr import MOST_LABELS, as_signed
-from xmleval.input.formats.arrow import import_pyarrow, is_text
+from xmleval.input.formats.arrow import Opened, import_pyarrow, is_text
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import pointer
@@ -35,6 +35,7 @@ class TableColumns(NamedTuple):
 
     lists : whether there is a row for each instance, and not for each label
     beside : of lists whose rows have no names, further columns of texts or integers
+    n_labels : number of labels that the metadata tell
     """
 
     lists: bool
@@ -42,6 +43,7 @@ class TableColumns(NamedTuple):
     label: str
     value: str | None
     beside: list[str]
+    n_labels: int | None = None
 
     @property
     def read(self) -> list[str]:
@@ -49,13 +51,14 @@ class TableColumns(NamedTuple):
         return [name for name in (self.instance, self.label, self.value) if name is not None]
 
 
-def find_columns(schema: Any, kind: str) -> TableColumns:
+def find_columns(table: Opened, kind: str) -> TableColumns:
     """Tell whether there is a row for each instance, and which columns to read.
 
     Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances,
     or others of `xmleval.input.columns`. Lists without scores are a ranking.
     """
-    names, is_truth = schema.names, kind != "scores"
+    schema, is_truth = table.schema, kind != "scores"
+    names = schema.names
     try:
         columns = _find_lists(schema, is_truth)
         if columns is None and (entries := find_entries(names, is_truth)) is not None:
@@ -64,7 +67,7 @@ def find_columns(schema: Any, kind: str) -> TableColumns:
         raise ValueError(f"its columns {error}; keep the one that is") from None
     if columns is None:
         raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
-    lists, _, label, value, _ = columns
+    lists, _, label, value, *_ = columns
     if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
         raise ValueError(f"a column {value!r} in what should be relevant labels; grades need gains")
     if kind == "scores" and value is None and not lists:
@@ -80,7 +83,12 @@ def find_columns(schema: Any, kind: str) -> TableColumns:
                 f"column {field.name!r} may hold judgements of the labels; rename it to {JUDGEMENT[0]!r}, or "
                 "leave it out"
             )
-    return columns
+    n_labels = table.metadata.get(b"n_labels")
+    if n_labels is None:
+        return columns
+    if not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
+        raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
+    return columns._replace(n_labels=int(n_labels))
 
 
 def _find_lists(schema: Any, is_truth: bool) -> TableColumns | None:
@@ -119,14 +127,6 @@ def _type_of_values(stored: Any) -> Any:
     return stored.value_type if _are_lists(stored) else stored
 
 
-def stored_labels(metadata: dict[bytes, bytes]) -> int | None:
-    """Return the number of labels that a file's metadata tell, or None."""
-    text = metadata.get(b"n_labels")
-    if text is not None and not (text.isdigit() and len(text) < 14 and 1 <= int(text) <= MOST_LABELS):
-        raise ValueError(f"n_labels in its metadata is {text[:40]!r}")
-    return None if text is None else int(text)
-
-
 def first_true(bad: Bools) -> int | None:
     """Return the place of the first one that is true, or None."""
     return int(np.argmax(bad)) if bad.any() else None
@@ -137,18 +137,21 @@ def row_of(ptr: Ints, entry: int) -> int:
     return int(np.searchsorted(ptr, entry, side="right")) - 1
 
 
-def read_entries(batch: Any, name: str, places: Ints, lists: bool) -> tuple[Ints, Any]:
-    """Return where the values of each row begin and end, one in each unless ``lists``, and all of them."""
+def read_entries(batch: Any, name: str, first: int, lists: bool) -> tuple[Ints, Any]:
+    """Return where the values of each row begin and end, one in each unless ``lists``, and all of them.
+
+    Row ``first`` of the table is the first of the batch.
+    """
     column = batch.column(name)
     if lists and (not _are_lists(column.type) or getattr(column.type, "list_size", 1) == 0):
         raise ValueError(f"column {name!r} is {str(column.type)[:SHOWN]}, not lists")
     if column.null_count:
-        raise ValueError(f"row {places[_first_null(column)]}: {name!r} is null")
+        raise ValueError(f"row {first + _first_null(column)}: {name!r} is null")
     if not lists:
         return np.arange(len(column) + 1), column
     ptr, values = pointer(as_numpy(column.value_lengths())), column.flatten()
     if values.null_count:
-        raise ValueError(f"row {places[row_of(ptr, _first_null(values))]}: a null in {name!r}")
+        raise ValueError(f"row {first + row_of(ptr, _first_null(values))}: a null in {name!r}")
     return ptr, values
 
 
@@ -174,12 +177,6 @@ def ids(column: Any, name: str) -> Ints:
         hint = "names, not numbers" if named else "not integers"
         raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
     return as_signed(as_numpy(column)).astype(np.int64, copy=False)
-
-
-def texts(column: Any, name: str) -> list[str]:
-    """Return names, each once however many rows have it; integers are called by their digits."""
-    codes, names = coded_texts(column, name)
-    return [names[code] for code in codes.tolist()]
 
 
 def coded_texts(column: Any, name: str) -> tuple[Ints, list[str]]:

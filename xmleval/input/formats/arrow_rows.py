@@ -28,8 +28,6 @@ from xmleval.input.formats.arrow_columns import (
     numbers,
     read_entries,
     row_of,
-    stored_labels,
-    texts,
 )
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
@@ -144,8 +142,8 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
     first = n_entries = 0
     with opened(file) as table:
-        columns, n_labels = find_columns(table.schema, kind), stored_labels(table.metadata)
-        lists, instance, label, value, beside = columns
+        columns = find_columns(table, kind)
+        lists, instance, label, value, beside, n_labels = columns
         hashes = ColumnHashes(beside if named else ())
         facts = Facts("row", columns=hashes, how_to_join=RENAME)
         if lists and instance is not None and instance not in OWN_INSTANCE:
@@ -154,7 +152,7 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
         is_unscored = lists and kind != "scores" and value is None and n_labels is None
         vectors = VectorRows(ADVICE, repr(label)) if is_unscored else None
         for batch in table.batches(columns.read + hashes.names, n_bytes):
-            rows = _rows_of(batch, kind, columns, named, first, n_labels or MOST_LABELS)
+            rows = _rows_of(batch, kind, columns, named, first)
             first, n_entries = first + rows.n_rows, n_entries + rows.labels.size
             _refuse_empty_rows(first, n_entries)
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
@@ -166,37 +164,38 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
             vectors.close()
 
 
-def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: int, most: int) -> Rows:
+def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
-    lists, instance, label, value, _ = columns
+    lists, instance, label, value, _, n_labels = columns
     places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
     keys: Any = None
     names, values = None, None
     if instance is not None:
-        _, column = read_entries(batch, instance, places, False)
-        keys = texts(column, instance) if named else ids(column, instance)
-    if keys is not None and not named:
-        if (at := first_true(keys < 0)) is not None:
-            raise ValueError(f"row {places[at]}: {instance} {keys[at]} is negative")
-        if lists and (at := first_true(keys != places)) is not None:
-            where = "where lists stand in the order of their rows"
-            raise ValueError(f"row {places[at]}: {instance} {keys[at]}, {where}")
-    ptr, column = read_entries(batch, label, places, lists)
+        _, column = read_entries(batch, instance, first, False)
+        if named:
+            codes, texts = coded_texts(column, instance)
+            keys = [texts[code] for code in codes.tolist()]  # each once, however many rows have it
+        else:
+            keys = ids(column, instance)
+            wrong = ", where lists stand in the order of their rows" if lists else " is negative"
+            if (at := first_true(keys != places if lists else keys < 0)) is not None:
+                raise ValueError(f"row {first + at}: {instance} {keys[at]}{wrong}")
+    ptr, column = read_entries(batch, label, first, lists)
     if named:
         labels, names = coded_texts(column, label)
     else:
-        labels = ids(column, label)
+        labels, most = ids(column, label), n_labels or MOST_LABELS
         if (at := first_true((labels < -is_list) | (labels >= most))) is not None:
-            raise ValueError(f"row {places[row_of(ptr, at)]}: label id {labels[at]} is not in 0..{most - 1}")
+            raise ValueError(f"row {first + row_of(ptr, at)}: label id {labels[at]} is not in 0..{most - 1}")
     if value is not None:
-        value_ptr, column = read_entries(batch, value, places, lists)
+        value_ptr, column = read_entries(batch, value, first, lists)
         if (at := first_true(ptr != value_ptr)) is not None:
             n, n_scores = (int(each[at] - each[at - 1]) for each in (ptr, value_ptr))
             told = f"{counted(n, 'labels')} with {counted(n_scores, 'scores')}"
-            raise ValueError(f"row {places[at - 1]}: {told}")
+            raise ValueError(f"row {first + at - 1}: {told}")
         values = numbers(column, value, kind)
         if (at := first_true(np.isnan(values) & (labels >= 0))) is not None:
-            raise ValueError(f"row {places[row_of(ptr, at)]}: a score is NaN")
+            raise ValueError(f"row {first + row_of(ptr, at)}: a score is NaN")
         values = values.astype(np.float64) if named else values
     match = BY_KEY if named and keys is not None else None
     rows = Rows(keys, match, ptr, labels, names, values, is_list, places, named and not lists)
@@ -256,7 +255,7 @@ def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Return the rows of a file by number; the instances of a long table must not fall."""
     file = InputFile(path)
     with naming(path, EXPECTED), opened(file) as table:
-        columns, n_labels = find_columns(table.schema, kind), stored_labels(table.metadata)
+        columns = find_columns(table, kind)
 
     def read(n_bytes: int) -> Iterator[Rows]:
         with naming(path, EXPECTED):
@@ -266,18 +265,18 @@ def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
             for rows in batches:
                 yield from _cut(rows, n_bytes)
 
-    return Pieces(None, n_labels, read)
+    return Pieces(None, columns.n_labels, read)
 
 
 def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
     with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        columns, first = find_columns(table.schema, kind), 0
+        columns, first = find_columns(table, kind), 0
         if has_names(table.schema, columns):
             return None
         instance = columns.instance or ""
         for batch in table.batches([instance], BATCH_BYTES) if columns.lists and instance else ():
-            places = first + np.arange(batch.num_rows)
-            if (ids(read_entries(batch, instance, places, False)[1], instance) != places).any():
+            numbers_of = ids(read_entries(batch, instance, first, False)[1], instance)
+            if (numbers_of != first + np.arange(batch.num_rows)).any():
                 return None  # it does not number the rows in their order
             first += batch.num_rows
     return read_pieces(path, kind, allowance)
@@ -286,7 +285,7 @@ def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
 def columns_beside(path: Path, kind: str) -> list[str]:
     """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
     with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        return find_columns(table.schema, kind).beside
+        return find_columns(table, kind).beside
 
 
 def hash_columns(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
