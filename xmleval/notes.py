@@ -37,14 +37,6 @@ NOTE_KINDS = {
         WRONG,
         adds=False,
     ),
-    "labels beyond the list": NoteKind(
-        (
-            Message("predicted labels are not among ", LABELS_KEYWORD),
-            Message("predicted label is not among ", LABELS_KEYWORD),
-        ),
-        WRONG,
-        adds=False,
-    ),
     "unknown columns": NoteKind(
         ("columns are no labels of the truth", "column is no label of the truth"),
         (

@@ -48,6 +48,7 @@ CELLS = {
     "gmean", "hmean", "log_loss.samples", "label_coverage", "pred_coverage", "gini", "entropy",
     "label_density",
 }  # fmt: skip
+GROUPS = ["xmc", "ps", "sets", "ranking", "curves"]
 BY_LABEL = ("macro", "weighted", "geometric", "of_macros")
 SPREAD = ["gini", "entropy", "pred_coverage"]
 SETS = [
@@ -101,14 +102,15 @@ def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, 
 def test_report_counts_unknown_labels() -> None:
     report = evaluate(TRUTH, RUN, labels=LABELS, metrics=["p@1", "f1.macro@1"])
     first = next(label for row in RUN.values() for label in row if label in UNKNOWN)
-    note = f"y_score: 5 predicted labels are not among labels=, such as {first!r}; they count as wrong"
+    note = f"y_score: 5 predicted labels never occur in the truth, such as {first!r}; they count as wrong"
     assert report.notes[0] == note
     assert report.notes[1].endswith("such as Hamming loss, leave unknown labels out")
     assert sorted(report.unknown_labels) == UNKNOWN
 
 
 def test_measures_of_all_labels_are_left_out_without_a_list() -> None:
-    options: dict[str, Any] = {"metrics": ["p@1", "sets", "ranking"], "decision": "top3"}
+    q = dict(zip(LABELS, ALL["inverse_propensity"].tolist(), strict=True))
+    options: dict[str, Any] = {"metrics": GROUPS, "decision": "top3", "inverse_propensity": q}
     listed = evaluate(TRUTH, RUN, labels=LABELS, **options)
     alone, inside = evaluate(TRUTH, RUN, **options), evaluate(TRUTH, INSIDE, **options)
     gone = {spec.name for spec in listed.specs if spec.metric.every_label}
@@ -228,4 +230,4 @@ def test_files_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         contents = json_of(f"evaluate {line} --metrics {','.join(metrics)} --labels labels.txt")
         assert contents["values"] == {name: report[name] for name in metrics}
         assert contents["n_labels"] == 8
-        assert any("5 predicted labels are not among labels=, such as " in note for note in contents["notes"])
+        assert any("5 predicted labels never occur in the truth" in note for note in contents["notes"])

@@ -92,7 +92,7 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
-        Other names in the truth are refused.
+        Other names in the truth are refused; in predictions, they count as wrong, with ``labels`` or without.
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional

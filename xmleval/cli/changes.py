@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,38 +17,33 @@ from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 
+Pair = tuple[list[str], list[str]]
+
 
 def changes_of(run: Run, told: Comparison, labels: Path | None) -> Diff | None:
     """Return the rows, and the labels, that changed most from the first model to the second."""
     pair = dict([*told._models().items()][:2])
     if len(pair) < 2:
         return None
-    names = names_in_lists(run, labels, pair)
-    of_pair = None if names is None else (names[0], names[1])
-    return find_changes(
-        told.specs, pair, MOST_CHANGED, partial(lists_of, run, pair), run.rows.row_names, of_pair
-    )
+    names, read = names_in_lists(run, labels, pair), partial(lists_of, run, pair)
+    return find_changes(told.specs, pair, MOST_CHANGED, read, run.rows.row_names, names)
 
 
-def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
-    """Return the names of the labels of each report, if they are known; --labels names columns, too."""
-    if run.rows.label_names is not None:
-        return [run.rows.label_names] * len(reports)
-    if path is None:
-        return None
+def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> list[str] | None:
+    """Return the names of the labels, if they are known; --labels names columns, too."""
+    if run.rows.label_names is not None or path is None:
+        return run.rows.label_names
     names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
     sizes_known = run.rows.truth[1].n_labels is not None
     if len(names) < widest or (sizes_known and len(names) > widest):
         raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
-    return [names] * len(reports)
+    return names
 
 
-def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
-    """Return the names of labels, and behind them of unknown labels."""
-    names = label_names(run, path, reports)
-    if names is None or not run.rows.unknown_labels:
-        return names
-    return [[*own, *unknown] for own, unknown in zip(names, run.rows.unknown_labels, strict=False)]
+def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Pair | None:
+    """Return the names of labels, and behind them of unknown labels, for two reports."""
+    names, unknown = label_names(run, path, reports), run.rows.unknown_labels or ([], [])
+    return None if names is None else ([*names, *unknown[0]], [*names, *unknown[1]])
 
 
 def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:

@@ -156,7 +156,7 @@ def compare(
         models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
         compared = Compared(
             models, baseline=own_baseline, test=test, clusters=numbers, row_groups=of, worst=worst or 0,
-            label_names=known and known[0],
+            label_names=known,
         )  # fmt: skip
         if html is not None:
             compared.changes = None if seeds else changes_of(run, compared, options["labels"])

@@ -80,8 +80,7 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
 
     def together(found: dict[str, Report]) -> Diff:
         own = dict(zip(short_names([*found]), found.values(), strict=True))
-        known = names_in_lists(run, options["labels"], own)
-        names = None if known is None else (known[0], known[1])
+        names = names_in_lists(run, options["labels"], own)
         return find_changes([spec], own, worst, partial(lists_of, run, own), run.rows.row_names, names)
 
     text = written(reports, options["output_format"], options["output"], together)

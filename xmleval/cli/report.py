@@ -99,9 +99,7 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     tell_counts(found)
     reports = {name: in_options(one) for name, one in zip(run.names, found, strict=True)}
     of_labels = label_names(run, options["labels"], reports)
-    if of_labels is not None:
-        own = zip(reports.items(), of_labels, strict=True)
-        reports = {name: replace(one, label_names=names) for (name, one), names in own}
+    reports = {name: replace(one, label_names=of_labels) for name, one in reports.items()}
     names = [spec.name for spec in asked if all(spec.name in one for one in reports.values())]
     if len(reports) == 1:
         return run, Comparison(reports, only=names)

@@ -349,8 +349,7 @@ class Reading:
             self._note_rows(int(self._met.size - self._met.sum()))
         if self.first_unknown is not None and self.role in PREDICTIONS:
             n_unknown = match.n_labels + len(match.unknown) - self._first_own + len(self._shared)
-            listed = "labels beyond the list", n_unknown, repr(self.first_unknown)
-            match.note(argument, *(listed if match.listed else ("unknown labels", n_unknown)))
+            match.note(argument, "unknown labels", n_unknown, repr(self.first_unknown))
 
     @property
     def first_unknown(self) -> Any:
