@@ -22,6 +22,7 @@ from tests.damage import contents
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval import Evaluator
 from xmleval.files.output import replacing
+from xmleval.input.rows import rows_by_id
 from xmleval.io import find_format
 
 
@@ -170,7 +171,8 @@ def test_commands_name_the_output_that_finds_no_room(inputs: None, run: Any, ref
 
 
 def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
-    old, new = (np.array([[3]]), np.array([[0.5]])), (np.arange(64)[None], np.ones((1, 64), np.float16))
+    old = rows_by_id(np.array([0, 1]), np.array([3]), np.array([0.5]), best_first=True)
+    new = rows_by_id(np.array([0, 64]), np.arange(64), np.ones(64, np.float16), best_first=True)
     path = tmp_path / "m_indices.npy"
     write = find_format(path)[0].write
     assert write is not None

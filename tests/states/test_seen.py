@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
-from xmleval.input.written import WrittenRows
+from xmleval.input.rows import Rows, rows_by_id
 
 M, N, K = 12, 7, 3
 rng = np.random.default_rng(3)
@@ -37,7 +37,7 @@ def with_first(value: float, values: Any) -> Any:
 
 def unsorted(scores: Any) -> Any:
     """Return rows in the order in which they are listed."""
-    return WrittenRows((scores.ravel(), IDS.ravel(), POINTER), (M, N))
+    return rows_by_id(np.array(POINTER), IDS.ravel(), scores.ravel())._replace(is_written=True)
 
 
 RISING_THEN_LEVEL = np.where(np.arange(M)[:, None] < 5, -FALLING, 2.5)
@@ -67,6 +67,8 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
 
 
 def cut(rows: Any, start: int, stop: int) -> Any:
+    if isinstance(rows, Rows):
+        return rows.part(start, min(stop, rows.n_rows))
     if isinstance(rows, tuple):
         return tuple(None if part is None else part[start:stop] for part in rows)
     return rows.tocsr()[start:stop].asformat(rows.format) if sp.issparse(rows) else rows[start:stop]

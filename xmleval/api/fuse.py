@@ -19,7 +19,8 @@ from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.joint import join_names, naming_model
 from xmleval.input.objects.shapes import shape_of
 from xmleval.input.pairs import is_pair, pair_members
-from xmleval.input.writing import filled
+from xmleval.input.stack import rows_as_lists
+from xmleval.input.writing import lists_of
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.records import Ints, Labels, Ranking, Scores, row_sizes
 from xmleval.threads import Work
@@ -116,7 +117,7 @@ def fuse(
             given.append(as_own_rows("y_score", one))
     joint = join_names(given)
     width = len(joint.label_names) if joint else _width(given, n_labels)
-    scores = [as_scores(rows, len(joint.label_names), None) for rows in joint.scores] if joint else given
+    scores = [as_scores(rows, None) for rows in joint.scores] if joint else given
     known = width or max(_largest_id(number, one) for number, one in enumerate(given)) + 1
     rows = [
         fusion.rows_of(f"predictions[{number}]", one, None if joint else n_labels, known)
@@ -126,7 +127,7 @@ def fuse(
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if width is None:
-        return filled(parts)
+        return rows_as_lists(lists_of(parts))
     ptr, labels, values = _stacked(parts)
     if joint is not None:
         return _by_name(joint, ptr, labels, values)

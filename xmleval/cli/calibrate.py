@@ -123,9 +123,9 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
     if given.named:
         if writer is not RUN:
             raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
-        matrix, *names = read_scores_alone(given, None)
-        write_run(output, found.apply(matrix), *names)
-        _tell_size(int(matrix.shape[0]), int(matrix.nnz))
+        rows, *names = read_scores_alone(given, None)
+        write_run(output, found.apply(rows), *names)
+        _tell_size(rows.n_rows, rows.labels.size)
         return
     _write(output, writer, found, given)
 
@@ -133,7 +133,7 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
 def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> None:
     """Write probabilities as scores are read where the format allows, else once they are whole."""
     pieces, n_rows, n_entries = given.pieces(), 0, 0
-    reader = RowReader(given.name, pieces, STREAMED_BYTES, pieces.n_labels)
+    reader = RowReader(given.name, pieces, STREAMED_BYTES)
 
     def mapped() -> Iterator[Any]:
         nonlocal n_rows, n_entries

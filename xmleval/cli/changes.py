@@ -10,7 +10,6 @@ from xmleval.cli.evaluation import Run
 from xmleval.engine.chosen import chosen_rows
 from xmleval.input.door import make_door
 from xmleval.input.names import load_names
-from xmleval.input.reader import widened
 from xmleval.records import Ints
 from xmleval.report.changes import MOST_CHANGED, Diff, Lists, find_changes, shown_depth
 from xmleval.report.comparison import Comparison
@@ -59,11 +58,11 @@ def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) ->
             chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
             y_true, among = truth.take(n), [reader.take(n) for reader in candidates]
             for number, (reader, width) in enumerate(zip(scores, widths, strict=True)):
-                out = {"exclude": None, "exclude_from": "both", **inputs.excluded(start, start + n, width)}
-                own = widened(among[number % len(among)], width) if among else None
+                out = {"exclude": None, "exclude_from": "both", **inputs.excluded(start, start + n)}
+                own = among[number % len(among)] if among else None
                 asked = chosen, width, shown_depth(spec), first.conventions, first.higher_is_better
                 door = make_door(candidates=own, **out)
-                lists.append(chosen_rows(widened(y_true, width), reader.take(n), *asked, door))
+                lists.append(chosen_rows(y_true, reader.take(n), *asked, door))
             found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]
     finally:
         for reader in readers:

@@ -23,9 +23,10 @@ from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader, count_columns
+from xmleval.input.reader import RowReader
+from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import arrays_of, dense_rows, stack_rows
+from xmleval.input.stack import dense_rows, stack_rows
 from xmleval.input.writing import canonical, count_reordered
 from xmleval.message import counted
 
@@ -67,14 +68,13 @@ def convert(
     with contextlib.ExitStack() as opened:
         reader: RowReader | None = None
         if other is not None or given.named:
-            data = _numbered(given, other)
-            n_labels = int(data.shape[1])
+            data, n_labels = _numbered(given, other)
         else:
             pieces = given.pieces()
             width = n_labels or pieces.n_labels
             known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
             n_bytes = STREAMED_BYTES if known and writer.by_pieces else PIECE_BYTES
-            reader = RowReader(given.name, pieces, n_bytes, width or count_columns(pieces, PIECE_BYTES))
+            reader = RowReader(given.name, pieces, n_bytes)
             opened.callback(reader.close)
             data = writable(writer, _rows(reader, given.kind), pieces, width)
             n_labels = width
@@ -109,7 +109,7 @@ def writable(writer: Format, rows: Iterator[Any], pieces: Pieces, n_labels: int 
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
     if known and writer.by_pieces and not (first and first.best_first):
         return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
-    return arrays_of(stack_rows(rows), n_labels)
+    return stack_rows(rows)
 
 
 def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:
@@ -135,33 +135,34 @@ def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: in
         tell(target, f"{rows} equal scores whose order is not kept; {keeping} keep it")
 
 
-def _count_reordered(writer: Format, data: Any, n_labels: int | None) -> int:
+def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
     """Count rows with equal scores that rank otherwise in a format: by name in runs, by label id in most."""
-    is_list, by_name = isinstance(data, tuple) and getattr(data, "best_first", True), writer is RUN
-    if writer.keeps_order or (is_list and (data[1] is None or (writer is NPZ and n_labels is None))):
+    is_list, by_name = data.best_first, writer is RUN
+    if writer.keeps_order or data.values is None or (is_list and writer is NPZ and n_labels is None):
         return 0
-    if not (is_list or by_name or getattr(data, "ties_in_order", False)):
+    if not (is_list or by_name or data.named):
         return 0  # by label id before and after
     blocks = (block for _, block in canonical(data, "scores", n_labels))
     return sum(count_reordered(block.ptr, block.labels, block.scores, by_name) for block in blocks)
 
 
-def _numbered(given: Input, like: Input | None) -> Any:
-    """Return named data by number."""
+def _numbered(given: Input, like: Input | None) -> tuple[Rows, int]:
+    """Return named data by number, and the number of labels."""
     from xmleval.cli.named_inputs import (  # imported here to keep start-up fast
         read_like,
         read_numbered_truth,
     )
-    from xmleval.input.match import score_matrix
+    from xmleval.input.match import listed_scores
 
     if given.kind == "truth":
-        return read_numbered_truth(given)[0]
+        rows, names = read_numbered_truth(given)
+        return rows, len(names)
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
     _, ((rows, names),) = read_like(like, [given])
     if rows.values is None:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
-    return score_matrix(rows, len(names), names)
+    return listed_scores(rows, names), len(names)
 
 
 def as_rows(piece: Any, kind: str) -> Any:

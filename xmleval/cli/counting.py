@@ -23,7 +23,7 @@ from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.group_lines import noun_of
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader, widened
+from xmleval.input.reader import RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, counted
@@ -82,11 +82,11 @@ class Inputs(NamedTuple):
         """All of them: the truth, scores and sets."""
         return [self.truth, *self.scores, *(given for _, given in self.sets)]
 
-    def excluded(self, start: int, stop: int, n_labels: int) -> dict[str, Any]:
+    def excluded(self, start: int, stop: int) -> dict[str, Any]:
         """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
         if self.pairs is None:
             return {}
-        own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop, n_labels)
+        own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
         return {"exclude": own, "exclude_from": self.exclude_from}
 
     def readers(
@@ -96,7 +96,7 @@ class Inputs(NamedTuple):
         n_bytes, n, fewest = budget.piece(len(self.all)), len(self.scores), min(widths)
         own = [fewest, *(widths if n else []), *([fewest] * len(self.sets))]
         truth, *found = [
-            RowReader(name, pieces, n_bytes, width, first)
+            RowReader(name, pieces, n_bytes, first)
             for (name, pieces), width in zip(self.all, own, strict=True)
         ]
         sets: Readers = {}
@@ -194,12 +194,11 @@ def _count(
     y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
+        own = {name: rows[number % len(rows)] for name, rows in others.items()}
         named = {name: several[number % len(several)] for name, several in sets.items()}
         with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
-            own_true = widened(y_true, evaluator.n_labels)
-            own |= inputs.excluded(first, first + n, evaluator.n_labels)
-            evaluator.update(own_true, reader.take(n) if reader else None, **own, **more)
+            own |= inputs.excluded(first, first + n)
+            evaluator.update(y_true, reader.take(n) if reader else None, **own, **more)
 
 
 def _count_nothing(
@@ -238,7 +237,7 @@ def naming_rows(
 
 def count_rows_of(name: str, pieces: Pieces) -> int:
     """Return how many rows there are, reading all where nothing else tells it."""
-    reader = RowReader(name, pieces, PIECE_BYTES, None)
+    reader = RowReader(name, pieces, PIECE_BYTES)
     try:
         return reader.count()
     finally:
@@ -254,7 +253,7 @@ def read_sets(
     take: Callable[[Source[Truth]], None],
 ) -> int:
     """Hand over relevant labels as they are read, and return how many rows there are."""
-    reader = RowReader(name, pieces, n_bytes, n_labels)
+    reader = RowReader(name, pieces, n_bytes)
     try:
         while n := reader.ready():
             with naming_rows({argument: reader}, reader.n_taken):
@@ -279,7 +278,7 @@ def count_training(
 
 def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
     """Tell whether labels of predictions come with scores, from the first rows that list any."""
-    reader = RowReader(name, pieces, FIRST_BYTES, n_labels)
+    reader = RowReader(name, pieces, FIRST_BYTES)
     try:
         while n := reader.ready():
             found = has_scores(reader.take(n), n_labels)
@@ -292,7 +291,7 @@ def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
 
 def first_rows(name: str, pieces: Pieces) -> Any:
     """Return the first rows of a file, None where it has none."""
-    reader = RowReader(name, pieces, FIRST_BYTES, None)
+    reader = RowReader(name, pieces, FIRST_BYTES)
     try:
         n = reader.ready()
         return reader.take(n) if n else None

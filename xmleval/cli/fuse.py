@@ -23,14 +23,13 @@ from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Risi
 from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
-from xmleval.input.match import join_models
-from xmleval.input.names import ranked_rows
+from xmleval.input.match import as_scores, join_models
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns, whole
 from xmleval.input.rows import rows_by_id
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import rows_as_csr, stack_rows
-from xmleval.input.writing import filled
+from xmleval.input.stack import stack_rows
+from xmleval.input.writing import lists_of
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.numerals import decimal_number
 from xmleval.records import Ranking
@@ -177,7 +176,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
     joined = join_models(models, first)
     names = joined.row_names or row_names or [*map(str, range(models[0][1].n_rows))]
     each = [
-        (name, whole(ranked_rows(rows, joined.label_names), len(joined.label_names)))
+        (name, whole(as_scores(rows, joined.label_names), len(joined.label_names)))
         for (name, _), rows in zip(models, joined.scores, strict=True)
     ]
     return Lists(each, joined.label_names, names)
@@ -194,7 +193,7 @@ def _joined(
     with contextlib.ExitStack() as opened:
         readers = []
         for name, pieces in each:
-            readers.append(RowReader(name, pieces, n_bytes, n_labels))
+            readers.append(RowReader(name, pieces, n_bytes))
             opened.callback(readers[-1].close)
         names = {f"predictions[{number}]": reader for number, reader in enumerate(readers)}
         for reader in readers:
@@ -222,13 +221,13 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     """Write fused rows as they come where the format allows, else once they are whole."""
     assert writer.write
     if width is None:
-        writer.write(output, filled([*parts]), "scores", None)
+        writer.write(output, lists_of(parts), "scores", None)
         return
     rows = (rows_by_id(ptr, labels, scores) for ptr, labels, scores in parts)
     n_rows = next((pieces.n_rows for _, pieces in lists.each if pieces.n_rows is not None), None)
     data: Any = Pieces(n_rows, width, lambda n_bytes: rows)
     if not writer.by_pieces or n_rows is None:
-        data = rows_as_csr(stack_rows(rows), width)
+        data = stack_rows(rows)
     if writer is RUN:
         write_run(output, data, lists.row_names, lists.label_names)
     else:

@@ -17,7 +17,7 @@ from xmleval.cli.messages import tell, tell_notes
 from xmleval.cli.options import fields_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
-from xmleval.input.match import Match, Reading, score_matrix
+from xmleval.input.match import Match, Reading, listed_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
     Batches,
@@ -70,7 +70,7 @@ def read_truth(
         match.n_in_order = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, row_names(match), Facts(), False)
     placed = place_truth(truth.name, _truth_batches(truth, why, predictions), match, truth.allowance)
-    pieces = set_pieces(placed, len(match.label_names), truth.kind == "grades")
+    pieces = set_pieces(placed, match, truth.kind == "grades")
     return NamedTruth(pieces, match, row_names(match), match.beside, placed.most_value > 1)
 
 
@@ -153,11 +153,6 @@ def holds_both(truth: Input) -> bool:
     return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
 
 
-def _with_unknown(pieces: Pieces, match: Match) -> Pieces:
-    """Return rows in which ids from the number of labels upward are those of unknown labels."""
-    return replace(pieces, n_labels=match.n_labels, width=pieces.n_labels if match.unknown else None)
-
-
 def named_rows(
     truth: Input,
     several: list[Input],
@@ -198,9 +193,9 @@ def named_rows(
         told += [*_notes(given.name, _unknown(seen, known)), *model.notes]
         model.notes = []
         if is_set:
-            pred = given.name, _with_unknown(set_pieces(placed, len(model.names)), model)
+            pred = given.name, set_pieces(placed, model)
         if is_ranked:
-            scores.append((given.name, _with_unknown(score_pieces(placed, model.names), model)))
+            scores.append((given.name, score_pieces(placed, model)))
             matches.append(model)
             notes.append(told)
         else:  # those of sets
@@ -215,8 +210,7 @@ def named_rows(
         batches = _candidate_batches(among)
         for model, own_notes in zip(matches, all_notes, strict=True):
             placed, _ = place("candidates", among.name, batches, model, among.allowance)
-            sets = set_pieces(placed, len(model.names))
-            candidates.append((among.name, _with_unknown(sets, model)))
+            candidates.append((among.name, set_pieces(placed, model)))
             own_notes += model.notes
     return Inputs(
         (truth.name, found.pieces),
@@ -259,8 +253,8 @@ def _refuse_other_use(name: str, unscored: bool, own: bool, options: dict[str, A
             raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
 
 
-def read_numbered_truth(given: Input) -> tuple[Any, list[str]]:
-    """Read relevant labels with names as a numbered matrix, and their names; tell how they are numbered."""
+def read_numbered_truth(given: Input) -> tuple[Rows, list[str]]:
+    """Read relevant labels with names by number, and their names; tell how they are numbered."""
     found = read_truth(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
     tell(given.name, ", ".join([*found.facts.told, told]))
@@ -330,8 +324,10 @@ def rule_for(rule: Rule, path: Path, label_names: list[str] | None, notes: Seque
     return found
 
 
-def read_scores_alone(given: Input, label_names: list[str] | None, named_by: Path | None = None) -> Any:
-    """Read scores with names as a matrix, and the names of its rows and labels.
+def read_scores_alone(
+    given: Input, label_names: list[str] | None, named_by: Path | None = None
+) -> tuple[Rows, list[str], list[str]]:
+    """Read scores with names, and the names of its rows and labels.
 
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
@@ -343,4 +339,4 @@ def read_scores_alone(given: Input, label_names: list[str] | None, named_by: Pat
             f"{given.name}: label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of "
             f"{named_by}; expected --labels with the names of all"
         )
-    return score_matrix(placed.rows(), len(names), names), row_names(match), names
+    return listed_scores(placed.rows(), names), [*row_names(match)], names

@@ -64,10 +64,10 @@ def stats(
 
 def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     """Return the statistics of labels with names."""
-    matrix, label_names = read_numbered_truth(given)
+    rows, label_names = read_numbered_truth(given)
     _expect_labels(given, len(label_names))
     found = LabelStatistics(len(label_names))
-    found.update(set_rows("y_true", matrix, None))
+    found.update(set_rows("y_true", rows, len(label_names)))
     if train is None:
         return found.values(None)
     notes: list[str] = []

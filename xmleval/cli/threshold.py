@@ -157,8 +157,8 @@ def apply(
     rule, pieces = _by_name(rule, saved, given, labels)
     looked_at = None if features is None else _feature_pieces(features, scores, given.named, allowance)
     n_bytes = Budget(memory_bytes("memory", MEMORY)).lone_piece
-    reader = RowReader(given.name, pieces, n_bytes, rule.n_labels)
-    beside = None if looked_at is None else RowReader(str(features), looked_at, n_bytes, None)
+    reader = RowReader(given.name, pieces, n_bytes)
+    beside = None if looked_at is None else RowReader(str(features), looked_at, n_bytes)
     readers = [reader, *([beside] if beside else [])]
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     try:
@@ -192,11 +192,11 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
     names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
-    matrix = read_scores_alone(given, names, labels or saved)[0]
+    rows = read_scores_alone(given, names, labels or saved)[0]
     notes: list[str] = []
     by_number = rule_for(rule, saved, names, [notes])
     tell_notes(notes)
-    return by_number, whole(matrix)
+    return by_number, whole(rows, len(names))
 
 
 def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:

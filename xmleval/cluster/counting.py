@@ -22,7 +22,7 @@ from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_sta
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
-from xmleval.input.reader import RowReader, joined, widened
+from xmleval.input.reader import RowReader, joined
 from xmleval.input.shards import Input, Shard
 
 FORM = Form("xmleval part", 2, "part of a run")
@@ -139,7 +139,7 @@ def _refuse_changed(task: Task) -> None:
 def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
     """Count the rows of a task, read as one machine would read them."""
     n_bytes = budget.piece(len(task.inputs))
-    readers = {s.argument: _reader(s, task, n_bytes, evaluator.n_labels) for s in task.inputs}
+    readers = {s.argument: _reader(s, task, n_bytes) for s in task.inputs}
     first = task.start
     try:
         if first == task.stop:
@@ -155,9 +155,9 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             lo, hi = first - task.start, first + n - task.start
             vectors = {name: values[lo:hi] for name, values in task.vectors.items()}
             places = {argument: reader.n_taken for argument, reader in readers.items()}
-            given = {name: widened(one.take(n), evaluator.n_labels) for name, one in readers.items()}
+            given = {name: one.take(n) for name, one in readers.items()}
             if task.exclude:
-                given["exclude"] = pairs_of_rows(*task.exclude, lo, hi, evaluator.n_labels)
+                given["exclude"] = pairs_of_rows(*task.exclude, lo, hi)
             with _locating(readers, places, first), compiling("count"):
                 evaluator.update(
                     **given, **vectors, exclude_from=task.exclude_from, first_row=task.first_row + first
@@ -170,14 +170,14 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             reader.close()
 
 
-def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReader:
+def _reader(shards: Shards, task: Task, n_bytes: int) -> RowReader:
     formats = {known.name: known for known in FORMATS}
     names = [name for name, _, _ in shards.files]
     files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
     each = Input(names[0], shards.kind, files, UNLIMITED).each()
     pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
     stop = shards.first + task.stop - task.start
-    return RowReader(names[0], pieces, n_bytes, n_labels, shards.first, stop)
+    return RowReader(names[0], pieces, n_bytes, shards.first, stop)
 
 
 @contextlib.contextmanager

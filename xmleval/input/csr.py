@@ -92,16 +92,6 @@ class Stored(NamedTuple):
         return Truth(self.ptr[start : stop + 1].astype(np.int64) - lo, self.labels[lo:hi])
 
 
-class WithUnknown:
-    """Predictions that list unknown labels, too, by ids from the number of labels upward.
-
-    ``rows`` are a matrix or a pair, with ids below ``width``.
-    """
-
-    def __init__(self, rows: Any, width: int) -> None:
-        self.rows, self.width = rows, width
-
-
 class Entries(NamedTuple):
     """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``.
 

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, as_array, checked
+from xmleval.input.csr import Source, as_array, checked
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
 from xmleval.input.match import BESIDE
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
-from xmleval.input.rows import Rows
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
@@ -188,7 +188,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     value = value.ids if listed_pairs else value
     if isinstance(value, Rows) and value.best_first:
         value = value.only(value.labels != -1)._replace(values=None)
-    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Stored | Rows)
+    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Rows)
     value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
     other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != truth.shape
     if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:
@@ -199,7 +199,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     if argument == WITHIN and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
         listed = value != -1
         ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
-        value = Stored(ptr, value[listed], None, n_labels)
+        value = rows_by_id(ptr, value[listed])
     elif other and argument == "exclude" and value.shape[1] == 2:
         pairs = as_array(argument, value)
         for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
@@ -207,7 +207,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
             if bad.size:
                 raise InputError(argument, f"pair {bad[0]}: {kind} {ids[bad[0]]} is not in 0..{n - 1}")
         rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
-        value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
+        value = rows_by_id(np.searchsorted(rows, np.arange(n_rows + 1)), labels)
     sets = set_rows(argument, value, given, n_labels)
     if sets.n_rows != n_rows:
         raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {n_rows} of y_true")

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.input.csr import Stored
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import shown
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.text_columns import text_columns
 from xmleval.records import Ints
 
@@ -56,7 +56,7 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     return Pairs(path, rows[distinct], labels[distinct], lines[distinct])
 
 
-def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int, n_labels: int) -> Stored:
+def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int) -> Rows:
     """Return the pairs of rows start..stop-1, of all that are sorted by row and label."""
     ptr = np.searchsorted(rows, np.arange(start, stop + 1))
-    return Stored(ptr - ptr[0], labels[ptr[0] : ptr[-1]], None, n_labels)
+    return rows_by_id(ptr - ptr[0], labels[ptr[0] : ptr[-1]])

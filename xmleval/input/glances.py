@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import WithUnknown
 from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows
 from xmleval.input.ties import NamedColumns
@@ -108,7 +107,6 @@ def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[st
 
 def first_values(rows: Any) -> NDArray[Any]:
     """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
-    rows = rows.rows if isinstance(rows, WithUnknown) else rows
     rows = rows.matrix if isinstance(rows, NamedColumns) else rows
     if isinstance(rows, Rows):
         rows = rows.values

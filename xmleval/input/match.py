@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.cached import cached
-from xmleval.input.csr import Stored
 from xmleval.input.errors import InputError
-from xmleval.input.rows import BY_KEY, Rows, first_places, index_bytes, pointer
+from xmleval.input.rows import BY_KEY, Rows, first_places, index_bytes, pointer, rows_by_id
 from xmleval.input.ties import order_ties
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
@@ -502,36 +501,37 @@ def refuse_scores(role: str, argument: str, rows: Rows, graded: bool | None) -> 
     raise rows.error(argument, Message(*told), rows.row_of(int(bad[0])))
 
 
-def as_sets(rows: Rows, n_labels: int, graded: bool | None = None) -> Stored:
+def as_sets(rows: Rows, graded: bool | None = None) -> Rows:
     """Return matched label sets: those with a positive value, or all with their grades if ``graded``."""
     if rows.values is not None and not graded:
         rows = rows.only(rows.values > 0)._replace(values=None)
-    return Stored(rows.ptr, rows.labels, rows.values, n_labels)
+    return rows_by_id(rows.ptr, rows.labels, rows.values)
 
 
-def as_scores(rows: Rows, n_labels: int, label_names: Sequence[Any] | None) -> Any:
-    """Return matched scores; with ``label_names``, those of all labels, equal ones rank by name."""
-    if rows.best_first:
-        return Stored(rows.ptr, rows.labels, rows.values, n_labels, label_names)
-    return score_matrix(rows, n_labels, label_names)
+def as_scores(rows: Rows, label_names: list[Any] | None) -> Rows:
+    """Return matched scores, best first where there are none.
 
-
-def score_matrix(rows: Rows, n_labels: int, label_names: Sequence[Any] | None) -> Any:
-    """Return matched scores as an array whose equal scores rank by name, or as they are listed.
-
-    Those of lists without scores are -1, -2 and so on.
+    With ``label_names``, those of all labels, equal ones stand in the order of names.
     """
-    from xmleval.input.written import NamedScores, WrittenRows  # imported here to keep start-up fast
+    labels, best_first = rows.labels, rows.best_first or rows.values is None
+    if rows.values is not None and not best_first and label_names and isinstance(label_names[0], str):
+        labels = order_ties(rows.ptr, labels, rows.values, label_names)
+    return Rows(None, None, rows.ptr, labels, label_names, rows.values, best_first, is_written=True)
 
-    labels, values, ptr = rows.labels, rows.values, rows.ptr
-    if values is None:
-        values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(labels.size) - 1.0
-    elif not rows.best_first and label_names is not None:
-        labels = order_ties(rows.ptr, labels, values, label_names)
-    matrix: Any = (WrittenRows if label_names is None else NamedScores)((rows.n_rows, n_labels))
-    if label_names is not None:
-        matrix.label_names = label_names
-    if ptr[-1] <= np.iinfo(labels.dtype).max:
-        ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
-    matrix.data, matrix.indices, matrix.indptr = values, labels, ptr
+
+def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:
+    """Return matched scores as those of a matrix; without scores, labels have -1, -2 and so on."""
+    if rows.values is None:
+        values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(rows.labels.size) - 1.0
+        rows = rows._replace(values=values)
+    return as_scores(rows, label_names)._replace(best_first=False)
+
+
+def score_matrix(rows: Rows, label_names: list[Any]) -> Any:
+    """Return `listed_scores` as a sparse array."""
+    from xmleval.input.written import NamedScores  # imported here to keep start-up fast
+
+    rows = listed_scores(rows, label_names)
+    matrix = NamedScores((rows.values, rows.labels, rows.ptr), shape=(rows.n_rows, len(label_names)))
+    matrix.label_names = label_names
     return matrix

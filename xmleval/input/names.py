@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import read_json, shown
-from xmleval.input.match import Match, Reading, as_sets, label_twice, refuse_twice, score_matrix
+from xmleval.input.match import Match, Reading, as_scores, as_sets, label_twice, refuse_twice, score_matrix
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import (
@@ -25,16 +23,15 @@ from xmleval.input.rows import (
     INDEX_BYTES,
     Named,
     Rows,
-    rows_by_id,
     with_one,
     without_empty_names,
 )
-from xmleval.input.stack import make_csr
+from xmleval.input.stack import rows_as_csr
 from xmleval.input.text_columns import text_columns
 from xmleval.input.ties import LabelNames
 from xmleval.message import Message
 from xmleval.notes import Note
-from xmleval.records import Ints, label_dtype
+from xmleval.records import Ints
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
@@ -128,7 +125,7 @@ def truth_named(
     """Return relevant labels, or judged ones with ``grades``; ``labels`` are the names of all, if told."""
     match = Match(name, labels or (), listed=labels is not None)
     rows = place_truth(name, batches, match, allowance).rows()
-    matrix = truth_matrix(rows, len(match.label_names), grades)
+    matrix = rows_as_csr(as_sets(rows, grades), len(match.label_names))
     matrix.sort_indices()
     return Named(matrix, [*row_names(match)], match.label_names)
 
@@ -145,7 +142,7 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
     known = len(like.label_names if isinstance(like, Named) else like)
     labels, unknown = match.names[:known], match.names[known:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    matrix = score_matrix(placed.rows(), len(match.names), match.names)
+    matrix = score_matrix(placed.rows(), match.names)
     return Named(matrix, [*row_names(match)], labels, *n_rows, unknown)
 
 
@@ -200,30 +197,23 @@ def _placed(
     return placed
 
 
-def ranked_rows(rows: Rows, label_names: Sequence[str]) -> Any:
-    """Return matched scores as a sparse array, or lists in their order where labels have no scores."""
-    if rows.values is None:
-        return rows_by_id(rows.ptr, rows.labels, best_first=True)
-    return score_matrix(rows, len(label_names), label_names)
-
-
-def score_pieces(placed: PlacedRows, label_names: Sequence[str]) -> Pieces:
+def score_pieces(placed: PlacedRows, match: Match) -> Pieces:
     """Return matched scores, some rows at a time."""
-    names = LabelNames(label_names)
-
-    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        return (ranked_rows(rows, names) for rows in placed.read(n_bytes, first, stop))
-
-    return Pieces(placed.n_rows, len(names), read, read_from=read)
+    names = LabelNames(match.names)
+    return _pieces(placed, match, lambda rows: as_scores(rows, names))
 
 
-def set_pieces(placed: PlacedRows, n_labels: int, grades: bool = False) -> Pieces:
-    """Return matched label sets, or all grades, as sparse arrays."""
+def set_pieces(placed: PlacedRows, match: Match, grades: bool = False) -> Pieces:
+    """Return matched label sets, or all grades."""
+    names = match.names
+    return _pieces(placed, match, lambda rows: as_sets(rows, grades)._replace(names=names))
 
-    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        return (truth_matrix(rows, n_labels, grades) for rows in placed.read(n_bytes, first, stop))
 
-    return Pieces(placed.n_rows, n_labels, read, read_from=read)
+def _pieces(placed: PlacedRows, match: Match, make: Callable[[Rows], Rows]) -> Pieces:
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        return map(make, placed.read(n_bytes, first, stop))
+
+    return Pieces(placed.n_rows, match.n_labels, read, read_from=read)
 
 
 class RowNumbers(Sequence[str]):
@@ -244,12 +234,3 @@ class RowNumbers(Sequence[str]):
 def row_names(match: Match) -> Sequence[str]:
     """Return the names of the rows of a truth; those without are called by their numbers."""
     return RowNumbers(match.n_rows) if match.keys is None else match.keys
-
-
-def truth_matrix(rows: Rows, n_labels: int, grades: bool) -> Any:
-    """Return matched rows as an array of ones for relevant labels, or of all grades."""
-    sets = as_sets(rows, n_labels, grades)
-    data: Any = np.ones(sets.labels.size, np.float64 if grades else np.uint8)
-    if sets.data is not None:
-        data = sets.data.astype(np.float64)
-    return make_csr(sets.ptr, sets.labels.astype(label_dtype(n_labels)), data, n_labels, canonical=False)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Stored, as_array, is_sparse
+from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.rows import Rows
 
 
 class TopK(NamedTuple):
@@ -66,7 +67,7 @@ def pair_has_scores(value: Any) -> bool:
 
 def list_width(value: Any, n_labels: int) -> int | None:
     """Return how many labels each row of the arrays of a top-k list holds; None of anything else."""
-    if isinstance(value, Stored) or not is_pair(value):
+    if isinstance(value, Rows) or not is_pair(value):
         return None
     labels = pair_members("y_score", value, n_labels)[0]
     return int(labels.shape[1]) if labels.ndim == 2 else None

@@ -29,8 +29,6 @@ class Pieces:
         None, without reading others; None where that is not possible.
     least_labels : int
         Number of labels that there are at least, where ``n_labels`` is not known.
-    width : int or None
-        Number of labels of predictions that also list labels that are not evaluated, behind ``n_labels``.
 
     Examples
     --------
@@ -49,4 +47,3 @@ class Pieces:
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0
-    width: int | None = None

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.input.csr import WithUnknown, as_signed
+from xmleval.input.csr import as_signed
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows
-from xmleval.input.written import of_kind
 from xmleval.threads import Pool
 
 MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
@@ -97,19 +96,11 @@ def _width(piece: Any) -> int:
     return int(piece.shape[1])
 
 
-def widened(piece: Any, n_labels: int | None) -> Any:
-    """Return sparse rows with so many labels, where they have fewer; other rows as they are."""
-    if not scipy.sparse.issparse(piece) or n_labels is None or piece.shape[1] >= n_labels:
-        return piece
-    parts = piece.data, piece.indices, piece.indptr
-    return of_kind(piece, parts, (piece.shape[0], n_labels))
-
-
 class RowReader:
     """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
-    ``name`` is what messages call it, ``n_labels`` the number of columns of sparse pieces that do not know
-    it; the first row taken is row ``first``, the last one that before ``stop``.
+    ``name`` is what messages call it; the first row taken is row ``first``, the last one that before
+    ``stop``.
     """
 
     def __init__(
@@ -117,7 +108,6 @@ class RowReader:
         name: str,
         pieces: Pieces,
         n_bytes: int,
-        n_labels: int | None,
         first: int = 0,
         stop: int | None = None,
     ) -> None:
@@ -125,8 +115,7 @@ class RowReader:
         self.n_rows = pieces.n_rows
         self.n_labels = pieces.n_labels  # None where the input does not tell it
         self.n_taken = first
-        self._locate, self._width = pieces.locate, pieces.width
-        self._n_labels = n_labels if pieces.n_labels is None else None
+        self._locate = pieces.locate
         self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first, stop)
         self._pool = Pool(1)
         self._piece: Any = None
@@ -156,9 +145,7 @@ class RowReader:
         start, stop = self._place, self._place + n
         self._place = stop
         self.n_taken += n
-        piece = self._piece if n == self._size else _cut(self._piece, start, stop)
-        rows = widened(piece, self._n_labels)
-        return rows if self._width is None else WithUnknown(rows, self._width)
+        return self._piece if n == self._size else _cut(self._piece, start, stop)
 
     def list_width(self) -> int | None:
         """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
@@ -195,4 +182,4 @@ def _cut(piece: Any, start: int, stop: int) -> Any:
         return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
     parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
-    return of_kind(piece, parts, (stop - start, piece.shape[1]))
+    return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))

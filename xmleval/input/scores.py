@@ -13,7 +13,6 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
-    WithUnknown,
     as_array,
     check_shape,
     cut_entries,
@@ -113,16 +112,14 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         positive_integer("n_labels", n_labels)
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, WithUnknown):
-        return ranking_rows(value.rows, None, replace(how, n_labels=value.width))
     if isinstance(value, NamedColumns):
-        return _dense_rows(how, value.matrix, value)
+        return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
     if isinstance(value, Rows):
-        stored = Stored(value.ptr, value.labels, value.values, how.n_labels)
-        is_list = value.best_first or value.values is None
-        return _stored_list(how, stored) if is_list else _entry_rows(how, stored, value.is_written)
-    if isinstance(value, Stored):
-        return _stored_list(how, value)
+        how = replace(how, n_labels=max(how.n_labels, len(value.names or ())))
+        stored = Stored(value.ptr, value.labels, value.values, how.n_labels, value.names)
+        if value.best_first or value.values is None:
+            return _stored_list(how, stored)
+        return _entry_rows(how, stored, value.is_written, value.named)
     if is_pair(value):
         return _list_rows(how, *pair_members(how.argument, value, how.n_labels))
     if not is_sparse(value):
@@ -144,12 +141,8 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, WithUnknown):
-        value = value.rows
     if isinstance(value, Rows):
         return value.values is not None or (False if value.labels.size else None)
-    if isinstance(value, Stored):
-        return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):
         return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
@@ -198,15 +191,11 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
 
 
 def _sparse_rows(how: Reading, matrix: Any) -> Source[Ranking]:
-    stored = stored_csr(how.argument, matrix, how.n_labels)
-    stored = stored._replace(label_names=getattr(matrix, "label_names", None))
-    is_written = getattr(matrix, "is_written", False)
-    return _entry_rows(how, stored, is_written, getattr(matrix, "ties_in_order", False))
+    stored, names = stored_csr(how.argument, matrix, how.n_labels), getattr(matrix, "label_names", None)
+    return _entry_rows(how, stored._replace(label_names=names), names is not None, names is not None)
 
 
-def _entry_rows(
-    how: Reading, stored: Stored, is_written: bool, ties_in_order: bool = False
-) -> Source[Ranking]:
+def _entry_rows(how: Reading, stored: Stored, is_written: bool, ties_in_order: bool) -> Source[Ranking]:
     """Accept scores of labels in any order, of which equal ones rank by id or ``ties_in_order``."""
     is_written, level = is_written and how.higher_is_better, how.level
     order = tie_order(stored.label_names, level, how.n_labels)

@@ -14,7 +14,6 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
-    WithUnknown,
     as_array,
     check_shape,
     cut_entries,
@@ -47,17 +46,13 @@ def set_rows(
     """
     if isinstance(value, Source):
         return value
-    if isinstance(value, WithUnknown):
-        return set_rows(argument, value.rows, None, value.width)
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
     if isinstance(value, Rows):
-        assert expected is not None
-        value = Stored(value.ptr, value.labels, value.values, expected)
-    if isinstance(value, Stored):
-        return _stored_rows(argument, value, gains)
+        width = max(expected or 0, len(value.names or ()))
+        return _stored_rows(argument, Stored(value.ptr, value.labels, value.values, width), gains)
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):

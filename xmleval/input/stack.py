@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, as_signed, cut_entries
+from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.records import Ints, Labels, label_dtype
 
@@ -96,7 +97,8 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
     sizes = np.diff(rows.ptr)
     shape = rows.n_rows, int(sizes.max(initial=0))
     if shape[0] * shape[1] > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * rows.labels.size:
-        raise ValueError(f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}")
+        told = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
+        raise InputError("scores", f"{told}; expected lists of about one length")
     if rows.labels.size == math.prod(shape):
         return rows.labels.reshape(shape), None if rows.values is None else rows.values.reshape(shape)
     filled = np.arange(shape[1]) < sizes[:, None]

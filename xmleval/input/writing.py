@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.files.output import replacing
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Rows
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
+from xmleval.input.stack import sorted_rows, stack_rows
 from xmleval.records import Ints, Labels, Scores
 
 PIECE_BYTES = 8 << 20
@@ -61,17 +61,19 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
     """Return the number of labels where data tell it before they are read, or the given one."""
     if isinstance(data, Pieces):
         return data.n_labels or n_labels
+    if isinstance(data, Rows) and not data.best_first:
+        return n_labels or max(1, int(data.labels.max(initial=0)) + 1)
     shape: tuple[int, ...] = getattr(data, "shape", ())
     return int(shape[-1]) if len(shape) == 2 else n_labels
 
 
 def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
+    if n_labels is None and isinstance(data, Rows):
+        n_labels = max(1, int(data.labels.max(initial=0)) + 1, len(data.names or ()))
     if kind == "truth":
-        if isinstance(data, Rows) and n_labels is None:
-            n_labels = max(1, int(data.labels.max(initial=0)) + 1)
         return set_rows("truth", data, None, n_labels)
     if n_labels is None and isinstance(data, tuple):
-        labels = data.labels if isinstance(data, Rows) else np.asarray(data[0])  # as far as they go
+        labels = np.asarray(data[0])  # as far as they go
         n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
     elif n_labels is None:
         n_labels = known_labels(data, None) or 1
@@ -79,20 +81,26 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     return ranking_rows(TopK(*data) if is_pair else data, None, Reading("scores", n_labels))
 
 
-def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:
-    """Return data as one CSR array: ones of a truth, every stored score."""
-    if not isinstance(data, tuple):
+def ranked(data: Any, n_labels: int | None) -> Rows:
+    """Return scores best first."""
+    blocks = (block for _, block in canonical(data, "scores", n_labels))
+    return lists_of((block.ptr, block.labels, block.scores) for block in blocks)
+
+
+def lists_of(blocks: Iterable[tuple[Ints, Labels, Scores]]) -> Rows:
+    """Return blocks of lists as rows."""
+    rows: Rows = stack_rows(rows_by_id(*block, best_first=True) for block in blocks)
+    return rows
+
+
+def entries_of(data: Rows, n_labels: int | None) -> Rows:
+    """Return the entries of rows as those of a matrix; those of lists by rising id."""
+    if not data.best_first:
         return data
-    blocks = [block for _, block in canonical(data, kind, n_labels)]
-    width = n_labels or 1 + max((int(block.labels.max(initial=0)) for block in blocks), default=0)
-    if any(block.scores is None for block in blocks):
-        raise InputError(kind, "a list without scores is no matrix; expected scores with it")
-    ptr = np.concatenate([[0], *(np.diff(block.ptr) for block in blocks)]).cumsum()
-    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
-    scores = np.concatenate([block.scores for block in blocks]) if blocks else np.empty(0, np.float32)
-    found = scipy.sparse.csr_array((scores, labels, ptr), shape=(ptr.size - 1, width))
-    found.sort_indices()
-    return found
+    if data.values is None:
+        raise InputError("scores", "a list without scores is no matrix; expected scores with it")
+    rows = ranked(data, n_labels)
+    return sorted_rows(rows.ptr, rows.labels, rows.values, int(rows.labels.max(initial=0)) + 1)
 
 
 def count_reordered(ptr: Ints, labels: Labels, scores: Scores, by_name: bool) -> int:
@@ -102,26 +110,3 @@ def count_reordered(ptr: Ints, labels: Labels, scores: Scores, by_name: bool) ->
     first, second = labels[ties], labels[ties + 1]
     moved = ties[first.astype(str) < second.astype(str) if by_name else first > second]
     return int(np.unique(np.searchsorted(ptr, moved, side="right")).size)
-
-
-def as_lists(data: Any, kind: str, n_labels: int | None) -> tuple[Any, Any]:
-    """Return data as lists, best first: labels with -1 behind a row's last one, and scores or None."""
-    if isinstance(data, tuple):
-        return data
-    return filled([(block.ptr, block.labels, block.scores) for _, block in canonical(data, kind, n_labels)])
-
-
-def filled(blocks: Sequence[tuple[Ints, Labels, Scores]]) -> tuple[Labels, Scores]:
-    """Return lists of one length: labels with -1 behind a row's last one, and scores with NaN there."""
-    depth = max((int(np.diff(ptr).max(initial=0)) for ptr, _, _ in blocks), default=0)
-    rows = sum(ptr.size - 1 for ptr, _, _ in blocks)
-    labels = np.full((rows, depth), -1, blocks[0][1].dtype if blocks else np.int32)
-    scores = np.full((rows, depth), np.nan, blocks[0][2].dtype if blocks else np.float32)
-    first = 0
-    for ptr, own_labels, own_scores in blocks:
-        sizes = np.diff(ptr)
-        there = np.arange(depth) < sizes[:, None]
-        labels[first : first + sizes.size][there] = own_labels
-        scores[first : first + sizes.size][there] = own_scores
-        first += sizes.size
-    return labels, scores

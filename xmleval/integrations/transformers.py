@@ -9,8 +9,8 @@ import numpy as np
 
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
-from xmleval.input.csr import Stored
 from xmleval.input.errors import InputError
+from xmleval.input.rows import rows_by_id
 from xmleval.integrations.topk import Cut
 from xmleval.report.report import Report
 
@@ -149,7 +149,7 @@ class TrainerMetrics:
             )
         is_id = ids != PADDING
         ptr = np.concatenate(([0], is_id.sum(axis=1).cumsum()))
-        return Stored(ptr, ids[is_id], None, self._evaluator.n_labels)
+        return rows_by_id(ptr, ids[is_id])
 
 
 def _logits(predictions: Any) -> Any:

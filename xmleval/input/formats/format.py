@@ -76,7 +76,7 @@ class Format:
     written : tuple of str
         Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
-        ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
+        ``write(path, data, kind, n_labels)`` writes `Rows` by id, whole or not at all.
     graded : bool
         Whether its readers also take the kind "grades": judged labels with their grades, where the kind
         "truth" leaves them out or refuses them.

@@ -19,7 +19,8 @@ from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Facts, Rows, numbered, pointer, rows_by_id
-from xmleval.input.writing import as_lists
+from xmleval.input.stack import rows_as_lists
+from xmleval.input.writing import ranked
 
 ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 LABELS, SCORES = "_indices.npy", "_scores.npy"
@@ -180,10 +181,10 @@ def npy_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     return list_pieces(_open_list(path), allowance)
 
 
-def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
-    labels, scores = as_lists(data, kind, n_labels)
+    labels, scores = rows_as_lists(data if data.best_first else ranked(data, n_labels))
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
     with contextlib.ExitStack() as both:  # neither appears before both are written

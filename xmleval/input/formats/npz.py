@@ -34,7 +34,8 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import refuse_padding
-from xmleval.input.writing import as_sparse
+from xmleval.input.stack import rows_as_csr, rows_as_lists
+from xmleval.input.writing import entries_of
 from xmleval.kernels.checking import FINE, check_pointer
 
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
@@ -285,17 +286,20 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     return _one_piece(archive, rows, shape[1], allowance)
 
 
-def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+def write_npz(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
     """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed.
 
     Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
     """
-    is_list = isinstance(data, tuple) and (n_labels is None or data[1] is None)
-    matrix = None if is_list else as_sparse(data, kind, n_labels).tocsr()
+    arrays: dict[str, Any] = {}
+    if data.best_first and (n_labels is None or data.values is None):
+        lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
+        arrays = {name: array for name, array in lists if array is not None}
+    else:
+        matrix = rows_as_csr(entries_of(data, n_labels), n_labels)
     with replacing(path) as file:
-        if matrix is None:
-            arrays = zip(("indices", "scores"), data, strict=True)
-            write_archive(file, {name: np.asarray(array) for name, array in arrays if array is not None})
+        if arrays:
+            write_archive(file, arrays)
         else:
             scipy.sparse.save_npz(file, matrix, compressed=False)
 

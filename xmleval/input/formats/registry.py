@@ -14,6 +14,7 @@ import numpy as np
 from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path, is_there
+from xmleval.input.errors import InputError
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrow_rows import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
@@ -135,8 +136,10 @@ def _read(path: Path, kind: str, name: str | None) -> Any:
     else:
         pieces = read(completed, kind, UNLIMITED)
         rows = stack_rows(pieces.read(sys.maxsize if known is NPZ else PIECE_BYTES))
-        with naming(completed, known.title):
+        try:
             found = arrays_of(rows, pieces.n_labels or pieces.least_labels)
+        except InputError as error:
+            raise ValueError(f"{completed}: {error.reason}") from None
     if isinstance(found, tuple) and found[1] is not None and found[1].dtype.kind in "iu":
         return found[0], found[1].astype(np.float64)  # integers may be taken for labels
     return found

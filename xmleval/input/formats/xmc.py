@@ -34,7 +34,7 @@ from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import sorted_rows
-from xmleval.input.writing import as_sparse, replacing_text
+from xmleval.input.writing import entries_of, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
@@ -274,8 +274,11 @@ def _score_rows(matrix: Any, n_labels: int | None) -> Source[Entries]:
     return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
 
 
-def _as_pieces(data: Any, kind: str, n_labels: int | None) -> Pieces:
-    return data if isinstance(data, Pieces) else whole(as_sparse(data, kind, n_labels))
+def _as_pieces(data: Any, n_labels: int | None) -> Pieces:
+    if isinstance(data, Pieces):
+        return data
+    rows = entries_of(data, n_labels)
+    return whole(rows, known_labels(rows, n_labels))
 
 
 def _text(ptr: Ints, labels: Labels, data: NDArray[Any]) -> NDArray[np.uint8]:
@@ -298,7 +301,7 @@ XMC = Format(
     files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
-    write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, kind, n_labels), kind),
+    write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, n_labels), kind),
     graded=True,
     by_pieces=True,
 )

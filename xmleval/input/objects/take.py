@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, WithUnknown, is_sparse, list_hint
+from xmleval.input.csr import Source, is_sparse, list_hint
 from xmleval.input.errors import InputError
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
@@ -236,14 +236,13 @@ def _as_input(
     if ids is None and n_labels and isinstance(rows, Wide) and len(rows.columns) < n_labels:
         ids = np.arange(len(rows.columns))  # predictions to fit to name more labels
     wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
-    width: Any = (n_labels or 0) + len(match.unknown) if wider else n_labels
+    names = names if wider else names[:n_labels]
     if isinstance(rows, Wide):
-        found = numbered_matrix(rows, ids, of_row, width, names if by_name else None)
-    elif argument == "y_score":
-        found = as_scores(matched, width, None if not by_name or rows.names is None else names)
-    else:
-        return as_sets(matched, width, graded if argument == "y_true" else None)
-    return WithUnknown(found, width) if wider else found
+        return numbered_matrix(rows, ids, of_row, n_labels, names if by_name or wider else None, by_name)
+    own = names if wider or (by_name and rows.names is not None) else None
+    if argument == "y_score":
+        return as_scores(matched, own)
+    return as_sets(matched, graded if argument == "y_true" else None)._replace(names=own)
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
@@ -312,7 +311,7 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     refuse_other(argument, value)
     if isinstance(value, Columns | Named):
         return value.rows(argument)
-    if isinstance(value, Source | Stored | Rows):
+    if isinstance(value, Source | Rows):
         return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)

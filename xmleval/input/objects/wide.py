@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from xmleval.input.columns import is_other_order
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
-from xmleval.input.rows import BY_INDEX
+from xmleval.input.rows import BY_INDEX, rows_by_id
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.records import Ints, label_dtype
 
@@ -137,27 +137,35 @@ def numbered_matrix(
     codes: Ints | None,
     of_row: Ints | None,
     n_labels: int | None,
-    label_names: Sequence[Any] | None = None,
+    label_names: list[Any] | None,
+    by_name: bool,
 ) -> Any:
-    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
+    """Return a matrix with rows and columns in order; `Rows` where it does not have all columns.
 
-    ``of_row`` is the place of each row, -1 of those that are left out. With ``label_names``, those of all
-    labels, equal scores rank by the names of the columns.
+    ``of_row`` is the place of each row, -1 of those that are left out. ``label_names`` are those of all
+    labels, where they may be more than ``n_labels``; with ``by_name``, equal scores rank by the names of the
+    columns, as `name_places` has them.
     """
-    matrix = rows.matrix
+    matrix, columns = rows.matrix, rows.columns
     if of_row is not None:
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
         matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
-    if label_names is not None:
-        return _ranked_by_name(matrix, rows.columns, codes, n_labels, label_names)
-    if codes is None:
+    width = n_labels if label_names is None else len(label_names)
+    if by_name:
+        codes = np.arange(len(columns)) if codes is None else codes
+        if not is_sparse(matrix) and codes.size == width:
+            return NamedColumns(matrix, codes.astype(label_dtype(codes.size)), columns)
+        order = np.argsort(name_places(columns))
+        codes = codes[order]
+        matrix = matrix.tocsr()[:, order] if is_sparse(matrix) else matrix.take(order, axis=1)
+        if is_sparse(matrix):
+            matrix.sort_indices()
+    elif codes is None:
         return matrix
-    if codes.size == n_labels and not is_sparse(matrix):
+    elif codes.size == width == n_labels and not is_sparse(matrix):
         return matrix[:, np.argsort(codes)]
-    from scipy.sparse import csr_array  # imported here to keep start-up fast
-
     ptr, places, values = listed_cells(matrix)
-    return csr_array((values, codes[places], ptr), shape=(matrix.shape[0], n_labels))
+    return rows_by_id(ptr.astype(np.int64), codes[places], values)._replace(names=label_names)
 
 
 def listed_cells(matrix: Any) -> tuple[Ints, Ints, NDArray[Any]]:
@@ -168,24 +176,3 @@ def listed_cells(matrix: Any) -> tuple[Ints, Ints, NDArray[Any]]:
     n_rows, width = matrix.shape
     ptr = np.arange(n_rows + 1, dtype=np.int64) * width
     return ptr, np.tile(np.arange(width), n_rows), matrix.reshape(-1)
-
-
-def _ranked_by_name(
-    matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None, label_names: Sequence[Any]
-) -> Any:
-    """Return scores of named columns, of which equal ones rank in the order of `name_places`."""
-    from xmleval.input.written import NamedCells  # imported here to keep start-up fast
-
-    labels = np.arange(len(columns)) if codes is None else codes
-    if not is_sparse(matrix) and labels.size == n_labels:
-        return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), columns)
-    by_name = np.argsort(name_places(columns))
-    if is_sparse(matrix):
-        matrix = matrix.tocsr()[:, by_name]
-        matrix.sort_indices()
-    else:
-        matrix = matrix.take(by_name, axis=1)
-    ptr, places, values = listed_cells(matrix)
-    scores = NamedCells((values, labels[by_name][places], ptr), shape=(matrix.shape[0], n_labels))
-    scores.label_names = label_names
-    return scores
