@@ -172,6 +172,15 @@ def test_batches_merging_and_saving_give_the_same_bits(confidence: float | None,
     assert json.dumps(merged) == json.dumps(whole)
 
 
+@pytest.mark.parametrize("labels", [LABELS, None])
+def test_unknown_labels_are_excluded_and_are_candidates(labels: list[str] | None) -> None:
+    inside = values(TRUTH, INSIDE, labels=labels)
+    assert values(labels=labels, exclude=dict.fromkeys(TRUTH, UNKNOWN)) == inside
+    assert values(labels=labels, candidates=dict.fromkeys(TRUTH, LABELS)) == inside
+    everything = dict.fromkeys(TRUTH, LABELS + UNKNOWN)
+    assert values(labels=labels, candidates=everything) == values(labels=labels) != inside
+
+
 def test_groups_of_labels_leave_unknown_labels_out() -> None:
     groups = {label: "low" if label < "l4" else "high" for label in LABELS}
     options: dict[str, Any] = {"metrics": ["p@1", "f1.macro@2"], "labels": LABELS, "label_groups": groups}
@@ -199,7 +208,6 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"y_true": {"q0": {"u0": 1}}}, "y_true: row 0: label 'u0' is not one of the 8 given ones"),
-    ({"candidates": {"q0": ["u0"]}}, "candidates: row 0: label 'u0' is not one of the 8"),
     ({"conventions": "sklearn"},
      "y_score: predicts unknown labels, and unlisted=0 gives every label a score; name them in labels= or"),
     ({"y_score": {"q0": [("u0", 0.5), ("u0", 0.25)]}}, "row 0: label 'u0' occurs twice"),

@@ -238,18 +238,11 @@ class Match:
             codes[unknown] = len(number) + np.arange(len(new))
             number.update(zip(new, codes[unknown].tolist(), strict=True))
             self.n_bytes += index_bytes(new)
-        elif self._lists_all(role, rows):
+        elif self.listed and (self.fits or role == "y_true"):
             raise self._unlisted(argument, rows, len(new), int(first[unknown[0]]))
         else:
             codes[unknown] = self._unknown_ids(new)
         return codes[labels], codes[unknown]
-
-    def _lists_all(self, role: str, rows: Rows) -> bool:
-        """Whether labels that are not listed, or are no columns of the truth, are refused."""
-        if self.listed:
-            return self.fits or role not in PREDICTIONS
-        by_text = isinstance(next(iter(self.number or ()), None), str)
-        return self.closed and not (rows.named and by_text)
 
     def _unlisted(self, argument: str, rows: Rows, n_unlisted: int, entry: int) -> InputError:
         label = rows.label(entry)
