@@ -43,6 +43,10 @@ class Frame(NamedTuple):
     matrix: Callable[[list[Any]], Any]
     keys: list[Any] | None
 
+    def values(self, name: Any) -> list[Any]:
+        """Return the values of a column."""
+        return as_list(self.column(name)) or []
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
@@ -64,7 +68,7 @@ class Columns:
 
     def rows(self, argument: str) -> Rows:
         """Return its rows."""
-        if _holds_lists(self.frame.column(self.label)):
+        if _holds_lists(self.frame.values(self.label)):
             return _lists(argument, self)
         return _long(argument, self)
 
@@ -115,7 +119,7 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
         if entries is not None:
             instance, label = entries.instance, entries.label
         label = _column("label", label, found.columns, (LABEL_COLUMN, LABELS_COLUMN))
-        lists = _holds_lists(found.column(label))
+        lists = _holds_lists(found.values(label))
         others = [name for name in found.columns if name != label]
         usual = find_instance(others) if instance is None else None
         if instance is not None or usual is None:
@@ -150,12 +154,8 @@ def _column(role: str, name: Any, columns: list[Any], usual: Sequence[str], need
 def open_frame(argument: str, value: Any) -> Frame | None:
     """Return the columns of a frame, None if a value is no frame."""
     if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
-        return Frame(
-            value.columns.tolist(),
-            value.__getitem__,
-            lambda names: _pandas(value, names),
-            value.index.tolist(),
-        )
+        index = value.index.tolist()
+        return Frame(value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), index)
     if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
         return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy(), None)
     if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
@@ -200,7 +200,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
     with _asking_for_names(argument):
         entries = find_entries(names, argument != "y_score")
         is_long = entries is not None and entries.label not in (labels or ())
-        if entries is not None and is_long and not _holds_lists(frame.column(entries.label)):
+        if entries is not None and is_long and not _holds_lists(frame.values(entries.label)):
             return _long(argument, Columns(frame, *entries))
         lists = _lists_among(frame)
         if lists is not None:
@@ -220,19 +220,18 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    beside = RowColumns(keyed, [name for name in names if name not in known], frame.column)
+    beside = RowColumns(keyed, [name for name in names if name not in known], frame.values)
     return Wide(frame.keys, matrix, wanted, beside)
 
 
 def _ids_among(frame: Frame, labels: Sequence[Any] | None) -> Any:
     """Return the column that names the rows, each by another text or integer, None if there is none."""
     usual = named_as(frame.columns, INSTANCE)
-    ids = [name for name in usual if name not in (labels or ()) and _are_ids(frame.column(name))]
+    ids = [name for name in usual if name not in (labels or ()) and _are_ids(frame.values(name))]
     return find_instance(ids)
 
 
-def _are_ids(column: Any) -> bool:
-    values = as_list(column) or []
+def _are_ids(values: list[Any]) -> bool:
     kinds = {*map(type, values)}
     return kinds in ({str}, {int}) and len({*values}) == len(values)
 
@@ -241,15 +240,14 @@ def _lists_among(frame: Frame) -> Any:
     """Return the column of lists of labels: `labels`, or the only one beside the names of rows."""
     if LABELS_COLUMN in frame.columns:
         return LABELS_COLUMN
-    if LABEL_COLUMN in frame.columns and _holds_lists(frame.column(LABEL_COLUMN)):
+    if LABEL_COLUMN in frame.columns and _holds_lists(frame.values(LABEL_COLUMN)):
         return LABEL_COLUMN
     ids = named_as(frame.columns, INSTANCE)
     others = [name for name in frame.columns if name not in ids and not is_written_index(name)]
-    return others[0] if len(others) == 1 and _holds_lists(frame.column(others[0])) else None
+    return others[0] if len(others) == 1 and _holds_lists(frame.values(others[0])) else None
 
 
-def _holds_lists(column: Any) -> bool:
-    values = as_list(column) or []
+def _holds_lists(values: list[Any]) -> bool:
     first = next((value for value in values if value is not None), None)
     return hasattr(first, "__iter__") and not isinstance(first, str)
 
@@ -274,12 +272,12 @@ def _long(argument: str, held: Columns) -> Rows:
         )
     if score is None:
         _refuse_unknown_values(argument, held)
-    keys = as_list(frame.column(instance)) or []
+    keys = frame.values(instance)
     if any(map(is_missing, {*keys})):
         row = next(row for row, key in enumerate(keys) if is_missing(key))
         raise InputError(argument, f"column {instance!r} has no value", row=row)
     ones = np.ones(len(keys), np.int64)
-    labels, names = numbered_labels(argument, as_list(frame.column(held.label)) or [], ones)
+    labels, names = numbered_labels(argument, frame.values(held.label), ones)
     values = None if score is None else frame.matrix([score])[:, 0]
     if values is not None and values.dtype.kind not in "biuf":
         raise InputError(argument, f"column {score!r} holds no numbers")
@@ -302,17 +300,17 @@ def _refuse_unknown_values(argument: str, held: Columns) -> None:
 
 def _lists(argument: str, held: Columns) -> Rows:
     frame, score = held.frame, _value_column(argument, held)
-    rows = as_list(frame.column(held.label)) or []
+    rows = frame.values(held.label)
     if score is not None:
-        values = as_list(frame.column(score)) or []
+        values = frame.values(score)
         rows = [
             _paired(argument, number, *pair) for number, pair in enumerate(zip(rows, values, strict=True))
         ]
     keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
     names = [name for name in frame.columns if name not in (held.label, score)]
-    beside = RowColumns(held.instance if held.is_usual else None, names, frame.column)
+    beside = RowColumns(held.instance if held.is_usual else None, names, frame.values)
     if held.instance is not None and not held.is_usual:
-        keys, match = as_list(frame.column(held.instance)), BY_KEY
+        keys, match = frame.values(held.instance), BY_KEY
     found = flat_rows(argument, rows, keys, match)._replace(beside=beside)
     return found if argument == "y_score" else found._replace(best_first=False)
 

@@ -26,7 +26,7 @@ def matched_by_ids(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
     if rows.match == BY_KEY or rows.beside is None or rows.beside.keyed is None:
         return rows
-    return rows._replace(keys=as_list(rows.beside.column(rows.beside.keyed)), match=BY_KEY)
+    return rows._replace(keys=rows.beside.values(rows.beside.keyed), match=BY_KEY)
 
 
 def read_rows(argument: str, value: Any) -> Rows | None:

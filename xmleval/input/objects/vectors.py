@@ -73,8 +73,8 @@ def of_labels(argument: str, value: Any) -> Any:
     columns = frame.columns
     others = [name for name in columns if name != LABEL_COLUMN]
     if len(others) == 1:
-        values = as_list(frame.column(others[0])) or []
-        keys = as_list(frame.column(LABEL_COLUMN)) if LABEL_COLUMN in columns else frame.keys
+        values = frame.values(others[0])
+        keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else frame.keys
     else:
         rows = frame.matrix(columns).tolist()
         if len(rows) != 1:

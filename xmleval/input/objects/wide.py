@@ -36,12 +36,12 @@ class RowColumns(NamedTuple):
 
     keyed : the one that names the rows, None if there is none
     names : all of them
-    column : gives one by name
+    values : gives those of a column
     """
 
     keyed: Any
     names: list[Any]
-    column: Callable[[Any], Any]
+    values: Callable[[Any], list[Any]]
 
     @property
     def how_to_join(self) -> str:
@@ -51,10 +51,8 @@ class RowColumns(NamedTuple):
     def in_other_order(self, truth: RowColumns) -> Any:
         """Return a column that has the values of the truth's, each once, in another order, or None."""
         for name in self.names:
-            if name in truth.names:
-                values, expected = as_list(self.column(name)), as_list(truth.column(name))
-                if is_other_order(values or [], expected or []):
-                    return name
+            if name in truth.names and is_other_order(self.values(name), truth.values(name)):
+                return name
         return None
 
 
