@@ -20,7 +20,7 @@ from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.named import is_pair_dict
-from xmleval.input.pairs import TopK, is_pair, pair_members
+from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.recalibrating import interpolate, write_platt
@@ -114,7 +114,7 @@ or dicts of scores by label, in a list or a dict
             labels, scores = pair_members("y_score", y_score, 0)
             rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
             found = self._of_list(labels, scores, rows)
-            return TopK(labels, found) if isinstance(y_score, TopK) else (labels, found)
+            return labels, found
         value = y_score if is_sparse(y_score) else as_plain("y_score", y_score)
         if is_sparse(value):
             matrix = value.tocsr(copy=True)

@@ -249,10 +249,7 @@ def _n_scores(y_score: Any) -> int:
 
 
 def _n_bytes(part: Any) -> int:
-    if isinstance(part, Rows):
-        return part.n_bytes
-    arrays = (part,) if isinstance(part, np.ndarray) else (part.data, part.indices, part.indptr)
-    return sum(array.nbytes for array in arrays)
+    return int(part.n_bytes if isinstance(part, Rows) else part.nbytes)
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -11,30 +11,24 @@ from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows
 
 
-class TopK(NamedTuple):
-    """Labels of shape (m, k), best first, and their scores or None, known to be in this order."""
-
-    labels: Any
-    scores: Any
-
-
 def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
 
-    The members of `torch.topk` and of a `TopK` have names. Else the integers are the labels; two members of
+    The members of a dict and of `torch.topk` have names. Else the integers are the labels; two members of
     integers are refused if both can be labels.
     """
+    named = isinstance(value, dict) or (hasattr(value, "indices") and hasattr(value, "values"))
     if isinstance(value, dict):
-        value = TopK(value.get("indices"), value.get("scores"))
-    elif hasattr(value, "indices") and hasattr(value, "values"):
-        value = TopK(value.indices, value.values)
+        value = value.get("indices"), value.get("scores")
+    elif named:
+        value = value.indices, value.values
     if len(value) != 2:
         raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
     labels = as_array(argument, value[0])
     if value[1] is None:
         return labels, None
     scores = as_array(argument, value[1])
-    if not isinstance(value, TopK) and scores.dtype.kind in "iu":
+    if not named and scores.dtype.kind in "iu":
         if labels.dtype.kind == "f":
             return scores, labels
         if (

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.input.csr import as_signed
 from xmleval.input.pieces import Pieces
@@ -87,13 +86,8 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    return max(pieces.least_labels, max(map(_width, pieces.read(n_bytes)), default=1))
-
-
-def _width(piece: Any) -> int:
-    if isinstance(piece, Rows):
-        return int(as_signed(piece.labels).max(initial=-1)) + 1
-    return int(piece.shape[1])
+    most = (int(as_signed(rows.labels).max(initial=-1)) for rows in pieces.read(n_bytes))
+    return max(pieces.least_labels, 1 + max(most, default=0))
 
 
 class RowReader:
@@ -176,10 +170,4 @@ def _n_rows(piece: Any) -> int:
 
 
 def _cut(piece: Any, start: int, stop: int) -> Any:
-    if isinstance(piece, Rows):
-        return piece.part(start, stop)
-    if not scipy.sparse.issparse(piece):
-        return piece[start:stop]
-    first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
-    parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
-    return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))
+    return piece.part(start, stop) if isinstance(piece, Rows) else piece[start:stop]

@@ -1,4 +1,4 @@
-"""CSR arrays of parsed rows, and of many pieces of them."""
+"""Rows by id: sorted, put together, and as arrays."""
 
 from __future__ import annotations
 
@@ -19,32 +19,10 @@ from xmleval.records import Ints, Labels, label_dtype
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
 
-def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
-    """Return parsed rows as a CSR array with rising ids, or refuse an id that a row repeats."""
-    entries = cut_entries("labels", Stored(ptr, labels, data, n_labels), 0, ptr.size - 1)
-    return make_csr(entries.ptr, entries.labels, entries.data, n_labels)
-
-
 def sorted_rows(ptr: Ints, labels: Labels, values: NDArray[Any] | None, n_labels: int) -> Rows:
     """Return parsed rows with rising ids, or refuse an id that a row repeats."""
     entries = cut_entries("labels", Stored(ptr, labels, values, n_labels), 0, ptr.size - 1)
     return rows_by_id(entries.ptr, entries.labels, entries.data)
-
-
-def make_csr(
-    ptr: Ints,
-    labels: Labels,
-    data: NDArray[Any] | None,
-    n_labels: int,
-    canonical: bool = True,
-    kind: type = scipy.sparse.csr_array,
-) -> Any:
-    """Return entries, whose ids rise in each row if ``canonical``, as a CSR array without a copy of them."""
-    if ptr[-1] <= np.iinfo(labels.dtype).max:
-        ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
-    made = kind((data, labels, ptr), shape=(ptr.size - 1, n_labels))
-    made.has_canonical_format = canonical
-    return made
 
 
 def dense_rows(dense: NDArray[Any], kind: str) -> Rows:
@@ -89,7 +67,10 @@ def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
     """Return rows by id as a CSR array of ``n_labels``, or of as many labels as the largest id needs."""
     width = max(1, n_labels or 0, int(rows.labels.max(initial=0)) + 1)
     values = np.ones(rows.labels.size, np.uint8) if rows.values is None else rows.values
-    return make_csr(rows.ptr, rows.labels.astype(label_dtype(width), copy=False), values, width, False)
+    labels, ptr = rows.labels.astype(label_dtype(width), copy=False), rows.ptr
+    if ptr[-1] <= np.iinfo(labels.dtype).max:
+        ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
+    return scipy.sparse.csr_array((values, labels, ptr), shape=(rows.n_rows, width))
 
 
 def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:

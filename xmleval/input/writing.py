@@ -13,7 +13,6 @@ import numpy as np
 from xmleval.files.output import replacing
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
-from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
@@ -77,8 +76,9 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
     elif n_labels is None:
         n_labels = known_labels(data, None) or 1
-    is_pair = isinstance(data, tuple) and not isinstance(data, Rows)
-    return ranking_rows(TopK(*data) if is_pair else data, None, Reading("scores", n_labels))
+    if isinstance(data, tuple) and not isinstance(data, Rows):
+        data = {"indices": data[0], "scores": data[1]}
+    return ranking_rows(data, None, Reading("scores", n_labels))
 
 
 def ranked(data: Any, n_labels: int | None) -> Rows:

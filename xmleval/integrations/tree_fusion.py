@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from xmleval.api.fuse import fuse
 from xmleval.input.csr import Source, checked
 from xmleval.input.errors import InputError, real_number
+from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import canonical_csr, make_csr
+from xmleval.input.stack import rows_as_csr, sorted_rows
 from xmleval.input.weights import check_propensity
 from xmleval.integrations.library import library
 from xmleval.message import NO_MATCH, counted
@@ -105,8 +106,7 @@ class TreeFusion:
         source = set_rows("y_true", y_true, None, self.inverse_propensity.size)
         _check_rows("y_true", source, listed.shape[0])
         truth = checked(source.block, 0, source.n_rows)
-        ones = np.ones(truth.labels.size)
-        relevant = _values_at(make_csr(truth.ptr, truth.labels, ones, listed.shape[1]), listed) > 0
+        relevant = _values_at(rows_as_csr(rows_by_id(*truth), listed.shape[1]), listed) > 0
         if relevant.all() or not relevant.any():  # of no labels, both
             seen = "all labels" if relevant.size and relevant.all() else "no label"
             raise InputError(
@@ -172,7 +172,8 @@ class TreeFusion:
             block = checked(source.block, 0, source.n_rows)
             if block.scores is None:
                 raise InputError(name, "lists without scores; a tree needs scores")
-            found.append(canonical_csr(block.ptr, block.labels, block.scores.astype(np.float64), n_labels))
+            listed = sorted_rows(block.ptr, block.labels, block.scores.astype(np.float64), n_labels)
+            found.append(rows_as_csr(listed, n_labels))
         return found[0], found[1]
 
     def _features(self, listed: Any, other: Any) -> Floats:

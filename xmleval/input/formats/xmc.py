@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.csr import (
-    Entries,
     Source,
     Stored,
     checked,
@@ -217,7 +216,11 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(DTYPES)}")
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")
-    _write(Path(path), whole(matrix), kind)
+    if kind == "scores":
+        refuse_padding("matrix", matrix)
+    stored = stored_csr("matrix", matrix, None)
+    rows = rows_by_id(stored.ptr.astype(np.int64), stored.labels, stored.data)
+    _write(Path(path), whole(rows, stored.n_labels), kind)
 
 
 def _write(path: Path, pieces: Pieces, kind: str) -> None:
@@ -239,11 +242,12 @@ class _Part(NamedTuple):
 
 def _parts(pieces: Pieces, kind: str) -> Iterator[_Part]:
     first = 0
-    for matrix in pieces.read(WHOLE_BYTES):
-        n_labels = pieces.n_labels
-        rows: Source[Any] = (
-            _score_rows(matrix, n_labels) if kind == "scores" else set_rows("matrix", matrix, None, n_labels)
-        )
+    assert pieces.n_labels is not None
+    for own in pieces.read(WHOLE_BYTES):
+        stored = Stored(own.ptr, own.labels, own.values, pieces.n_labels)
+        row_bytes = 16.0 * own.labels.size / max(own.n_rows, 1)
+        entries = Source(own.n_rows, pieces.n_labels, row_bytes, partial(cut_entries, "matrix", stored))
+        rows: Source[Any] = entries if kind == "scores" else set_rows("matrix", own, None, pieces.n_labels)
         size = rows_at_a_time(PER_PART * rows.bytes_per_row)
         for start in range(0, rows.n_rows, size):
             yield _Part(rows, first, start, min(start + size, rows.n_rows))
@@ -259,19 +263,6 @@ def _lines_of(part: _Part) -> NDArray[np.uint8]:
         raise InputError(error.argument, error.reason, row=row, value=error.value) from None
     data = getattr(block, "data", None)  # which sets have not
     return _text(block.ptr, block.labels, np.ones(block.labels.size, np.uint8) if data is None else data)
-
-
-def _score_rows(matrix: Any, n_labels: int | None) -> Source[Entries]:
-    """Return the stored entries of a matrix, some rows at a time, with rising ids."""
-    if isinstance(matrix, Rows):
-        assert n_labels is not None
-        stored = Stored(matrix.ptr, matrix.labels, matrix.values, n_labels)
-    else:
-        refuse_padding("matrix", matrix)
-        stored = stored_csr("matrix", matrix, None)
-    n_rows = stored.ptr.size - 1
-    bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
-    return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
 
 
 def _as_pieces(data: Any, n_labels: int | None) -> Pieces:
