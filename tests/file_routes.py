@@ -230,10 +230,10 @@ def from_files(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[st
             return files.contents(printed([*words, "--memory", "300"]))
 
 
-def resumed(problem: Problem, draw: Draw) -> dict[str, Any]:
+def resumed(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[str, Any]:
     """Interrupt a run after some of its batches, and go on from its checkpoint."""
-    with TemporaryDirectory() as folder:
-        files = Files("npz", problem, Path(folder))
+    with TemporaryDirectory() as folder, small_limits(OF_NAMES):
+        files = Files(draw(st.sampled_from(kinds)), problem, Path(folder))
         memory = [] if problem.has("confidence") else ["--memory", "300"]  # whose tables must fit
         words = [*files.words(draw), *memory, "--checkpoint", f"{folder}/kept", "--resume"]
         for _ in range(draw(st.integers(1, 2))):

@@ -328,6 +328,7 @@ ROUTES = {
     "by name": Route(by_name, change=as_objects, ignored=("notes",)),
     "from files by number": Route(partial(from_files, kinds=["npz"]), **OF_FILES),
     "from files by name": Route(partial(from_files, kinds=[*NAMED]), **OF_NAMED_FILES),
-    "from files, resumed": Route(resumed, **OF_FILES),
+    "from files by number, resumed": Route(partial(resumed, kinds=["npz"]), **OF_FILES),
+    "from files by name, resumed": Route(partial(resumed, kinds=[*NAMED]), **OF_NAMED_FILES),
     "from files, merged": Route(merged_files, **OF_SHARDS),
 }

@@ -274,8 +274,9 @@ def count_named_training(
     else:
         found = read_truth(train, None, "has no names, which TRUTH has")
         pieces, facts, own = found.pieces, found.facts, found.match.label_names
-    per_label, n_rows = count_training(train.name, pieces, len(own), PIECE_BYTES, train.allowance)
-    count_of = dict(zip(own, per_label.tolist(), strict=True))
+    width = max(1, len(own))  # as where no row has a label
+    per_label, n_rows = count_training(train.name, pieces, width, PIECE_BYTES, train.allowance)
+    count_of = dict(zip(own, per_label.tolist(), strict=False))
     n_ignored = len(count_of.keys() - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
     for own_notes in notes:

@@ -190,9 +190,12 @@ class Match:
 
     def _placed(self, argument: str, rows: Rows, labels: Ints, of_row: Ints | None) -> Rows:
         """Return rows in the order of their numbers, with these labels; a label twice in one is refused."""
-        refuse_twice(argument, rows, labels, of_row)
         sizes, values, ptr = np.diff(rows.ptr), rows.values, rows.ptr
         row = np.repeat(np.arange(rows.n_rows) if of_row is None else of_row, sizes)
+        cells = row * (int(labels.max(initial=0)) + 1) + labels  # fewer than 2^63 for what fits in memory
+        if (np.diff(np.sort(cells)) == 0).any():
+            order = np.argsort(cells, kind="stable")
+            raise label_twice(argument, rows, int(order[1:][np.diff(cells[order]) == 0].min()))
         if of_row is not None:
             if (np.diff(of_row) < 0).any():
                 order = np.argsort(of_row, kind="stable")
@@ -422,16 +425,6 @@ def _kind(rows: Rows) -> str:
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
     """Return the number of each name, -1 where it has none."""
     return np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
-
-
-def refuse_twice(argument: str, rows: Rows, labels: Ints, of_row: Ints | None = None) -> None:
-    """Refuse a label that stands twice in a row; ``labels`` and ``of_row`` are numbers."""
-    row = np.repeat(np.arange(rows.n_rows) if of_row is None else of_row, np.diff(rows.ptr))
-    cells = row * (int(labels.max(initial=0)) + 1)  # fewer than 2^63 for what fits in memory
-    cells += labels
-    if (np.diff(np.sort(cells)) == 0).any():
-        order = np.argsort(cells, kind="stable")
-        raise label_twice(argument, rows, int(order[1:][np.diff(cells[order]) == 0].min()))
 
 
 def label_twice(argument: str, rows: Rows, entry: int) -> InputError:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import read_json, shown
-from xmleval.input.match import Match, Reading, as_scores, as_sets, label_twice, refuse_twice, score_matrix
+from xmleval.input.match import Match, Reading, as_scores, as_sets, label_twice, numbers_of, score_matrix
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import (
@@ -171,25 +173,25 @@ def _placed(
     take: Callable[[Rows], tuple[Rows, Ints, Ints | None]],
     close: Callable[[], None],
 ) -> PlacedRows:
-    def refuse(row: int, label: int) -> None:
-        """Find the second entry of a label in a row of a long table."""
-        key, label_name, is_second = row_names(match)[row], match.names[label], False
+    def refuse(row: int) -> None:
+        """Find the label that stands twice in a row."""
+        n_rows, seen = 0, set[str]()
         for rows in batches():
-            for entry, other in enumerate(rows.keys or ()):
-                if other == key and rows.label(entry) == label_name:
-                    if is_second:
-                        raise label_twice(name, rows, entry)
-                    is_second = True
+            of_row = n_rows + np.arange(rows.n_rows)
+            if rows.keys is not None:
+                of_row = numbers_of(rows.keys, match.place)
+            n_rows += rows.n_rows
+            for entry in np.flatnonzero(np.repeat(of_row, np.diff(rows.ptr)) == row).tolist():
+                if rows.label(entry) in seen:
+                    raise label_twice(name, rows, entry)
+                seen.add(rows.label(entry))
         raise ValueError(f"{name}: was changed while it was read")
 
     placed = PlacedRows(allowance.left // HELD_SHARE, refuse)
     with naming_limit(name):
         for rows in with_one(batches()):
             n_bytes = match.n_bytes
-            kept, labels, of_row = take(without_empty_names(rows))
-            if not rows.is_long:
-                refuse_twice(name, kept, labels)
-            placed.add(kept, labels, of_row)
+            placed.add(*take(without_empty_names(rows)))
             allowance.take(match.n_bytes - n_bytes)
         close()
         placed.close(match.n_rows)

@@ -26,17 +26,17 @@ class PlacedRows:
     most_bytes : float
         Entries held in memory: more are written to a file, in runs sorted by row.
     refuse_twice : callable
-        ``refuse_twice(row, label)`` raises the error of a label that stands twice in a row.
+        ``refuse_twice(row)`` raises the error of a label that stands twice in a row.
 
     Notes
     -----
     ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts.
     """
 
-    def __init__(self, most_bytes: float, refuse_twice: Callable[[int, int], None]) -> None:
+    def __init__(self, most_bytes: float, refuse_twice: Callable[[int], None]) -> None:
         self.scored = self.best_first = False
         self.most_value = -np.inf
-        self.sizes: Ints = np.zeros(0, np.int64)
+        self._sizes: Ints = np.zeros(0, np.int64)  # of rows
         self._most, self._refuse_twice = most_bytes, refuse_twice
         self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
         self._entries: Entries = np.empty(0, PAIR)  # of all rows, where they are in memory
@@ -45,12 +45,12 @@ class PlacedRows:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.sizes.size
+        return self._ptr.size - 1
 
     @property
     def n_bytes(self) -> int:
         """Memory that is held."""
-        return 2 * self.sizes.nbytes + self._entries.nbytes
+        return self._ptr.nbytes + self._entries.nbytes
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
         """Add rows with these labels and numbers; without numbers, they follow those before."""
@@ -75,8 +75,8 @@ class PlacedRows:
             self._spill()
         else:
             self._entries = self._sorted()
-        self.sizes = np.append(self.sizes, np.zeros(n_rows - self.sizes.size, np.int64))
-        self._ptr = pointer(self.sizes)
+        sizes, self._sizes = self._sizes, np.zeros(0, np.int64)
+        self._ptr = pointer(np.append(sizes, np.zeros(n_rows - sizes.size, np.int64)))
 
     def _spill(self) -> None:
         if self._parts:
@@ -87,9 +87,9 @@ class PlacedRows:
         """Return what was added since this was asked for last, sorted by row."""
         entries = self._by_row(self._parts or [np.empty(0, ENTRY if self.scored else PAIR)])
         self._parts, self._n_bytes = [], 0
-        sizes = np.bincount(entries["row"], minlength=self.sizes.size)
-        sizes[: self.sizes.size] += self.sizes
-        self.sizes = sizes
+        sizes = np.bincount(entries["row"], minlength=self._sizes.size)
+        sizes[: self._sizes.size] += self._sizes
+        self._sizes = sizes
         return entries
 
     def _by_row(self, parts: list[Entries]) -> Entries:
@@ -101,7 +101,7 @@ class PlacedRows:
         cells = np.sort((entries["row"].astype(np.int64) << 32) + entries["label"])
         twice = cells[1:][cells[1:] == cells[:-1]]
         if twice.size:
-            self._refuse_twice(int(twice[0] >> 32), int(twice[0] & 0xFFFFFFFF))
+            self._refuse_twice(int(twice[0] >> 32))
         return entries
 
     def read(self, n_bytes: float, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
