@@ -119,23 +119,6 @@ def test_training_labels_in_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "options", "note"),
-    [
-        (["a;b|X", "c|Y"], "", "no label of it is in the truth: 'X' is not, 'a' is"),
-        (["a;b|b;x", "c|c"], "--separator ';'", ""),
-        (["Paris, France|Paris, France", "Lyon, France|Rome, Italy"], "--separator ';'", ""),
-    ],
-)
-def test_a_truth_without_any_predicted_label_is_noted(cells: list[str], options: str, note: str) -> None:
-    lines = [["tags", "predicted"], *(cell.split("|") for cell in cells)]
-    Path("docs.csv").write_text("".join(",".join(f'"{x}"' for x in line) + "\n" for line in lines))
-    code, out, err = answer(shlex.split(f"evaluate docs.csv {options} --metrics f1.micro --format json"))
-    assert code == 0, err
-    notes = [note for note in json.loads(out)["notes"] if "no label of it" in note]
-    assert notes == [f"docs.csv: {note}"] * bool(note)
-
-
-@pytest.mark.parametrize(
     "cell",
     ["['a' 'b']", "[0x1]", "[1_0]", "{'a': 1, 2: 3}", "['\\d']", "[b'a']", "[a]", "[1e1_0]"],
 )

@@ -125,12 +125,8 @@ def test_measures_of_all_labels_are_left_out_without_a_list() -> None:
         evaluate(TRUTH, RUN, metrics=["curves"])
 
 
-def test_every_form_has_the_same_values() -> None:
+def test_names_and_ids_of_a_list_have_the_same_values() -> None:
     expected = values()
-    sets = [[*row] for row in TRUTH.values()]
-    hits = [[{"corpus_id": label, "score": s} for label, s in row] for row in PAIRS]
-    for form in ([*RANKED.values()], [*RUN.values()], PAIRS, hits):
-        assert values(sets, form) == expected
     matrix = np.array([[label in row for label in LABELS] for row in TRUTH.values()], int)
     assert values(matrix, PAIRS) == expected
     numbers = dict(zip(LABELS + UNKNOWN, [*range(8), *range(100, 105)], strict=True))
@@ -140,8 +136,6 @@ def test_every_form_has_the_same_values() -> None:
     )
     assert values(truth, run, labels=range(8)) == expected
     pandas = pytest.importorskip("pandas")
-    entries = [(name, label, s) for name, row in RUN.items() for label, s in row.items()]
-    assert values(TRUTH, pandas.DataFrame(entries, columns=["instance", "label", "score"])) == expected
     evaluator = Evaluator([*expected])  # which takes the labels of the first truth
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -222,8 +216,6 @@ def test_files_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("labels.txt").write_text("\n".join(LABELS))
     Path("truth.json").write_text(json.dumps(TRUTH))
     Path("run.json").write_text(json.dumps(RUN))
-    lines = [f"{name} Q0 {label} 1 {s!r} x\n" for name, row in RUN.items() for label, s in row.items()]
-    Path("scores.run").write_text("".join(lines))
     documents = [{"id": name, "tags": [*row], "predicted": RANKED[name]} for name, row in TRUTH.items()]
     Path("both.jsonl").write_text("\n".join(map(json.dumps, documents)))
     of_scores = ["p@3", "ndcg@3", "f1.macro@2", "f1.micro@2", "hamming_loss", "ranking_loss"]
@@ -232,7 +224,6 @@ def test_files_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     expected_sets = evaluate(TRUTH, y_pred=RANKED, labels=LABELS, metrics=of_sets)
     for line, metrics, report in [
         ("truth.json run.json --decision top3", of_scores, expected),
-        ("truth.json scores.run --decision top3", of_scores, expected),
         ("both.jsonl", of_sets, expected_sets), ("both.jsonl --ranked", of_scores[:4], expected),
     ]:  # fmt: skip
         contents = json_of(f"evaluate {line} --metrics {','.join(metrics)} --labels labels.txt")

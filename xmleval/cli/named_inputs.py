@@ -17,7 +17,7 @@ from xmleval.cli.messages import tell, tell_notes
 from xmleval.cli.options import fields_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
-from xmleval.input.match import Match, Reading, listed_scores
+from xmleval.input.match import Match, listed_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
     Batches,
@@ -169,7 +169,7 @@ def named_rows(
     every = [*several, *([] if other is None else [other])]
     found = read_truth(truth, labels, "has names", every, bool(options.get("fits")))
     fields, match = fields_of(options, joined=True), found.match
-    known, pred, shared = match.label_names, None, _notes(truth.name, found.facts.told)
+    pred, shared = None, _notes(truth.name, found.facts.told)
     if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
         asked = expand_metrics(options["metrics"], options["k"])
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
@@ -190,7 +190,7 @@ def named_rows(
         told = _notes(given.name, [*seen.rows.beside.told, *taken])
         if match.fits:
             model.know_all()
-        told += [*_notes(given.name, _unknown(seen, known)), *model.notes]
+        told += model.notes
         model.notes = []
         if is_set:
             pred = given.name, set_pieces(placed, model)
@@ -227,14 +227,6 @@ def named_rows(
 
 def _notes(name: str, told: Sequence[str]) -> list[str]:
     return [f"{name}: {', '.join(told)}"] if told else []
-
-
-def _unknown(seen: Reading, labels: Sequence[str]) -> list[str]:
-    """Return a note where a truth has no predicted label."""
-    first = seen.first_unknown
-    if not labels or seen.has_known_labels or first is None:
-        return []
-    return [f"no label of it is in the truth: {shown(first)} is not, {shown(labels[0])} is"]
 
 
 def _refuse_other_use(name: str, unscored: bool, own: bool, options: dict[str, Any]) -> None:

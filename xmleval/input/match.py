@@ -264,7 +264,6 @@ class Reading:
         self.match, self.role, self.argument = match, role, argument
         self.rows: Any = None  # the last ones
         self.n_rows = 0
-        self.has_known_labels = False
         self._first_own = match.n_labels + len(match.unknown)  # unknown labels from it upward are its own
         self._first_unknown: int | None = None
         self._shared = set[int]()
@@ -284,7 +283,6 @@ class Reading:
         if unknown.size:
             self._first_unknown = int(unknown[0]) if self._first_unknown is None else self._first_unknown
             self._shared.update(unknown[unknown < self._first_own].tolist())
-        self.has_known_labels |= bool(labels.size) and int(labels.min()) < match.n_labels
         return rows, labels, of_row
 
     def row_numbers(self, rows: Any) -> Ints | None:
@@ -342,16 +340,10 @@ class Reading:
                 raise InputError(argument, told)
         else:
             self._note_rows(int(self._met.size - self._met.sum()))
-        if self.first_unknown is not None and self.role in PREDICTIONS:
+        if self._first_unknown is not None and self.role in PREDICTIONS:
+            example = next(islice(match.unknown, self._first_unknown - match.n_labels, None))
             n_unknown = match.n_labels + len(match.unknown) - self._first_own + len(self._shared)
-            match.note(argument, "unknown labels", n_unknown, repr(self.first_unknown))
-
-    @property
-    def first_unknown(self) -> Any:
-        """Name of the first unknown label, None where there is none."""
-        if self._first_unknown is None:
-            return None
-        return next(islice(self.match.unknown, self._first_unknown - self.match.n_labels, None))
+            match.note(argument, "unknown labels", n_unknown, repr(example))
 
     def _refuse_other_order(self) -> None:
         """Refuse rows in order where another column has the truth's values, each once, in another order."""

@@ -7,12 +7,12 @@ import numpy as np
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
 from xmleval.message import ALL_LABELS, RISING, TIES, Keyword, Message, counted
-from xmleval.plan import Plan
+from xmleval.plan import SETS_OF_LABELS, Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
-from xmleval.states.state import Arrays, State, state_class
+from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
@@ -111,8 +111,9 @@ class Seen(State):
         if self.unknown and not self.plan.counts_cells:
             needing = [spec.name for spec in self.plan.specs if spec.metric.every_label]
             found.not_computed = dict.fromkeys(needing, ALL_LABELS)
-        computed = [spec for spec in self.plan.every if spec.name not in found.not_computed]
-        if self.unknown and any(map(self._leaves_unknown_out, computed)):
+        predicted = [spec for spec in self.plan.every if spec.needs and spec.name not in found.not_computed]
+        averages = (spec.metric.every_label or spec.state == SETS_OF_LABELS for spec in predicted)
+        if self.unknown and any(averages):
             told = "averages over labels, and measures of all cells such as Hamming loss, leave "
             found.notes["unknown"] = f"{told}unknown labels out"
         judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
@@ -132,12 +133,6 @@ class Seen(State):
         if any("scores" in spec.needs or "entry scores" in spec.needs for spec in self.plan.every):
             self._look_at_lists(found)
         return found
-
-    def _leaves_unknown_out(self, spec: Spec) -> bool:
-        """Tell whether a measure of predictions has no part for unknown labels."""
-        if not spec.needs or not spec.state:
-            return False
-        return spec.metric.every_label or not state_class(self.plan.state_of(spec)).with_unknown
 
     def _look_at_lists(self, found: Results) -> None:
         if self.binary and self.deepest >= SEVERAL:
