@@ -22,7 +22,6 @@ from xmleval.kernels.ties import (
 )
 from xmleval.records import (
     Bools,
-    Given,
     Ints,
     Labels,
     Ranking,
@@ -41,48 +40,35 @@ def picks(depth: int | None, ordered: bool) -> bool:
     return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
 
 
-def rank_entries(
-    given: Given,
-    ptr: Ints,
-    labels: Labels,
-    scores: Scores,
-    unlisted: float | None,
-    depth: int | None,
-    ordered: bool,
-) -> Ranking:
-    """Rank entries whose ids rise within each row; ``given`` is what was seen of them."""
+def rank_entries(entries: Ranking, level: float | None, depth: int | None, ordered: bool) -> Ranking:
+    """Rank entries whose ids rise within each row, where unlisted labels have the score ``level``, if any."""
+    ptr, labels, scores = entries.ptr, entries.labels, entries.scores
+    assert scores is not None
     if picks(depth, ordered):
         assert depth is not None
         head_ptr = head_pointer(ptr, depth)
-        head_labels = np.empty(head_ptr[-1], labels.dtype)
-        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        heads, head_scores = np.empty(head_ptr[-1], labels.dtype), np.empty(head_ptr[-1], scores.dtype)
         tied = np.empty(ptr.size - 1, np.bool_)
-        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores, tied)
-        ranking = with_level(given, head_ptr, head_labels, head_scores, unlisted)
-        return ranking._replace(cut_ties=_cut_ties(ptr, labels, scores, head_ptr, head_scores, tied))
-    if not ordered:
-        n_above = row_sizes(ptr)
-        if unlisted is not None:
-            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        return Ranking(ptr, labels, scores, n_above, False, given)
-    labels, scores = labels.copy(), scores.copy()
-    rank_rows(ptr, labels, scores)
-    return with_level(given, ptr, labels, scores, unlisted, depth)
-
-
-def with_level(
-    given: Given,
-    ptr: Ints,
-    labels: Labels,
-    scores: Scores | None,
-    unlisted: float | None,
-    depth: int | None = None,
-) -> Ranking:
-    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
+        cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+        best = entries._replace(ptr=head_ptr, labels=heads, scores=head_scores, cut_ties=cut_ties)
+        return with_level(best._replace(n_above=row_sizes(head_ptr)), level)
+    if ordered:
+        labels, scores = labels.copy(), scores.copy()
+        rank_rows(ptr, labels, scores)
+        return with_level(entries._replace(labels=labels, scores=scores), level, depth)
     n_above = row_sizes(ptr)
-    if unlisted is not None and scores is not None:
-        count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
-    ranking = Ranking(ptr, labels, scores, n_above, given=given)
+    if level is not None:
+        count_reaching(ptr, scores, as_score(level, scores), n_above)
+    return entries._replace(n_above=n_above, ordered=False)
+
+
+def with_level(ranking: Ranking, level: float | None, depth: int | None = None) -> Ranking:
+    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+    if level is not None and ranking.scores is not None:
+        n_above = np.empty_like(ranking.n_above)
+        count_leading(ranking.ptr, ranking.scores, as_score(level, ranking.scores), True, n_above)
+        ranking = ranking._replace(n_above=n_above)
     return ranking if depth is None else cut_heads(ranking, depth)
 
 
@@ -151,7 +137,7 @@ def rank_ties_by_name(ranking: Ranking, scores: Scores, named: NamedColumns, dep
     own_ptr = np.arange(rows.size + 1) * width
     own_scores = scores.reshape(n_rows, width)[rows].take(order, axis=1).reshape(-1)
     own_labels = np.tile(named.labels[order], rows.size)
-    own = rank_entries(Given(0, False), own_ptr, own_labels, own_scores, None, depth, True)
+    own = rank_entries(Ranking(own_ptr, own_labels, own_scores, row_sizes(own_ptr)), None, depth, True)
     ranking.labels.reshape(n_rows, -1)[rows] = own.labels.reshape(rows.size, -1)
     if own.cut_ties is None:
         return ranking

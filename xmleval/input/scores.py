@@ -33,7 +33,7 @@ from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import falls, falls_somewhere, rank_rows, rises_unsorted
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype
+from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype, row_sizes
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
@@ -180,7 +180,8 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
         scores = how.scores(array[start:stop].reshape(-1), ptr, start)
         how.refuse_nan(scores, ptr, start)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        ranking = rank_entries(given, ptr, labels, scores, how.level, depth, how.ordered)
+        entries = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
+        ranking = rank_entries(entries, how.level, depth, how.ordered)
         if named is None:
             return ranking
         if not how.ordered:
@@ -220,8 +221,8 @@ def _entry_rows(how: Reading, stored: Stored, is_written: bool, ties_in_order: b
             ptr, labels, *_ = keep_entries(Entries(ptr, labels, None), competing)
             scores = scores[competing]
         given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
-        ranking = rank_entries(given, ptr, labels, scores, level, how.depth, how.ordered)
-        return ranking._replace(tie_order=order)
+        listed = Ranking(ptr, labels, scores, row_sizes(ptr), given=given, tie_order=order)
+        return rank_entries(listed, level, how.depth, how.ordered)
 
     return _source(stored, PICKED_BYTES if picks(how.depth, how.ordered) else 32.0, block)
 
@@ -262,16 +263,16 @@ def _ranked_list(
     how: Reading, ptr: Ints, ids: NDArray[Any], values: NDArray[Any] | None, start: int
 ) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    given, n_labels = ids, how.n_labels
+    unchecked, n_labels = ids, how.n_labels
     if ids.dtype not in (np.int32, np.int64):
         ids = ids.astype(np.int64)
     ids = np.ascontiguousarray(ids)
     seen_ids: Ints = np.empty(2, np.int64)
     code, row, position = check_list(ptr, ids, n_labels, seen_ids)
     if code == BAD_LABEL:
-        bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
+        bad = np.flatnonzero((unchecked < -1) | (unchecked >= n_labels))  # an unsigned id may have become -1
         if bad.size:
-            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
+            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(unchecked[bad[0]])
             said = f"label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
             raise LabelRangeError(how.argument, said, row=row, value=label)
         ptr, ids, values, _ = keep_entries(Entries(ptr, ids, values), ids >= 0)
@@ -279,20 +280,19 @@ def _ranked_list(
     if code != FINE:
         refuse_code(how.argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
+    several = lists_several(ptr)
     if values is None:
-        given_ids = Given(labels.size, False, False, False, lists_several(ptr), *seen_ids.tolist())
-        return with_level(given_ids, ptr, labels, None, how.level, how.depth)
+        given = Given(labels.size, False, False, False, several, *seen_ids.tolist())
+        return with_level(Ranking(ptr, labels, None, row_sizes(ptr), given=given), how.level, how.depth)
     scores = how.scores(values, ptr, start)
     in_order = falls(ptr, scores)
+    rises, drops = how.higher_is_better and not in_order, falls_somewhere(ptr, scores)  # distances rise
+    given = Given(scores.size, is_binary(scores), rises, drops, several, *seen_ids.tolist())
     if not in_order:
         how.refuse_nan(scores, ptr, start)
-    rises = how.higher_is_better and not in_order  # distances rise
-    drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
-    seen = Given(scores.size, is_binary(scores), rises, drops, several, *seen_ids.tolist())
-    if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-    return with_level(seen, ptr, labels, scores, how.level, how.depth)
+    return with_level(Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level, how.depth)
 
 
 def _stored_list(how: Reading, stored: Stored) -> Source[Ranking]:
