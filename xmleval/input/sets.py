@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,7 +28,7 @@ from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
-from xmleval.records import Facts, Judged, Truth, label_dtype, row_sizes
+from xmleval.records import Facts, Ints, Judged, Truth, label_dtype, row_sizes
 
 
 def set_rows(
@@ -76,11 +75,9 @@ def set_rows(
     def block(start: int, stop: int) -> Truth:
         cells = array[start:stop].reshape(-1)
         (places,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
-        _refuse_other_values(
-            argument, cells[places], lambda place: start + int(places[place]) // width, gains
-        )
-        ptr = places.searchsorted(np.arange(0, cells.size + 1, width))
-        return Truth(ptr.astype(np.int64), (places % width).astype(label_dtype(width)))
+        ptr = places.searchsorted(np.arange(0, cells.size + 1, width)).astype(np.int64)
+        _refuse_other_values(argument, cells[places], ptr, start, gains)
+        return Truth(ptr, (places % width).astype(label_dtype(width)))
 
     return Source(n_rows, width, float(width * array.dtype.itemsize), block)
 
@@ -127,31 +124,21 @@ def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Tru
     def block(start: int, stop: int) -> Truth:
         entries = cut_entries(argument, stored, start, stop)
         if entries.data is not None and not bool((entries.data == 1).all()):
-            entries = _drop_zeros(argument, entries, start, gains)
+            entries = keep_entries(entries, entries.data != 0)
+            _refuse_other_values(argument, entries.data, entries.ptr, start, gains)
         return Truth(entries.ptr, entries.labels)
 
     return Source(n_rows, stored.n_labels, bytes_per_row, block)
 
 
-def _drop_zeros(argument: str, entries: Entries, start: int, gains: str | None) -> Entries:
-    assert entries.data is not None
-    stored = np.flatnonzero(entries.data)
-    _refuse_other_values(
-        argument,
-        entries.data[stored],
-        lambda place: start + int(rows_of(entries.ptr, stored[place : place + 1])[0]),
-        gains,
-    )
-    return keep_entries(entries, entries.data != 0)
-
-
 def _refuse_other_values(
-    argument: str, values: NDArray[Any], row_of: Callable[[int], int], gains: str | None
+    argument: str, values: NDArray[Any] | None, ptr: Ints, start: int, gains: str | None
 ) -> None:
+    assert values is not None
     bad = values != 1
     if np.count_nonzero(bad):
         place = int(bad.argmax())
-        row, value = row_of(place), values[place]
+        row, value = start + int(rows_of(ptr, np.array([place]))[0]), values[place]
         seen: list[object] = [f"value {value} is neither 0 nor 1 in a label set"]
         whole = math.isfinite(value) and value == int(value)
         if math.isfinite(value) and not whole:
