@@ -81,19 +81,17 @@ def join_arguments(
     how = Reading("y_score", plan.n_labels, level, door.depth(plan.depth), ordered, plan.higher_is_better)
     scores = None if y_score is None else ranking_rows(y_score, n_labels, how)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
-    wider = [
-        argument
-        for argument, rows in (("y_score", scores), ("y_pred", pred))
-        if rows is not None and rows.n_labels > plan.n_labels
-    ]
+    given = {"y_score": scores, "y_pred": pred}
+    predictions = [(argument, rows) for argument, rows in given.items() if rows is not None]
+    wider = [argument for argument, rows in predictions if rows.n_labels > plan.n_labels]
     _refuse_unknown(plan, wider)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
         most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
         listed = ranking_rows(y_score, n_labels, replace(how, unlisted=None, depth=most, ordered=True))
-    for argument, rows in (("y_score", scores), ("y_pred", pred)):
-        if rows is not None and rows.n_rows != truth.n_rows:
+    for argument, rows in predictions:
+        if rows.n_rows != truth.n_rows:
             turned = rows.n_rows == truth.n_labels
             hint = f"; y_true {TRANSPOSED}; give y_true.T" if turned else ""
             if argument == "y_score" and list_width(y_score, plan.n_labels) == truth.n_rows:
@@ -204,10 +202,9 @@ def _refuse_unknown(plan: Plan, wider: Sequence[str]) -> None:
     """Refuse arguments with unknown labels, if these have a score or a measure needs all labels."""
     level = plan.conventions.unlisted_score
     if "y_score" in wider and level is not None:
-        fix = " gives every label a score; name them in ", Keyword("labels"), " or leave them out"
-        raise InputError(
-            "y_score", Message("predicts unknown labels, and ", Keyword("unlisted", f"{level:g}"), *fix)
-        )
+        said = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
+        told = Message("predicts unknown labels, and ", *said, Keyword("labels"), " or leave them out")
+        raise InputError("y_score", told)
     spec = next((spec for spec in plan.specs if spec.metric.every_label and spec.name in plan.insisted), None)
     if wider and spec is not None and not plan.counts_cells:
         raise InputError(wider[0], Message(spec, " needs ", ALL_LABELS))
