@@ -35,22 +35,13 @@ class Truth(NamedTuple):
     """Label sets of rows, relevant or predicted.
 
     ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within a row.
+    gains : float64 (t,), 0 or `LEAST_GAIN`..`MOST_GAIN` of judged labels, of which those with a positive gain
+    are relevant; None where all are.
     """
 
     ptr: Ints
     labels: Labels
-
-
-class Judged(NamedTuple):
-    """Judged labels of rows, of which those with a positive gain are relevant.
-
-    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within a row; gains : float64
-    (t,), 0 or `LEAST_GAIN`..`MOST_GAIN`.
-    """
-
-    ptr: Ints
-    labels: Labels
-    gains: Floats
+    gains: Floats | None = None
 
 
 LEAST_STEPS = 6  # from a score of a row to the next, fewer of which may all rise by chance
@@ -195,7 +186,7 @@ class Block(NamedTuple):
     n_reachable: Ints | None = None
     row_groups: RowGroups | None = None
     fold: Bytes | None = None
-    judged: Judged | None = None
+    judged: Truth | None = None
     unknown: bool = False
     facts: Facts | None = None
 

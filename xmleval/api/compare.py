@@ -16,7 +16,7 @@ from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
-from xmleval.input.sets import held, remembered, set_rows
+from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_propensity
 from xmleval.message import did_you_mean
@@ -203,7 +203,7 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
         options |= {"inverse_propensity": q, "y_train": None}
     elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
         options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)
-    return remembered(truth) if truth.judged is None else held(truth)[1]
+    return remembered(truth)
 
 
 def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:

@@ -107,10 +107,8 @@ def join_arguments(
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence
         facts = None if truth.facts is None else truth.facts(start, stop)
-        judged = None if truth.judged is None else truth.judged(start, stop)
-        relevant = (
-            facts.truth if facts else truth.block(start, stop) if judged is None else relevant_of(judged)
-        )
+        own = facts.truth if facts else truth.block(start, stop)
+        relevant = relevant_of(own)
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and stop > start:
             ranking = _of_one_type(ranking, unlisted, score_dtypes)
@@ -119,6 +117,7 @@ def join_arguments(
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
+        within = None if reachable is None else row_sizes(relevant_of(reachable.block(start, stop)).ptr)
         given = pred or listed
         sets: Any = None if given is None else given.block(start, stop)
         if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
@@ -132,9 +131,9 @@ def join_arguments(
             first_row=first_row + start,
             by_id=by_id,
             fold=None if fold is None else fold[start:stop],
-            n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
+            n_reachable=within,
             row_groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
-            judged=judged,
+            judged=None if own.gains is None else own,
             unknown=bool(wider),
             facts=facts,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.input.door import Door
+from xmleval.input.judgements import relevant_of
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints
@@ -33,6 +34,6 @@ def chosen_rows(
     relevant, listed = [], []
     for row in rows.tolist():
         ranking = lists.block(row, row + 1)
-        relevant.append(truth.block(row, row + 1).labels.tolist())
+        relevant.append(relevant_of(truth.block(row, row + 1)).labels.tolist())
         listed.append(ranking.labels[: min(depth, int(ranking.n_above[0]))].tolist())
     return relevant, listed

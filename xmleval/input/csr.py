@@ -23,7 +23,7 @@ from xmleval.kernels.checking import (
     sort_labels,
 )
 from xmleval.message import TRANSPOSED, counted
-from xmleval.records import Facts, Ints, Judged, Labels, Truth, label_dtype
+from xmleval.records import Facts, Ints, Labels, Truth, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
@@ -49,16 +49,15 @@ def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
 class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
-    ``judged(start, stop)`` gives the judged labels of rows of a truth that holds grades. ``facts(start,
-    stop)`` gives the truth of rows that several models share. ``listed(start, stop)`` gives the labels of
-    scores as they are stored, unchecked; None where all labels have a score.
+    That of a truth that holds grades has the judged labels. ``facts(start, stop)`` gives the truth of rows
+    that several models share. ``listed(start, stop)`` gives the labels of scores as they are stored,
+    unchecked; None where all labels have a score.
     """
 
     n_rows: int
     n_labels: int
     bytes_per_row: float
     block: Callable[[int, int], T]
-    judged: Callable[[int, int], Judged] | None = None
     facts: Callable[[int, int], Facts] | None = None
     listed: Callable[[int, int], Truth] | None = None
 

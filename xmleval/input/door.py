@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.input.csr import Source, as_array, checked
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
+from xmleval.input.judgements import relevant_of
 from xmleval.input.match import BESIDE
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
@@ -20,7 +21,7 @@ from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
-from xmleval.records import Ints, Judged, Ranking, Truth, row_sizes
+from xmleval.records import Ints, Ranking, Truth, row_sizes
 
 LEAST_DEPTH = 2  # which tells whether rows list several labels
 WITHIN = "candidates"
@@ -109,7 +110,8 @@ class Door:
         exclude = self.sets.get("exclude")
         if exclude is None:
             return []
-        makes: list[Callable[[int, int], Truth]] = [truth.block] if self.from_truth else []
+        makes: list[Callable[[int, int], Truth]] = []
+        makes += [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
         makes += [] if pred is None else [pred.block]
         makes += [] if scores is None or scores.listed is None else [scores.listed]
         every = scores is not None and scores.listed is None
@@ -217,36 +219,30 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
 def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:
     """Return rows with the labels that are in sets alone, or with those that are not."""
 
-    def of(make: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
-        def block(start: int, stop: int) -> Any:
-            own = make(start, stop)
-            if isinstance(own, Ranking):
-                own = append_cut_ties(own)
-            members = sets.block(start, stop)
-            places = _places(own, members)
-            found = places > 0
-            keep = np.full(own.labels.size, not within)
-            keep[np.repeat(own.ptr[:-1], row_sizes(members.ptr))[found] + places[found] - 1] = within
-            kept_before = np.concatenate(([0], np.cumsum(keep)))
-            ptr, labels = kept_before[own.ptr], own.labels[keep]
-            if isinstance(own, Judged):
-                return Judged(ptr, labels, own.gains[keep])
-            if isinstance(own, Truth):
-                return Truth(ptr, labels)
-            scores, seen = None if own.scores is None else own.scores[keep], own.given
-            if seen is not None:
-                n_listed = seen.n_listed - (own.labels.size - labels.size)
-                seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
-            return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered, seen)
-
-        return block
+    def block(start: int, stop: int) -> Any:
+        own: Any = rows.block(start, stop)
+        if isinstance(own, Ranking):
+            own = append_cut_ties(own)
+        members = sets.block(start, stop)
+        places = _places(own, members)
+        found = places > 0
+        keep = np.full(own.labels.size, not within)
+        keep[np.repeat(own.ptr[:-1], row_sizes(members.ptr))[found] + places[found] - 1] = within
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        ptr, labels = kept_before[own.ptr], own.labels[keep]
+        if isinstance(own, Truth):
+            return Truth(ptr, labels, None if own.gains is None else own.gains[keep])
+        scores, seen = None if own.scores is None else own.scores[keep], own.given
+        if seen is not None:
+            n_listed = seen.n_listed - (own.labels.size - labels.size)
+            seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
+        return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered, seen)
 
     n_bytes = 2 * rows.bytes_per_row + sets.bytes_per_row
-    judged = None if rows.judged is None else of(rows.judged)
-    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged, facts=None)
+    return rows._replace(block=block, bytes_per_row=n_bytes, facts=None)
 
 
-def _places(rows: Truth | Judged | Ranking, sets: Truth) -> Ints:
+def _places(rows: Truth | Ranking, sets: Truth) -> Ints:
     """Return the place of each label of sets in its row, from 1; 0 where it is not there."""
     kind = np.int32 if rows.labels.dtype == sets.labels.dtype == np.int32 else np.int64
     in_rows, in_sets = (np.ascontiguousarray(one.labels, kind) for one in (rows, sets))

@@ -10,40 +10,32 @@ from numpy.typing import NDArray
 from xmleval.input.csr import Entries, Source, rows_of
 from xmleval.input.errors import InputError
 from xmleval.message import Keyword, Message
-from xmleval.records import LEAST_GAIN, MOST_GAIN, Bools, Floats, Ints, Judged, Truth
+from xmleval.records import LEAST_GAIN, MOST_GAIN, Bools, Floats, Ints, Truth
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 
 def graded(argument: str, entries: Source[Entries], gains: str) -> Source[Truth]:
-    """Return the relevant labels among entries with grades, and all of them with their gains.
+    """Return entries with grades as judged labels with their gains.
 
-    Every entry is judged; without values, its grade is 1. ``gains`` is the convention, "linear" or "exp".
+    Without values, the grade of each is 1. ``gains`` is the convention, "linear" or "exp".
     """
 
-    def judged(start: int, stop: int) -> Judged:
+    def block(start: int, stop: int) -> Truth:
         ptr, labels, grades, _ = entries.block(start, stop)
         found = np.ones(labels.size) if grades is None else _gains_of(argument, ptr, grades, gains, start)
-        return Judged(ptr, labels, found)
+        return Truth(ptr, labels, found)
 
-    return of_judged(entries._replace(judged=judged))
-
-
-def of_judged(rows: Source[Any]) -> Source[Truth]:
-    """Return the relevant ones of judged labels."""
-    judged = rows.judged
-    assert judged is not None
-    by_row = rows.n_rows, rows.n_labels, rows.bytes_per_row
-    return Source(*by_row, lambda start, stop: relevant_of(judged(start, stop)), judged)
+    return Source(entries.n_rows, entries.n_labels, entries.bytes_per_row, block)
 
 
-def relevant_of(judged: Judged) -> Truth:
-    """Return the labels with a positive gain."""
-    relevant = judged.gains > 0
-    if relevant.all():
-        return Truth(judged.ptr, judged.labels)
-    return Truth(np.concatenate(([0], np.cumsum(relevant)))[judged.ptr], judged.labels[relevant])
+def relevant_of(truth: Truth) -> Truth:
+    """Return the labels with a positive gain, all of those without gains."""
+    if truth.gains is None:
+        return truth
+    relevant = truth.gains > 0
+    return Truth(np.concatenate(([0], np.cumsum(relevant)))[truth.ptr], truth.labels[relevant])
 
 
 def _gains_of(argument: str, ptr: Ints, grades: NDArray[Any], gains: str, start: int) -> Floats:

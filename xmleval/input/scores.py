@@ -248,7 +248,7 @@ def _list_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) 
 
     def block(start: int, stop: int) -> Ranking:
         values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(how, *listed(start, stop), values, start)
+        return _ranked_list(how, *listed(start, stop)[:2], values, start)
 
     return Source(n_rows, how.n_labels, 24.0 * width, block, listed=listed)
 
@@ -306,6 +306,6 @@ def _stored_list(how: Reading, stored: Stored) -> Source[Ranking]:
 
     def block(start: int, stop: int) -> Ranking:
         values = None if data is None else data[int(stored.ptr[start]) : int(stored.ptr[stop])]
-        return _ranked_list(how, *stored.listed(start, stop), values, start)._replace(tie_order=order)
+        return _ranked_list(how, *stored.listed(start, stop)[:2], values, start)._replace(tie_order=order)
 
     return _source(stored, 32.0, block)

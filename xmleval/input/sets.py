@@ -23,12 +23,12 @@ from xmleval.input.csr import (
 )
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
+from xmleval.input.judgements import GRADED, graded
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
-from xmleval.records import Facts, Ints, Judged, Truth, label_dtype, row_sizes
+from xmleval.records import Facts, Ints, Truth, label_dtype, row_sizes
 
 
 def set_rows(
@@ -84,21 +84,13 @@ def set_rows(
 
 def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
     """Check all rows now; return them, and a source of the same rows that need no further check."""
-    rows: Source[Any] = truth if truth.judged is None else truth._replace(block=truth.judged)  # type: ignore[arg-type]
-    blocks = list(rows.blocks())
+    blocks = list(truth.blocks())
     ptr = np.concatenate([[0], *(row_sizes(block.ptr) for block in blocks)]).cumsum()
     labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
 
     def block(start: int, stop: int) -> Truth:
         return Truth(ptr[start : stop + 1] - ptr[start], labels[ptr[start] : ptr[stop]])
 
-    if truth.judged is not None:
-        gains = np.concatenate([np.empty(0), *(block.gains for block in blocks)])
-
-        def judged(start: int, stop: int) -> Judged:
-            return Judged(*block(start, stop), gains[ptr[start] : ptr[stop]])
-
-        return relevant_of(Judged(ptr, labels, gains)), of_judged(truth._replace(judged=judged))
     return Truth(ptr, labels), truth._replace(block=block)
 
 

@@ -31,7 +31,7 @@ class KeptHits(NamedTuple):
     @classmethod
     def of(cls, view: View, width: int, propensity: Propensity | None) -> KeptHits:
         """Return the hits of a block at ``width`` ranks, and their inverse propensities if given."""
-        ptr, labels = view.block.truth
+        ptr, labels = view.block.truth[:2]
         marks = np.zeros((view.n_rows, max(1, -(-width // BYTE))), np.uint8)
         mark_hits(ptr, view.ranks, width, marks)
         if propensity is None:

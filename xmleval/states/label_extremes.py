@@ -49,7 +49,7 @@ class LabelExtremes(State):
         assert scores is not None
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         flags = view.relevant_entries
-        widen_extremes(ranking.ptr, ranking.labels, scores, flags, *truth, weight, self.ends, self.counts)
+        widen_extremes(ranking.ptr, ranking.labels, scores, flags, *truth[:2], weight, self.ends, self.counts)
         self.n_rows += view.n_rows - int(np.count_nonzero(weight == 0))
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, scores.dtype)

@@ -126,7 +126,7 @@ class RankProfile(State):
     ) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals as split sums; and write ``marks`` if asked for."""
         assert self.propensity is not None
-        ptr, labels = view.block.truth
+        ptr, labels = view.block.truth[:2]
         known, n_slots = self._known_ideals(view), slots.n_rows.size
         ideals = np.zeros((n_slots, widest if known is None else 0, 2))
         if leading is not None:
@@ -155,7 +155,7 @@ class RankProfile(State):
 
     def _sum_limbs(self, view: View, several: Slots, widest: int, marks: Bytes) -> dict[str, Ints]:
         """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""
-        (ptr, labels), width = view.block.truth, self._width(view)
+        (ptr, labels), width = view.block.truth[:2], self._width(view)
         n_slots, slots = several.n_rows.size, several.of_rows
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         found: dict[str, Ints] = {}

@@ -19,7 +19,6 @@ from xmleval.records import (
     Given,
     Groups,
     Ints,
-    Judged,
     Labels,
     Ranking,
     Truth,
@@ -44,7 +43,7 @@ def rows_of(block: Block, rows: Ints) -> Block:
         first_row=0,
         n_reachable=None if n_reachable is None else n_reachable[rows],
         fold=None if block.fold is None else block.fold[rows],
-        judged=None if judged is None else _judged_of(judged, rows),
+        judged=None if judged is None else _sets_of(judged, rows),
         unknown=block.unknown,
     )
 
@@ -52,12 +51,8 @@ def rows_of(block: Block, rows: Ints) -> Block:
 def _sets_of(sets: Truth, rows: Ints) -> Truth:
     ptr = np.empty(rows.size + 1, np.int64)
     point_to_rows(sets.ptr, rows, ptr)
-    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr))
-
-
-def _judged_of(judged: Judged, rows: Ints) -> Judged:
-    ptr, labels = _sets_of(Truth(judged.ptr, judged.labels), rows)
-    return Judged(ptr, labels, _taken(judged.ptr, judged.gains, rows, ptr))
+    gains = None if sets.gains is None else _taken(sets.ptr, sets.gains, rows, ptr)
+    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr), gains)
 
 
 def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
@@ -84,7 +79,7 @@ class WithinLabels(View):
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
         chosen = self._sets[decision]
-        return Chosen(row_sizes(chosen.ptr), *chosen)
+        return Chosen(row_sizes(chosen.ptr), *chosen[:2])
 
     @cached
     def with_relevant(self) -> WithinLabels:
@@ -159,8 +154,9 @@ class LabelParts:
             one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, row_groups=None)
             if judged is not None and split is not None:
                 ptr, at = split.entries(group)
-                own_judged = Judged(*self._renumbered(judged.labels, ptr, at), judged.gains[at])
-                one = one._replace(judged=own_judged)
+                assert judged.gains is not None
+                renumbered = self._renumbered(judged.labels, ptr, at)
+                one = one._replace(judged=renumbered._replace(gains=judged.gains[at]))
             yield WithinLabels(one._replace(n_reachable=None), own.size, view.unlisted, sets)
 
     def credited(self, view: View) -> Iterator[Credited]:

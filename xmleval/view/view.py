@@ -313,9 +313,10 @@ class View:
     @cached
     def gains(self) -> Floats:
         """Gain of each relevant label, of a truth that holds grades."""
-        assert self.block.judged is not None
-        gains = self.block.judged.gains
-        return gains[gains > 0]
+        judged = self.block.judged
+        assert judged is not None
+        assert judged.gains is not None
+        return judged.gains[judged.gains > 0]
 
     def graded_gain(self, k: int | None) -> Floats:
         """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
@@ -363,7 +364,7 @@ class View:
             pred = self.block.pred
             if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
                 assert pred is not None
-                chosen = Chosen(row_sizes(pred.ptr), *pred)
+                chosen = Chosen(row_sizes(pred.ptr), *pred[:2])
             elif self.block.unknown and decision.of_each:  # which has numbers for known labels
                 chosen = self.inside.predicted(decision)
             else:
@@ -377,7 +378,7 @@ class View:
             truth, predicted = self.block.truth, self.predicted(decision)
             n_within = np.empty(self.n_rows, np.int64)
             labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
-            n_hits = find_hits(*truth, *predicted, n_within, labels)
+            n_hits = find_hits(*truth[:2], *predicted, n_within, labels)
             self._hits[decision] = labels[:n_hits], n_within
         return self._hits[decision]
 
