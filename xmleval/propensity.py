@@ -13,7 +13,7 @@ from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.shapes import dense_lists
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import ByLabel, by_name, of_labels, read_by_position
+from xmleval.input.objects.vectors import ByLabel, by_name, nameless, of_labels, read_by_position
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
@@ -229,6 +229,8 @@ def given_or_estimated(
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
     found = y_train if dataset is None else None  # which may be estimated, for several models at once
     if not isinstance(found, InversePropensity):
+        if not in_order and not has_label_names("y_train", y_train):
+            raise nameless("y_train")
         found = estimated(y_train, n_labels, dataset)
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""

@@ -104,7 +104,6 @@ ARFF = b"@relation 'x: -C 1'\n@attribute a {0,1}\n"
 TEXTS: list[tuple[str, bytes, bytes | str]] = [  # files of a command, a head, and what is repeated below it
     ("q.qrels r.run --labels Z.names.gz", b"", "label #\n"),
     ("q.qrels r.run --labels Z.json.gz", b'["a"', b',"b"'),
-    ("Z.qrels.gz r.run", b"", b"a 0 b 1\n"),
     ("Z.qrels.gz r.run", b"", "q# 0 d# 1\n"),
     ("q.qrels Z.run.gz", b"", "0 Q0 new# 1 0.5 t\n"),
     ("Z.csv.gz r.run", b"id,labels\n", "q#,a#;b#\n"),

@@ -35,7 +35,9 @@ def test_every_form_is_the_same_hierarchy() -> None:
     edges = [(names[child], names[parent]) for child, parent in EDGES]
     assert values(edges, labels=[*names]) == expected
     lists, sets = ([[names[j] for j in row] for row in rows] for rows in (LISTS, TRUTH))
-    assert dict(evaluate(sets, lists, hierarchy=edges, **OPTIONS)) == expected
+    assert dict(evaluate(sets, lists, hierarchy=edges, labels=[*names], **OPTIONS)) == expected
+    report = evaluate(sets, lists, hierarchy=edges, **OPTIONS)  # "a" and "c" are not among the truth's
+    assert any("unknown labels have no ancestors in the hierarchy" in note for note in report.notes)
 
 
 def test_labels_above_all_others_are_noted() -> None:
@@ -43,9 +45,9 @@ def test_labels_above_all_others_are_noted() -> None:
     assert any("hierarchy= has 0 above all labels: it counts in every set" in note for note in notes)
     assert not evaluate(Y, (LISTS, None), hierarchy=EDGES, **OPTIONS).notes
     report = evaluate(  # an ancestor that occurs nowhere counts where names come with the rows
-        [["cat"]], [["dog"]], metrics="h_f1.micro@1", hierarchy=[("cat", "pet"), ("dog", "pet")]
+        [["cat", "dog"]], [["dog"]], metrics="h_f1.micro@1", hierarchy=[("cat", "pet"), ("dog", "pet")]
     )
-    assert report["h_f1.micro@1"] == 0.5
+    assert report["h_f1.micro@1"] == 0.8  # 2 of 2 and 2 of 3
     assert any("hierarchy= has 'pet' above all labels" in note for note in report.notes)
 
 

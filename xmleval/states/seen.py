@@ -116,6 +116,13 @@ class Seen(State):
         if self.unknown and any(averages):
             told = "averages over labels, and measures of all cells such as Hamming loss, leave "
             found.notes["unknown"] = f"{told}unknown labels out"
+        if self.unknown and any("hierarchy" in spec.needs for spec in predicted):
+            told = (
+                "unknown labels have no ancestors in the hierarchy; give ",
+                Keyword("labels"),
+                " to count them",
+            )
+            found.notes["ancestors"] = Message(*told)
         judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
         if judging and not self.judges:
             told = (

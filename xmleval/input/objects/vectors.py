@@ -95,6 +95,12 @@ def read_by_position(argument: str, value: Any, names: list[Any] | None) -> list
     return [f"{argument}: {BY_POSITION}"]
 
 
+def nameless(argument: str) -> InputError:
+    """Return what to raise of values by number, where only a truth tells the order of labels."""
+    which = "has no names, and labels are numbered as y_true names them; give ", Keyword("labels")
+    return InputError(argument, Message(*which))
+
+
 def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool = True) -> Any:
     """Return a vector in the order of names, if its entries have names: a dict, a series, or propensities.
 
@@ -111,8 +117,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
         return value.for_labels(names)
     keys = _keys(value)
     if keys is None and not in_order:
-        which = "has no names, and labels are numbered as y_true names them; give ", Keyword("labels")
-        raise InputError(argument, Message(*which))
+        raise nameless(argument)
     if keys is None:
         return value
     values = _values_of(value) if isinstance(value, dict) else value.to_numpy()
