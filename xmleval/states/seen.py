@@ -117,12 +117,8 @@ class Seen(State):
             told = "averages over labels, and measures of all cells such as Hamming loss, leave "
             found.notes["unknown"] = f"{told}unknown labels out"
         if self.unknown and any("hierarchy" in spec.needs for spec in predicted):
-            told = (
-                "unknown labels have no ancestors in the hierarchy; give ",
-                Keyword("labels"),
-                " to count them",
-            )
-            found.notes["ancestors"] = Message(*told)
+            told = "unknown labels have no ancestors in the hierarchy; to count these, name them in "
+            found.notes["ancestors"] = Message(told, Keyword("labels"))
         judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
         if judging and not self.judges:
             told = (
