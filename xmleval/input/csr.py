@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.errors import InputError, LabelRangeError
+from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import (
     BAD_LABEL,
@@ -23,7 +24,7 @@ from xmleval.kernels.checking import (
     sort_labels,
 )
 from xmleval.message import TRANSPOSED, counted
-from xmleval.records import Facts, Ints, Labels, Truth, label_dtype
+from xmleval.records import Facts, Ints, Labels, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
@@ -59,7 +60,7 @@ class Source(NamedTuple, Generic[T]):
     bytes_per_row: float
     block: Callable[[int, int], T]
     facts: Callable[[int, int], Facts] | None = None
-    listed: Callable[[int, int], Truth] | None = None
+    listed: Callable[[int, int], Rows] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,24 +72,6 @@ class Source(NamedTuple, Generic[T]):
         size = rows_at_a_time(self.bytes_per_row)
         for start in range(0, self.n_rows, size):
             yield checked(self.block, start, min(start + size, self.n_rows))
-
-
-class Stored(NamedTuple):
-    """CSR arrays as the caller has them; ``data`` None where every stored entry counts as 1.
-
-    ``label_names``, where known, order unlisted labels that compete by their score.
-    """
-
-    ptr: Labels
-    labels: Labels
-    data: NDArray[Any] | None
-    n_labels: int
-    label_names: Sequence[Any] | None = None
-
-    def listed(self, start: int, stop: int) -> Truth:
-        """Return the labels of rows start..stop-1 as they are, unchecked."""
-        lo, hi = int(self.ptr[start]), int(self.ptr[stop])
-        return Truth(self.ptr[start : stop + 1].astype(np.int64) - lo, self.labels[lo:hi])
 
 
 class Entries(NamedTuple):
@@ -181,8 +164,8 @@ def _refusing(argument: str) -> Iterator[None]:
         raise InputError(argument, f"not a valid sparse matrix: {error}") from None
 
 
-def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
-    """Return the CSR arrays of any SciPy sparse matrix or array, its index structure checked.
+def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
+    """Return the rows of any SciPy sparse matrix or array, its index structure checked.
 
     Duplicate entries are neither summed nor dropped: they are found and refused later.
     """
@@ -204,7 +187,7 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
         if code != FINE:
             refuse_code(argument, code, row, int(ptr[position]), n_labels)
         if matrix.format == "csr":
-            return Stored(ptr, labels, np.asarray(matrix.data), n_labels)
+            return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
         used = labels[: ptr[-1]]
         bad = used[(used < 0) | (used >= along)]
         if bad.size:
@@ -217,7 +200,7 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
     return _from_coordinates(argument, matrix, n_rows, n_labels)
 
 
-def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) -> Stored:
+def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) -> Rows:
     rows, labels = np.asarray(matrix.row), np.asarray(matrix.col)
     for name, ids, size in (("row", rows, n_rows), ("label id", labels, n_labels)):
         bad = (ids < 0) | (ids >= size)
@@ -228,9 +211,8 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
                 argument, f"{name} {ids[at]} is not in 0..{size - 1}", row=row, value=int(ids[at])
             )
     order = np.lexsort((labels, rows))
-    ptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
-    return Stored(ptr, labels[order], np.asarray(matrix.data)[order], n_labels)
+    ptr = pointer(np.bincount(rows, minlength=n_rows))
+    return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
 
 
 def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
@@ -256,26 +238,24 @@ def rows_of(ptr: Ints, positions: Ints) -> Ints:
     return np.searchsorted(ptr, positions, side="right") - 1
 
 
-def cut_entries(argument: str, stored: Stored, start: int, stop: int) -> Entries:
+def cut_entries(argument: str, rows: Rows, n_labels: int, start: int, stop: int) -> Entries:
     """Return the checked entries of rows start..stop-1, sorted by id (on a copy where they are not)."""
-    lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
-    ptr = stored.ptr[start : stop + 1].astype(np.int64) - lo
-    given = stored.labels[lo:hi]
-    labels = given
+    own = rows.part(start, stop)
+    ptr, labels, data = own.ptr, own.labels, own.values
+    given = labels
     if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
-    data = None if stored.data is None else stored.data[lo:hi]
-    code, row, position = check_labels(ptr, labels, stored.n_labels)
-    labels = labels.astype(label_dtype(stored.n_labels), copy=False)
+    code, row, position = check_labels(ptr, labels, n_labels)
+    labels = labels.astype(label_dtype(n_labels), copy=False)
     places = None
     if code == UNSORTED:
         labels, places = labels.copy(), np.arange(labels.size)
         sort_labels(ptr, labels, places)
         data = None if data is None else data[places]
-        code, row, position = check_labels(ptr, labels, stored.n_labels)
+        code, row, position = check_labels(ptr, labels, n_labels)
         given = labels
     if code != FINE:
-        refuse_code(argument, code, start + row, int(given[position]), stored.n_labels)
+        refuse_code(argument, code, start + row, int(given[position]), n_labels)
     return Entries(ptr, np.ascontiguousarray(labels), data, places)
 
 

@@ -110,7 +110,7 @@ class Door:
         exclude = self.sets.get("exclude")
         if exclude is None:
             return []
-        makes: list[Callable[[int, int], Truth]] = []
+        makes: list[Callable[[int, int], Truth | Rows]] = []
         makes += [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
         makes += [] if pred is None else [pred.block]
         makes += [] if scores is None or scores.listed is None else [scores.listed]
@@ -242,7 +242,7 @@ def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:
     return rows._replace(block=block, bytes_per_row=n_bytes, facts=None)
 
 
-def _places(rows: Truth | Ranking, sets: Truth) -> Ints:
+def _places(rows: Truth | Ranking | Rows, sets: Truth) -> Ints:
     """Return the place of each label of sets in its row, from 1; 0 where it is not there."""
     kind = np.int32 if rows.labels.dtype == sets.labels.dtype == np.int32 else np.int64
     in_rows, in_sets = (np.ascontiguousarray(one.labels, kind) for one in (rows, sets))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,28 +11,27 @@ from numpy.typing import NDArray
 from xmleval.input.csr import (
     Entries,
     Source,
-    Stored,
     as_array,
     check_shape,
     cut_entries,
     is_sparse,
     keep_entries,
+    matrix_rows,
     refuse_code,
     rows_of,
-    stored_csr,
 )
 from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.ranked import picks, rank_entries, rank_ties_by_name, with_level
-from xmleval.input.rows import Rows
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.tensors import as_plain
 from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import falls, falls_somewhere, rank_rows, rises_unsorted
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype, row_sizes
+from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
@@ -114,23 +112,21 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
-    if isinstance(value, Rows):
-        how = replace(how, n_labels=max(how.n_labels, len(value.names or ())))
-        stored = Stored(value.ptr, value.labels, value.values, how.n_labels, value.names)
-        if value.best_first or value.values is None:
-            return _stored_list(how, stored)
-        return _entry_rows(how, stored, value.is_written, value.named)
-    if is_pair(value):
+    if is_pair(value) and not isinstance(value, Rows):
         return _list_rows(how, *pair_members(how.argument, value, how.n_labels))
     if not is_sparse(value):
         value = as_plain(how.argument, value)
     if is_sparse(value):
         if how.unlisted != 0:
             refuse_padding(how.argument, value)
-        return _sparse_rows(how, value)
+        rows, names = matrix_rows(how.argument, value, how.n_labels), getattr(value, "label_names", None)
+        value = rows._replace(names=names, is_written=names is not None)
     if n_labels is not None and isinstance(value, list):
-        rows = rows_of_ids(how.argument, value)
-        return _stored_list(how, Stored(rows.ptr, rows.labels, rows.values, how.n_labels))
+        value = rows_of_ids(how.argument, value)._replace(best_first=True)
+    if isinstance(value, Rows):
+        how = replace(how, n_labels=max(how.n_labels, len(value.names or ())))
+        is_list = value.best_first or value.values is None
+        return _listed_rows(how, value) if is_list else _entry_rows(how, value)
     array = as_array(how.argument, value)
     if array.ndim == 2 and array.shape[1] != how.n_labels and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
@@ -191,18 +187,13 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 
 
-def _sparse_rows(how: Reading, matrix: Any) -> Source[Ranking]:
-    stored, names = stored_csr(how.argument, matrix, how.n_labels), getattr(matrix, "label_names", None)
-    return _entry_rows(how, stored._replace(label_names=names), names is not None, names is not None)
-
-
-def _entry_rows(how: Reading, stored: Stored, is_written: bool, ties_in_order: bool) -> Source[Ranking]:
-    """Accept scores of labels in any order, of which equal ones rank by id or ``ties_in_order``."""
-    is_written, level = is_written and how.higher_is_better, how.level
-    order = tie_order(stored.label_names, level, how.n_labels)
+def _entry_rows(how: Reading, rows: Rows) -> Source[Ranking]:
+    """Accept scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
+    is_written, level = rows.is_written and how.higher_is_better, how.level
+    ties_in_order, order = rows.named, tie_order(rows.names, level, how.n_labels)
 
     def block(start: int, stop: int) -> Ranking:
-        ptr, labels, data, places = cut_entries(how.argument, stored, start, stop)
+        ptr, labels, data, places = cut_entries(how.argument, rows, how.n_labels, start, stop)
         assert data is not None
         scores = written = how.scores(data, ptr, start)
         how.refuse_nan(scores, ptr, start)
@@ -214,7 +205,7 @@ def _entry_rows(how: Reading, stored: Stored, is_written: bool, ties_in_order: b
         rises = is_written and places is not None and rises_unsorted(ptr, places, written)
         drops = is_written and falls_somewhere(ptr, written)
         if places is not None and ties_in_order:
-            labels, scores = stored.listed(start, stop).labels.astype(labels.dtype), written
+            labels, scores = rows.part(start, stop).labels.astype(labels.dtype), written
         if level is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(level, scores)
@@ -224,13 +215,12 @@ def _entry_rows(how: Reading, stored: Stored, is_written: bool, ties_in_order: b
         listed = Ranking(ptr, labels, scores, row_sizes(ptr), given=given, tie_order=order)
         return rank_entries(listed, level, how.depth, how.ordered)
 
-    return _source(stored, PICKED_BYTES if picks(how.depth, how.ordered) else 32.0, block)
+    row_bytes = (PICKED_BYTES if picks(how.depth, how.ordered) else 32.0) * _mean_size(rows)
+    return Source(rows.n_rows, how.n_labels, row_bytes, block, listed=rows.part)
 
 
-def _source(stored: Stored, entry_bytes: float, block: Callable[[int, int], Ranking]) -> Source[Ranking]:
-    n_rows = stored.ptr.size - 1
-    row_bytes = entry_bytes * int(stored.ptr[-1]) / max(n_rows, 1)
-    return Source(n_rows, stored.n_labels, row_bytes, block, listed=stored.listed)
+def _mean_size(rows: Rows) -> float:
+    return int(rows.ptr[-1]) / max(rows.n_rows, 1)
 
 
 def _list_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) -> Source[Ranking]:
@@ -243,12 +233,12 @@ def _list_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) 
         _refuse_unlisted(how)
     n_rows, width = labels.shape
 
-    def listed(start: int, stop: int) -> Truth:
-        return Truth(np.arange(stop - start + 1, dtype=np.int64) * width, labels[start:stop].reshape(-1))
+    def listed(start: int, stop: int) -> Rows:
+        values = None if scores is None else scores[start:stop].reshape(-1)
+        return rows_by_id(np.arange(stop - start + 1) * width, labels[start:stop].reshape(-1), values)
 
     def block(start: int, stop: int) -> Ranking:
-        values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(how, *listed(start, stop)[:2], values, start)
+        return _ranked_list(how, listed(start, stop), start)
 
     return Source(n_rows, how.n_labels, 24.0 * width, block, listed=listed)
 
@@ -259,20 +249,19 @@ def _refuse_unlisted(how: Reading) -> None:
         raise InputError(how.argument, Message(*compares))
 
 
-def _ranked_list(
-    how: Reading, ptr: Ints, ids: NDArray[Any], values: NDArray[Any] | None, start: int
-) -> Ranking:
+def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    unchecked, n_labels = ids, how.n_labels
+    ptr, ids, values, n_labels = rows.ptr, rows.labels, rows.values, how.n_labels
     if ids.dtype not in (np.int32, np.int64):
         ids = ids.astype(np.int64)
     ids = np.ascontiguousarray(ids)
     seen_ids: Ints = np.empty(2, np.int64)
     code, row, position = check_list(ptr, ids, n_labels, seen_ids)
     if code == BAD_LABEL:
-        bad = np.flatnonzero((unchecked < -1) | (unchecked >= n_labels))  # an unsigned id may have become -1
+        stored = rows.labels  # unsigned ids may have become -1
+        bad = np.flatnonzero((stored < -1) | (stored >= n_labels))
         if bad.size:
-            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(unchecked[bad[0]])
+            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(stored[bad[0]])
             said = f"label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
             raise LabelRangeError(how.argument, said, row=row, value=label)
         ptr, ids, values, _ = keep_entries(Entries(ptr, ids, values), ids >= 0)
@@ -295,17 +284,15 @@ def _ranked_list(
     return with_level(Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level, how.depth)
 
 
-def _stored_list(how: Reading, stored: Stored) -> Source[Ranking]:
+def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     """Accept labels of each row, best first, and their scores, if there are any."""
-    data, how = stored.data, replace(how, n_labels=stored.n_labels)
-    order = tie_order(stored.label_names, how.level, stored.n_labels)
-    if data is None and not stored.labels.size:
-        data = np.empty(0, np.float64)  # rows that list nothing lack no score
-    if data is None:
+    if rows.values is None and not rows.labels.size:
+        rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
+    if rows.values is None:
         _refuse_unlisted(how)
+    order = tie_order(rows.names, how.level, how.n_labels)
 
     def block(start: int, stop: int) -> Ranking:
-        values = None if data is None else data[int(stored.ptr[start]) : int(stored.ptr[stop])]
-        return _ranked_list(how, *stored.listed(start, stop)[:2], values, start)._replace(tie_order=order)
+        return _ranked_list(how, rows.part(start, stop), start)._replace(tie_order=order)
 
-    return _source(stored, 32.0, block)
+    return Source(rows.n_rows, how.n_labels, 32.0 * _mean_size(rows), block, listed=rows.part)

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from xmleval.input.csr import (
     Entries,
     Source,
-    Stored,
     as_array,
     check_shape,
     cut_entries,
     is_sparse,
     keep_entries,
+    matrix_rows,
     rows_of,
-    stored_csr,
 )
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import refuse_vectors
@@ -51,16 +50,16 @@ def set_rows(
     expected = n_labels if n_labels is not None else known
     if isinstance(value, Rows):
         width = max(expected or 0, len(value.names or ()))
-        return _stored_rows(argument, Stored(value.ptr, value.labels, value.values, width), gains)
+        return _stored_rows(argument, value, width, gains)
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):
-        return _stored_rows(argument, stored_csr(argument, value, expected), gains)
+        return _stored_rows(argument, matrix_rows(argument, value, expected), value.shape[1], gains)
     if n_labels is not None and isinstance(value, list | tuple):
         rows = rows_of_ids(argument, value)
         if rows.are_lists:
             refuse_vectors(argument, rows.ptr, rows.labels, n_labels)
-        return _stored_rows(argument, Stored(rows.ptr, rows.labels, rows.values, n_labels), gains)
+        return _stored_rows(argument, rows, n_labels, gains)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
 
@@ -106,21 +105,20 @@ def remembered(truth: Source[Truth]) -> Source[Truth]:
     return truth._replace(block=lambda start, stop: facts(start, stop).truth, facts=facts)
 
 
-def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Truth]:
-    n_rows = stored.ptr.size - 1
-    bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
+def _stored_rows(argument: str, rows: Rows, n_labels: int, gains: str | None) -> Source[Truth]:
+    n_rows, cut = rows.n_rows, partial(cut_entries, argument, rows, n_labels)
+    bytes_per_row = 16.0 * int(rows.ptr[-1]) / max(n_rows, 1)
     if gains in GRADED:
-        entries = Source(n_rows, stored.n_labels, 2 * bytes_per_row, partial(cut_entries, argument, stored))
-        return graded(argument, entries, gains)
+        return graded(argument, Source(n_rows, n_labels, 2 * bytes_per_row, cut), gains)
 
     def block(start: int, stop: int) -> Truth:
-        entries = cut_entries(argument, stored, start, stop)
+        entries = cut(start, stop)
         if entries.data is not None and not bool((entries.data == 1).all()):
             entries = keep_entries(entries, entries.data != 0)
             _refuse_other_values(argument, entries.data, entries.ptr, start, gains)
         return Truth(entries.ptr, entries.labels)
 
-    return Source(n_rows, stored.n_labels, bytes_per_row, block)
+    return Source(n_rows, n_labels, bytes_per_row, block)
 
 
 def _refuse_other_values(

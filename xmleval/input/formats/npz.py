@@ -20,7 +20,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import Array, ArrayFile, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
-from xmleval.input.csr import stored_csr
+from xmleval.input.csr import matrix_rows
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import (
@@ -117,10 +117,9 @@ def _converted(kind: str, matrix: Any) -> Rows:
     try:
         if kind == "scores":
             refuse_padding("scores", matrix)
-        stored = stored_csr(kind, matrix, None)
+        return matrix_rows(kind, matrix, None)
     except InputError as error:
         raise ValueError(error.message) from None
-    return rows_by_id(stored.ptr.astype(np.int64), stored.labels, stored.data)
 
 
 def _one_piece(archive: ArrayFile, rows: Rows, n_labels: int | None, allowance: Allowance) -> Pieces:

@@ -16,12 +16,11 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.csr import (
     Source,
-    Stored,
     checked,
     cut_entries,
     is_sparse,
+    matrix_rows,
     rows_at_a_time,
-    stored_csr,
 )
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
@@ -218,9 +217,7 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     if kind == "scores":
         refuse_padding("matrix", matrix)
-    stored = stored_csr("matrix", matrix, None)
-    rows = rows_by_id(stored.ptr.astype(np.int64), stored.labels, stored.data)
-    _write(Path(path), whole(rows, stored.n_labels), kind)
+    _write(Path(path), whole(matrix_rows("matrix", matrix, None), matrix.shape[1]), kind)
 
 
 def _write(path: Path, pieces: Pieces, kind: str) -> None:
@@ -244,9 +241,9 @@ def _parts(pieces: Pieces, kind: str) -> Iterator[_Part]:
     first = 0
     assert pieces.n_labels is not None
     for own in pieces.read(WHOLE_BYTES):
-        stored = Stored(own.ptr, own.labels, own.values, pieces.n_labels)
+        cut = partial(cut_entries, "matrix", own, pieces.n_labels)
         row_bytes = 16.0 * own.labels.size / max(own.n_rows, 1)
-        entries = Source(own.n_rows, pieces.n_labels, row_bytes, partial(cut_entries, "matrix", stored))
+        entries = Source(own.n_rows, pieces.n_labels, row_bytes, cut)
         rows: Source[Any] = entries if kind == "scores" else set_rows("matrix", own, None, pieces.n_labels)
         size = rows_at_a_time(PER_PART * rows.bytes_per_row)
         for start in range(0, rows.n_rows, size):
