@@ -187,7 +187,7 @@ def _placed(
                 seen.add(rows.label(entry))
         raise ValueError(f"{name}: was changed while it was read")
 
-    placed = PlacedRows(allowance.left // HELD_SHARE, refuse)
+    placed = PlacedRows(allowance.left / HELD_SHARE, refuse)
     with naming_limit(name):
         for rows in with_one(batches()):
             n_bytes = match.n_bytes
