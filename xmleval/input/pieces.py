@@ -16,12 +16,11 @@ class Pieces:
     n_rows, n_labels : int or None
         Size of the whole, None where nothing in the file tells it before the end.
     read : callable
-        ``read(n_bytes)`` yields the rows in order, as `Rows` by id, sparse arrays (CSR), (labels, scores)
-        pairs of arrays or dense arrays, each of about as many bytes at most (one row at least). It may be
-        called more than once.
-    label_names, row_names : list of str or None
-        What the file calls its labels (by column) and its rows, where it has names and they are known
-        before the rows are read.
+        ``read(n_bytes)`` yields the rows in order, as `Rows` by id or as dense arrays, which rows would copy;
+        writers take what `evaluate` takes. Each is of about as many bytes at most (one row at least). It may
+        be called more than once.
+    label_names : list of str or None
+        What the file calls its labels, by id, where that is known before the rows are read.
     locate : callable or None
         Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
     read_from : callable or None
@@ -43,7 +42,6 @@ class Pieces:
     n_labels: int | None
     read: Callable[[int], Iterator[Any]]
     label_names: list[str] | None = None
-    row_names: list[str] | None = None
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0

@@ -46,7 +46,7 @@ EXPECTED = {
     "scores": f"{SCORES}; of labels without a header, --input-format lines",
 }
 EXPECTED["grades"] = EXPECTED["truth"]
-DTYPES = {"truth": np.uint8, "scores": np.float64}
+KINDS = ("truth", "scores")
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?")
 HEADER_BYTES = 1024
 PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
@@ -211,8 +211,8 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
     ...     path.read_text()
     '2 3\n0:0.5 2:0.25\n1:1e-07\n'
     """
-    if kind not in DTYPES:
-        raise ValueError(f"kind={kind!r} is not one of {', '.join(DTYPES)}")
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not one of {', '.join(KINDS)}")
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     if kind == "scores":
