@@ -54,7 +54,7 @@ class Input:
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
         return {
-            path: known.named.by_number(path, self._kind_of(known), self.allowance)
+            path: known.named.by_number(path, self.kind, self.allowance)
             for path, known in self.shards
             if known.named
         }
@@ -62,10 +62,6 @@ class Input:
     def with_grades(self, graded: bool) -> Input:
         """Return a truth that is read with its grades, if so asked."""
         return replace(self, kind="grades") if graded else self
-
-    def _kind_of(self, known: Format) -> str:
-        """Return what to read from a file; formats that do not tell grades apart hold them in a truth."""
-        return "truth" if self.kind == "grades" and not known.graded else self.kind
 
     @property
     def files(self) -> list[Path]:
@@ -88,9 +84,7 @@ class Input:
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Return its files with the rows of each."""
         known = self._by_number
-        return [
-            (s, _pieces(s, self._kind_of(s.format), known.get(s.path), self.allowance)) for s in self.shards
-        ]
+        return [(s, _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:

@@ -168,8 +168,6 @@ def labels_of(line: str, attributes: Attributes) -> list[int]:
 
 def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITED) -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
-    if kind != "truth":
-        raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")
     file = InputFile(path)
     with naming(path, EXPECTED):
         relation, declared, end = read_header(file, allowance)

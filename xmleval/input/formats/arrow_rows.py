@@ -312,7 +312,6 @@ ARROW = Format(
     extensions=(".parquet", ".arrow", ".feather"),
     pieces=read_pieces,
     named=NamedReaders(_by_number, named_rows),
-    graded=True,
     written=(".parquet",),
     write=lambda path, data, kind, n_labels: write_parquet(path, data, kind, n_labels=n_labels),
     by_pieces=True,

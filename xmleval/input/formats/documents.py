@@ -393,7 +393,6 @@ def _format(name: str, title: str, extensions: tuple[str, ...], records: Records
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
         kinds=(),
         named=for_fields(Fields()),
-        graded=True,
         for_fields=for_fields,
         by_whole_name=True,
     )

@@ -53,7 +53,7 @@ class Format:
         labels always have names.
     pieces : callable, optional
         ``pieces(path, kind, allowance)`` reads some rows at a time; what cannot be is taken from the
-        allowance.
+        allowance. Of the kind "grades", those that a truth leaves out or refuses are kept.
     whole : callable, optional
         ``whole(path, kind)`` reads all rows in a better way than in pieces, such as a map of the file.
     named : NamedReaders, optional
@@ -77,9 +77,6 @@ class Format:
         Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes `Rows` by id, whole or not at all.
-    graded : bool
-        Whether its readers also take the kind "grades": judged labels with their grades, where the kind
-        "truth" leaves them out or refuses them.
     by_pieces : bool
         Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
     keeps_order : bool
@@ -109,7 +106,6 @@ class Format:
     sibling: str = ""
     written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None
-    graded: bool = False
     by_pieces: bool = False
     keeps_order: bool = False
 

@@ -69,6 +69,5 @@ JSON = Format(
     extensions=(".json", ".json.gz"),
     kinds=(),
     named=NamedReaders(lambda path, kind, allowance: None, batches),
-    graded=True,
     by_whole_name=True,
 )

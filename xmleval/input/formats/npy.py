@@ -207,7 +207,8 @@ def check_dense(part: Part, kinds: str = "f") -> Part:
 
 
 def _open_dense(path: Path, kind: str) -> Part:
-    return check_dense(open_array(path, DENSE_EXPECTED[kind]), "f" if kind == "scores" else "biuf")
+    held, kinds = ("scores", "f") if kind == "scores" else ("truth", "biuf")
+    return check_dense(open_array(path, DENSE_EXPECTED[held]), kinds)
 
 
 def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:

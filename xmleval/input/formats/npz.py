@@ -270,7 +270,7 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
     archive = open_npz(path)
     part = _find_part(archive, kind)
-    if part and kind == "truth":
+    if part and kind != "scores":
         return _truth_pieces(archive, allowance)
     if part:
         return matrix_pieces(part, allowance) if part.expected is DENSE else list_pieces([part], allowance)

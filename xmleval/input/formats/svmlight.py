@@ -33,7 +33,6 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
 
     Comments, blank lines and ``qid:`` tokens are passed over. Ids rise within each row.
     """
-    assert kind == "truth"
     source = InputFile(path)
     with naming(path, EXPECTED), open_text(source):
         pass

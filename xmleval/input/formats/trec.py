@@ -417,7 +417,6 @@ QRELS = Format(
     kinds=("truth",),
     pieces=qrels_pieces,
     named=NamedReaders(qrels_by_number, qrels_batches, ("truth", "grades")),
-    graded=True,
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(

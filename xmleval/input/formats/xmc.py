@@ -290,6 +290,5 @@ XMC = Format(
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
     write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, n_labels), kind),
-    graded=True,
     by_pieces=True,
 )
