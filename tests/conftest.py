@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+import xmleval
 from tests.commands import folder as folder
 from tests.commands import refused as refused
 from tests.commands import run as run
@@ -75,6 +77,10 @@ EXAMPLES_OF = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    is_parallel = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if is_parallel and not any(Path(xmleval.__file__).parent.glob("kernels/__pycache__/*.nbi")):
+        # or each process would compile the same kernels
+        subprocess.run([sys.executable, "-m", "xmleval", "warmup"], stdout=subprocess.DEVNULL, check=True)
     absent = [path for module, paths in EXAMPLES_OF.items() if find_spec(module) is None for path in paths]
     ignored = [str(config.rootpath / path) for path in absent]
     config.option.ignore = [*(config.option.ignore or ()), *ignored]

@@ -475,7 +475,7 @@ class Evaluator:
         self._change(named=True, unknown=True, counts_cells=listed)
 
     def insist_on_none(self) -> None:
-        """Leave measures out that cannot be computed, as those of groups (@private)."""
+        """Leave out measures that cannot be computed, instead of raising an error (@private)."""
         self._change(asked=[(spec, False) for spec, _ in self._counting.settings.asked])
 
     def _change(self, **settings: Any) -> None:

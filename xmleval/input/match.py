@@ -340,7 +340,7 @@ class Reading:
                 raise InputError(argument, told)
         else:
             self._note_rows(int(self._met.size - self._met.sum()))
-        if self._first_unknown is not None and self.role in PREDICTIONS:
+        if self._first_unknown is not None and self.role in PREDICTIONS and not match.fits:
             example = next(islice(match.unknown, self._first_unknown - match.n_labels, None))
             n_unknown = match.n_labels + len(match.unknown) - self._first_own + len(self._shared)
             match.note(argument, "unknown labels", n_unknown, repr(example))

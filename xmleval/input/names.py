@@ -176,7 +176,7 @@ def _placed(
     def refuse(row: int) -> None:
         """Find the label that stands twice in a row."""
         n_rows, seen = 0, set[str]()
-        for rows in batches():
+        for rows in map(without_empty_names, batches()):
             of_row = n_rows + np.arange(rows.n_rows)
             if rows.keys is not None:
                 of_row = numbers_of(rows.keys, match.place)

@@ -163,7 +163,12 @@ class Named:
 
     def rows(self, argument: str) -> Rows:
         """Return its rows; ``argument`` is what messages call them (@private)."""
-        matrix, names = self.matrix.tocsr(), [*self.label_names, *self.unknown_labels]
+        from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+        matrix, names = csr_array(self.matrix), [*self.label_names, *self.unknown_labels]
+        if matrix.shape != (len(self.row_names), len(names)):
+            named = f"{len(self.row_names)} names of rows and {len(names)} of labels"
+            raise InputError(argument, f"its matrix of shape {matrix.shape} has {named}; give one name each")
         return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
 
 

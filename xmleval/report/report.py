@@ -70,7 +70,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
     unknown_labels : sequence
-        Names of unknown labels: those that are predicted, but not among the labels of the truth.
+        Names of unknown labels: those of predictions and candidates that are not among the labels of the
+        truth; an `Evaluator` counts them and does not keep their names.
     group_ranges : list of str
         Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
@@ -560,7 +561,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:
-    """Return reports of several models, of all of which is left out what unknown labels leave out of one."""
+    """Return the reports of several models without the measures that unknown labels leave out of any."""
     every = [pair for report in reports for pair in report.not_computed.items()]
     without = {name: needed for name, needed in every if needed == ALL_LABELS}
     found = []

@@ -169,7 +169,7 @@ def _match_of(
         nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
         known = labels_of_columns(truth.columns, nameless, notes)
     elif names is None and isinstance(given["y_true"], Named):
-        known = given["y_true"].label_names
+        known = [*given["y_true"].label_names, *given["y_true"].unknown_labels]
     elif names is None and truth is not None:
         empty = isinstance(truth, Rows) and truth.names == []
         named = isinstance(truth, Rows) and truth.named
