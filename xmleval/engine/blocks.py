@@ -83,8 +83,8 @@ def join_arguments(
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     given = {"y_score": scores, "y_pred": pred}
     predictions = [(argument, rows) for argument, rows in given.items() if rows is not None]
-    wider = [argument for argument, rows in predictions if rows.n_labels > plan.n_labels]
-    _refuse_unknown(plan, wider)
+    with_unknown = [argument for argument, rows in predictions if rows.n_labels > plan.n_labels]
+    _refuse_unknown(plan, with_unknown)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
@@ -113,7 +113,7 @@ def join_arguments(
         if unlisted is not None and ranking is not None and stop > start:
             ranking = _of_one_type(ranking, unlisted, score_dtypes)
         if ranking is not None:
-            _refuse_gaps(plan, relevant, ranking, bool(wider), start)
+            _refuse_gaps(plan, relevant, ranking, bool(with_unknown), start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
@@ -134,7 +134,7 @@ def join_arguments(
             n_reachable=within,
             row_groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=None if own.gains is None else own,
-            unknown=bool(wider),
+            unknown=bool(with_unknown),
             facts=facts,
         )
 
@@ -197,16 +197,16 @@ def block_bytes(block: Block) -> int:
     return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
 
 
-def _refuse_unknown(plan: Plan, wider: Sequence[str]) -> None:
+def _refuse_unknown(plan: Plan, with_unknown: Sequence[str]) -> None:
     """Refuse arguments with unknown labels, if these have a score or a measure needs all labels."""
     level = plan.conventions.unlisted_score
-    if "y_score" in wider and level is not None:
+    if "y_score" in with_unknown and level is not None:
         said = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
         told = Message("predicts unknown labels, and ", *said, Keyword("labels"), " or leave them out")
         raise InputError("y_score", told)
     spec = next((spec for spec in plan.specs if spec.metric.every_label and spec.name in plan.insisted), None)
-    if wider and spec is not None and not plan.counts_cells:
-        raise InputError(wider[0], Message(spec, " needs ", ALL_LABELS))
+    if with_unknown and spec is not None and not plan.counts_cells:
+        raise InputError(with_unknown[0], Message(spec, " needs ", ALL_LABELS))
 
 
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, start: int) -> None:

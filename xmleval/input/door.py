@@ -12,7 +12,6 @@ from xmleval.input.csr import Source, as_array, checked
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
 from xmleval.input.judgements import relevant_of
-from xmleval.input.match import BESIDE
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
 from xmleval.input.rows import Rows, rows_by_id
@@ -26,7 +25,8 @@ from xmleval.records import Ints, Ranking, Truth, row_sizes
 LEAST_DEPTH = 2  # which tells whether rows list several labels
 WITHIN = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"
-NAMES = frozenset([*BESIDE, FROM_PREDICTIONS])  # of what can be given
+RESTRICTIONS = ("exclude", "candidates")  # which take labels out of rows
+NAMES = frozenset([*RESTRICTIONS, FROM_PREDICTIONS])  # of what can be given
 T = TypeVar("T", Truth, Ranking)
 
 
@@ -89,7 +89,7 @@ class Door:
 
         The last ones are the relevant labels among the candidates, None without any.
         """
-        exclude, candidates = (self.sets.get(name) for name in BESIDE)
+        exclude, candidates = (self.sets.get(name) for name in RESTRICTIONS)
         reachable = None
         if exclude is not None:
             truth = _kept(truth, exclude, False) if self.from_truth else truth
@@ -142,7 +142,7 @@ def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
 
 def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
-    inputs: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
+    inputs: dict[str, Any] = {name: {"file": None, "sha256": None} for name in RESTRICTIONS if name in given}
     if "exclude" in inputs:
         inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
     return inputs
@@ -150,7 +150,7 @@ def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
 
 def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | None:
     """Return what measures of all labels lack where some are taken out of rows, None where none are."""
-    name = next((name for name in BESIDE if name in given), None)
+    name = next((name for name in RESTRICTIONS if name in given), None)
     if name is None:
         return None
     if unlisted is not None:

@@ -20,7 +20,6 @@ from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
 NO_IDS: Ints = np.empty(0, np.int64)
-BESIDE = ("exclude", "candidates")  # which take labels out of rows, and may name other ones than the truth
 
 
 class Match:
@@ -33,7 +32,7 @@ class Match:
     names : iterable or None
         Names of labels that take the first numbers; None where labels have ids.
     n_labels : int or None
-        Number of labels, if the caller told more than have names.
+        Number of labels, if the caller gave more than have names.
     listed : bool
         Whether the caller listed all labels, so that the truth can have no other.
     fits : bool
@@ -141,16 +140,16 @@ class Match:
 
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
         """
-        reading = Reading(self, role, argument)
-        numbers = reading.take(rows)
-        reading.close()
+        matching = Matching(self, role, argument)
+        numbers = matching.take(rows)
+        matching.close()
         return self._placed(argument, *numbers)
 
     def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
-        reading = Reading(self, role, argument)
-        of_row = reading.row_numbers(rows)
-        reading.close()
+        matching = Matching(self, role, argument)
+        of_row = matching.row_numbers(rows)
+        matching.close()
         return of_row
 
     @property
@@ -172,9 +171,9 @@ class Match:
     def by_index(self, argument: str, keys: Sequence[Any]) -> Ints:
         """Return the truth's number of each row, all of which both must have."""
         true_keys = self.keys or []
-        own, number = distinct(argument, keys), distinct(self.truth, true_keys)
-        for one, other, where in ((true_keys, own, "has no row"), (keys, number, "has a row more,")):
-            missing = next((key for key in one if key not in other), None)
+        place, number = distinct(argument, keys), distinct(self.truth, true_keys)
+        for side, among, where in ((true_keys, place, "has no row"), (keys, number, "has a row more,")):
+            missing = next((key for key in side if key not in among), None)
             if missing is not None:
                 raise InputError(
                     argument,
@@ -215,8 +214,8 @@ class Match:
         if number is None:
             if rows.named and rows.labels.size:
                 which = "; give ", Keyword("labels"), ", the name of each column"
-                told = f"names its labels, which {self.truth} has by number"
-                raise InputError(argument, Message(told, *which))
+                message = f"names its labels, which {self.truth} has by number"
+                raise InputError(argument, Message(message, *which))
             return rows.labels, NO_IDS
         names, labels = rows.names, rows.labels
         if names is None:
@@ -224,8 +223,8 @@ class Match:
                 if self.closed:
                     return labels, NO_IDS
                 which = "; give ", Keyword("labels"), ", the name of each"
-                told = f"has integer ids of labels, which {self.truth} names"
-                raise InputError(argument, Message(told, *which))
+                message = f"has integer ids of labels, which {self.truth} names"
+                raise InputError(argument, Message(message, *which))
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
         codes = numbers_of(names, number)
@@ -249,12 +248,12 @@ class Match:
 
     def _unlisted(self, argument: str, rows: Rows, n_unlisted: int, entry: int) -> InputError:
         label = rows.label(entry)
-        told = f"label {label!r} is not one of the {self.n_labels} given ones; "
+        message = f"label {label!r} is not one of the {self.n_labels} given ones; "
         more = f" must name {counted(n_unlisted, 'labels')} more"
-        return rows.error(argument, Message(told, Keyword("labels"), more), rows.row_of(entry), label)
+        return rows.error(argument, Message(message, Keyword("labels"), more), rows.row_of(entry), label)
 
 
-class Reading:
+class Matching:
     """Rows of an input, matched batch by batch with those of a truth; `close` it behind the last one.
 
     ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
@@ -264,10 +263,10 @@ class Reading:
         self.match, self.role, self.argument = match, role, argument
         self.rows: Any = None  # the last ones
         self.n_rows = 0
-        self._first_own = match.n_labels + len(match.unknown)  # unknown labels from it upward are its own
+        self._first_new = match.n_labels + len(match.unknown)  # unknown labels from it upward are new in it
         self._first_unknown: int | None = None
         self._shared = set[int]()
-        self._met: NDArray[np.bool_] | None = None  # which rows of the truth are there, if they have keys
+        self._present: NDArray[np.bool_] | None = None  # which rows of the truth are there, if they have keys
         self._ignored: dict[Any, None] = {}
         self._keys = ("", "")  # the first one, and that of the truth
         self._expected: int | None = None  # rows
@@ -282,7 +281,7 @@ class Reading:
         labels, unknown = match.label_numbers(self.role, self.argument, rows)
         if unknown.size:
             self._first_unknown = int(unknown[0]) if self._first_unknown is None else self._first_unknown
-            self._shared.update(unknown[unknown < self._first_own].tolist())
+            self._shared.update(unknown[unknown < self._first_new].tolist())
         return rows, labels, of_row
 
     def row_numbers(self, rows: Any) -> Ints | None:
@@ -295,7 +294,7 @@ class Reading:
                 refuse_order(argument, keys, match.truth)
             if keys is None:
                 refuse_order(match.truth, match.keys, argument)
-                if getattr(rows, "places", None) is not None:  # others are checked with what they may be
+                if getattr(rows, "places", None) is not None:  # rows of objects are checked with their shapes
                     self._expected = match.n_in_order
             if keys is None or match.keys is None or keys == match.keys:
                 return None
@@ -306,25 +305,25 @@ class Reading:
         by_number = match.keys is None and match.n_in_order is not None
         if keys is None or (match.keys is None and not (by_number and {*keys}.issubset(match.place))):
             named, other = (argument, match.truth) if match.keys is None else (match.truth, argument)
-            told = f"rows of {named} have names and those of {other} have none; give ids to both"
+            message = f"rows of {named} have names and those of {other} have none; give ids to both"
             if match.n_in_order:
-                told += f", or call rows by their numbers, 0 to {match.n_in_order - 1}"
-            raise InputError(argument, told)
+                message += f", or call rows by their numbers, 0 to {match.n_in_order - 1}"
+            raise InputError(argument, message)
         return self._by_key(keys)
 
     def _by_key(self, keys: Sequence[Any]) -> Ints:
         match, rows, place = self.match, self.rows, self.match.place
         of_row = numbers_of(keys, place)
-        if self._met is None:
-            self._met = np.zeros(len(place), np.bool_)
+        if self._present is None:
+            self._present = np.zeros(len(place), np.bool_)
             self._keys = next(iter(keys), ""), next(iter(place), "")
         ignored = [keys[row] for row in np.flatnonzero(of_row < 0).tolist()]
         if not getattr(rows, "is_long", False):
             distinct(self.argument, keys, rows, self._ignored)
-            if self._met[of_row[of_row >= 0]].any():
-                before = [key for key in keys if key in place and self._met[place[key]]]
+            if self._present[of_row[of_row >= 0]].any():
+                before = [key for key in keys if key in place and self._present[place[key]]]
                 distinct(self.argument, keys, rows, before)
-        self._met[of_row[of_row >= 0]] = True
+        self._present[of_row[of_row >= 0]] = True
         new = dict.fromkeys(key for key in ignored if key not in self._ignored)
         self._ignored |= new
         match.n_bytes += index_bytes(new)
@@ -333,16 +332,16 @@ class Reading:
     def close(self) -> None:
         """Note what all rows tell, or refuse it."""
         match, argument, rows = self.match, self.argument, self.rows
-        if self._met is None:
+        if self._present is None:
             self._refuse_other_order()
             if None not in (self._expected, rows) and self.n_rows != self._expected:
-                told = f"{counted(self.n_rows, *NO_MATCH)} the {self._expected} of {match.truth}"
-                raise InputError(argument, told)
+                message = f"{counted(self.n_rows, *NO_MATCH)} the {self._expected} of {match.truth}"
+                raise InputError(argument, message)
         else:
-            self._note_rows(int(self._met.size - self._met.sum()))
+            self._note_rows(int(self._present.size - self._present.sum()))
         if self._first_unknown is not None and self.role in PREDICTIONS and not match.fits:
             example = next(islice(match.unknown, self._first_unknown - match.n_labels, None))
-            n_unknown = match.n_labels + len(match.unknown) - self._first_own + len(self._shared)
+            n_unknown = match.n_labels + len(match.unknown) - self._first_new + len(self._shared)
             match.note(argument, "unknown labels", n_unknown, repr(example))
 
     def _refuse_other_order(self) -> None:
@@ -352,18 +351,18 @@ class Reading:
             return
         column = beside.in_other_order(truth)
         if column is not None:
-            told = f"column {column!r} has the values of {self.match.truth}'s in another order"
-            raise InputError(self.argument, f"{told}; {beside.how_to_join.format(column)}")
+            message = f"column {column!r} has the values of {self.match.truth}'s in another order"
+            raise InputError(self.argument, f"{message}; {beside.how_to_join.format(column)}")
 
     def _note_rows(self, n_empty: int) -> None:
-        match, argument, met = self.match, self.argument, self._met
-        assert met is not None
+        match, argument, present = self.match, self.argument, self._present
+        assert present is not None
         key, true_key = self._keys
-        if n_empty == met.size and self.n_rows and met.size and self.role != "exclude":
-            told = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
-            raise InputError(argument, f"{told} {true_key!r}")
+        if n_empty == present.size and self.n_rows and present.size and self.role != "exclude":
+            message = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
+            raise InputError(argument, f"{message} {true_key!r}")
         if n_empty and not isinstance(self.rows, Rows):  # a matrix
-            missing = [*match.place][int(met.argmin())]
+            missing = [*match.place][int(present.argmin())]
             raise InputError(argument, f"no row {missing!r}, which {match.truth} has")
         if self.role in PREDICTIONS:
             match.note(argument, "rows without predictions", n_empty)
@@ -384,29 +383,32 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     """Match several models, by what messages call them, with one another.
 
     Rows are numbered as they are first mentioned; a model lists nothing in rows that it does not have. Labels
-    are those of ``first``, then others, sorted so that of equal scores the later name is first.
+    are those of ``first``, then the rest, sorted so that of equal scores the later name is first.
     """
     name, rows = models[0]
-    for other, own in models:
-        if (own.keys is None) != (rows.keys is None):
-            less, more = (other, name) if own.keys is None else (name, other)
+    for model, model_rows in models:
+        if (model_rows.keys is None) != (rows.keys is None):
+            less, more = (model, name) if model_rows.keys is None else (name, model)
             raise InputError(less, f"its rows have no names, which those of {more} have")
-        if own.labels.size and rows.labels.size and (own.names is None) != (rows.names is None):
-            raise InputError(other, f"its labels are {_kind(own)}, and those of {name} {_kind(rows)}")
-        if own.keys is None and own.n_rows != rows.n_rows:
-            raise InputError(other, f"{counted(own.n_rows, *NO_MATCH)} the {rows.n_rows} of {name}")
-        if own.keys and rows.keys and {*own.keys}.isdisjoint(rows.keys):
-            told = f"no row is one of {name}, as {own.keys[0]!r} is not"
-            raise InputError(other, f"{told}; expected names like {rows.keys[0]!r}")
-    labels = (np.unique(own.labels).tolist() if own.names is None else own.names for _, own in models)
-    others = {*chain.from_iterable(labels)}.difference(first)
-    names = [*first, *sorted(others, reverse=any(isinstance(label, str) for label in others))]
+        if model_rows.labels.size and rows.labels.size and (model_rows.names is None) != (rows.names is None):
+            raise InputError(model, f"its labels are {_kind(model_rows)}, and those of {name} {_kind(rows)}")
+        if model_rows.keys is None and model_rows.n_rows != rows.n_rows:
+            raise InputError(model, f"{counted(model_rows.n_rows, *NO_MATCH)} the {rows.n_rows} of {name}")
+        if model_rows.keys and rows.keys and {*model_rows.keys}.isdisjoint(rows.keys):
+            message = f"no row is one of {name}, as {model_rows.keys[0]!r} is not"
+            raise InputError(model, f"{message}; expected names like {rows.keys[0]!r}")
+    labels = (
+        np.unique(model_rows.labels).tolist() if model_rows.names is None else model_rows.names
+        for _, model_rows in models
+    )
+    new = {*chain.from_iterable(labels)}.difference(first)
+    names = [*first, *sorted(new, reverse=any(isinstance(label, str) for label in new))]
     if not names:
         raise InputError("predictions", "none of them lists a label")
-    every_key = dict.fromkeys(chain.from_iterable(own.keys or () for _, own in models))
+    every_key = dict.fromkeys(chain.from_iterable(model_rows.keys or () for _, model_rows in models))
     keys = None if rows.keys is None else [*every_key]
     match = Match(name, names, listed=True, keys=keys, by=None if keys is None else BY_KEY)
-    scores = [match.take("y_score", other, own) for other, own in models]
+    scores = [match.take("y_score", model, model_rows) for model, model_rows in models]
     return Joined(scores, names, keys)
 
 
@@ -423,8 +425,8 @@ def label_twice(argument: str, rows: Rows, entry: int) -> InputError:
     """Return what to raise about the second entry of a label in a row."""
     label, of_row = rows.label(entry), rows.row_of(entry)
     where = f" for {rows.keys[of_row]!r}" if rows.is_long and rows.keys else ""
-    told = f"label {label!r} occurs twice{where}; expected each label once in a row"
-    return rows.error(argument, told, of_row, label)
+    message = f"label {label!r} occurs twice{where}; expected each label once in a row"
+    return rows.error(argument, message, of_row, label)
 
 
 def distinct(
@@ -435,10 +437,10 @@ def distinct(
     if len(place) < len(keys) or (before and any(key in before for key in place)):
         first: dict[Any, int] = {}
         row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row or key in before)
-        told = f"two rows are called {keys[row]!r}"
+        message = f"two rows are called {keys[row]!r}"
         if isinstance(rows, Rows):
-            raise rows.error(argument, told, row, keys[row])
-        raise InputError(argument, told, row=row, value=keys[row])
+            raise rows.error(argument, message, row, keys[row])
+        raise InputError(argument, message, row=row, value=keys[row])
     return place
 
 
@@ -472,11 +474,13 @@ def refuse_scores(role: str, argument: str, rows: Rows, graded: bool | None) -> 
         return
     seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
     where = "y_score" if role == "y_pred" else "y_score; are the truth and the scores swapped?"
-    told: list[object] = [f"{seen}; scores go to {where}"]
-    told += [" Grades need ", Keyword("gains", "'linear'")] if graded is not None and role == "y_true" else []
+    message: list[object] = [f"{seen}; scores go to {where}"]
+    message += (
+        [" Grades need ", Keyword("gains", "'linear'")] if graded is not None and role == "y_true" else []
+    )
     if not bad.size:
-        raise InputError(argument, Message(*told))
-    raise rows.error(argument, Message(*told), rows.row_of(int(bad[0])))
+        raise InputError(argument, Message(*message))
+    raise rows.error(argument, Message(*message), rows.row_of(int(bad[0])))
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:

@@ -17,7 +17,7 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import read_json, shown
-from xmleval.input.match import Match, Reading, as_scores, as_sets, label_twice, numbers_of, score_matrix
+from xmleval.input.match import Match, Matching, as_scores, as_sets, label_twice, numbers_of, score_matrix
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import (
@@ -159,10 +159,10 @@ def place_truth(name: str, batches: Batches, match: Match, allowance: Allowance)
 
 def place(
     role: str, name: str, batches: Batches, match: Match, allowance: Allowance
-) -> tuple[PlacedRows, Reading]:
+) -> tuple[PlacedRows, Matching]:
     """Read rows with names in the order of a truth's, and tell what was seen of them."""
-    reading = Reading(match, role, name)
-    return _placed(name, batches, match, allowance, reading.take, reading.close), reading
+    matching = Matching(match, role, name)
+    return _placed(name, batches, match, allowance, matching.take, matching.close), matching
 
 
 def _placed(
