@@ -74,6 +74,7 @@ def test_rules_have_the_names_of_other_programs(names: str) -> None:
     np.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_fused_scores_have_the_same_bits_in_any_blocks_threads_and_order_of_models(rule: str) -> None:
     rng = np.random.default_rng(5)

@@ -69,6 +69,7 @@ def test_demo_is_saved_to_a_folder_of_its_own(run: Run, refused: Run, tmp_path: 
         assert refused(f"demo --save {shlex.quote(str(path))}").startswith(f"{path}: {message}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", TABLE, ids=lambda metric: f"{metric.name}-{'-'.join(metric.averages)}")
 def test_example_of_a_measure_works(run: Run, demo_folder: Path, monkeypatch: Any, metric: Any) -> None:
     monkeypatch.chdir(demo_folder)

@@ -60,6 +60,7 @@ AMONG = sp.csr_array((np.random.default_rng(9).random((60, 30)) < 0.4).astype(np
 LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])
 @pytest.mark.parametrize("form", [*TRUTHS, *LISTS])
 def test_candidates_of_files_are_those_of_arrays(folder: Path, form: str, memory: str) -> None:

@@ -59,6 +59,7 @@ libraries = pytest.mark.parametrize("form", LIBRARIES)
 with_gains = pytest.mark.parametrize("options", [{}, {"gains": "linear"}], ids=str)
 
 
+@pytest.mark.slow
 @forms
 @with_gains
 def test_labels_judged_zero_are_not_relevant(form: str, options: dict[str, Any]) -> None:
@@ -137,6 +138,7 @@ def test_columns_that_may_mean_something_are_refused(form: str) -> None:
         assert evaluate_tables(form, truth, scores, "p@1")[0] == [1.0]
 
 
+@pytest.mark.slow
 @forms
 def test_lists_are_joined_by_columns_of_ids(form: str) -> None:
     for key in KEYS:

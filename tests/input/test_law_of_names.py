@@ -141,6 +141,7 @@ CASES = [(name, form) for name, law in LAWS.items() for form in FORMS
          if (FORMS[form].keyed or law.ordered) and (law.only is None or law.only(form))]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_law_in_memory(name: str, form: str) -> None:
     law, made = LAWS[name], FORMS[form]
@@ -163,6 +164,7 @@ FILE_CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), FILE_CASES)
 def test_law_of_files(name: str, form: str) -> None:
     law = LAWS[name]

@@ -85,6 +85,7 @@ def scores_for(name: str) -> Rows:
     return FULL if NAMED[name].wide else RUN
 
 
+@pytest.mark.slow
 @cases
 def test_names_give_what_numbers_give(name: str, role: str) -> None:
     form, scores = NAMED[name], scores_for(name)
@@ -151,6 +152,7 @@ def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
     assert report.notes == ["y_pred: rows were brought in the order of y_true's index"]
 
 
+@pytest.mark.slow
 @cases
 def test_labels_that_the_truth_lacks_count_as_wrong(name: str, role: str) -> None:
     data = {

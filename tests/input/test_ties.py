@@ -216,6 +216,7 @@ def trec_eval(qrels: Any, run: Any, names: dict[str, str]) -> Any:
     return pytest.approx(means, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 200, 25))
 def test_values_are_those_of_trec_eval(first: int) -> None:
     for seed in range(first, first + 25):

@@ -51,6 +51,7 @@ def compute() -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["empty", "cut", "zeros"])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_kernels_are_compiled_where_their_cache_is_damaged(cache: Path, suffix: str, damage: str) -> None:

@@ -45,6 +45,7 @@ def page() -> Parsed:
     return Parsed(compared().to_html("Three models"))
 
 
+@pytest.mark.slow
 def test_links_are_within_the_page_and_nothing_is_fetched(page: Parsed) -> None:
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     links = {attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"}

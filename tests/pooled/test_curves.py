@@ -51,6 +51,7 @@ def of_scikit_learn(truth: Any, scores: Any, weight: Any) -> list[float]:
     return [areas[0], ap, *points, areas[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["below", 0.0, -0.25])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(6))
