@@ -56,7 +56,7 @@ def test_a_row_for_each_label(ending: str, instance: str) -> None:
     path = save({instance: [0, 0, 2, 3, 3, 3], "label": [3, 1, 0, 2, 0, 3]}, ending)
     assert io.read_truth(path).toarray().tolist() == DENSE
     pieces = pieces_of(path, "truth").read(1)
-    assert [rows.labels.tolist() for rows in pieces] == [[3, 1], [], [0], [2, 0, 3]]
+    assert [rows.labels.tolist() for rows in pieces] == [[3, 1], [0], [2, 0, 3]]  # row 1 is empty
 
 
 def test_lists_of_one_length_and_numbers_of_rows() -> None:

@@ -65,11 +65,17 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
-def is_text(stored: Any) -> bool:
+def is_text(type_: Any) -> bool:
     """Tell whether a type is that of texts, also where a dictionary holds each of them once."""
     types = import_pyarrow().types
-    stored = stored.value_type if types.is_dictionary(stored) else stored
-    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
+    type_ = type_.value_type if types.is_dictionary(type_) else type_
+    return any(check(type_) for check in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def is_list(type_: Any) -> bool:
+    """Tell whether a type is that of lists."""
+    types = import_pyarrow().types
+    return any(check(type_) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What columns of Parquet and Arrow files hold: which are read, and their ids, names and scores, checked."""
+"""Columns of Parquet and Arrow files: which are read, and the ids, names and scores in them, checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xmleval.input.columns import (
     only_one,
 )
 from xmleval.input.csr import MOST_LABELS, as_signed
-from xmleval.input.formats.arrow import Opened, import_pyarrow, is_text
+from xmleval.input.formats.arrow import Opened, import_pyarrow, is_list, is_text
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import pointer
@@ -36,6 +36,7 @@ class TableColumns(NamedTuple):
     lists : whether there is a row for each instance, and not for each label
     beside : of lists whose rows have no names, further columns of texts or integers
     n_labels : number of labels that the metadata tell
+    named : whether instances or labels are texts, or in columns that do not number them by their names
     """
 
     lists: bool
@@ -44,6 +45,7 @@ class TableColumns(NamedTuple):
     value: str | None
     beside: list[str]
     n_labels: int | None = None
+    named: bool = False
 
     @property
     def read(self) -> list[str]:
@@ -57,111 +59,124 @@ def find_columns(table: Opened, kind: str) -> TableColumns:
     Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances,
     or others of `xmleval.input.columns`. Lists without scores are a ranking.
     """
-    schema, is_truth = table.schema, kind != "scores"
-    names = schema.names
+    names, is_truth, types = table.schema.names, kind != "scores", import_pyarrow().types
+    stored = {field.name: field.type for field in table.schema if names.count(field.name) == 1}
     try:
-        columns = _find_lists(schema, is_truth)
+        columns = _find_lists(names, stored, is_truth)
         if columns is None and (entries := find_entries(names, is_truth)) is not None:
             columns = TableColumns(False, *entries, [])
     except AmbiguousError as error:
         raise ValueError(f"its columns {error}; keep the one that is") from None
     if columns is None:
         raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
-    lists, _, label, value, *_ = columns
+    lists, instance, label, value, *_ = columns
     if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
         raise ValueError(f"a column {value!r} in what should be relevant labels; grades need gains")
     if kind == "scores" and value is None and not lists:
         raise ValueError(f"no column {SCORE_COLUMNS[0]!r} beside {label!r}")
-    for name in columns.read:
-        if names.count(name) > 1:
-            raise ValueError(f"{names.count(name)} columns {name!r}")
-    types = import_pyarrow().types
-    for field in schema if is_truth and not lists and value is None else ():
-        is_number = types.is_integer(field.type) or types.is_floating(field.type)
-        if is_number and field.name not in columns.read and may_hold_values(field.name):
-            raise ValueError(
-                f"column {field.name!r} may hold judgements of the labels; rename it to {JUDGEMENT[0]!r}, or "
-                "leave it out"
-            )
+    if (twice := next((name for name in columns.read if name not in stored), None)) is not None:
+        raise ValueError(f"{names.count(twice)} columns {twice!r}")
+    for name, type_ in stored.items() if is_truth and not lists and value is None else ():
+        is_number = types.is_integer(type_) or types.is_floating(type_)
+        if is_number and name not in columns.read and may_hold_values(name):
+            advice = f"rename it to {JUDGEMENT[0]!r}, or leave it out"
+            raise ValueError(f"column {name!r} may hold judgements of the labels; {advice}")
+    named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
+    for type_ in (stored[name] for name in columns.read if name != value):
+        type_ = type_.value_type if is_list(type_) else type_
+        named |= is_text(type_) or types.is_dictionary(type_)
     n_labels = table.metadata.get(b"n_labels")
     if n_labels is None:
-        return columns
+        return columns._replace(named=named)
     if not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
         raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
-    return columns._replace(n_labels=int(n_labels))
+    return columns._replace(named=named, n_labels=int(n_labels))
 
 
-def _find_lists(schema: Any, is_truth: bool) -> TableColumns | None:
-    stored = {name: schema.field(name).type for name in schema.names if schema.names.count(name) == 1}
-    lists = [name for name, kind in stored.items() if _are_lists(kind)]
+def _find_lists(names: list[str], stored: dict[str, Any], is_truth: bool) -> TableColumns | None:
+    lists = [name for name, type_ in stored.items() if is_list(type_)]
     predicted = named_as(lists, PRED)
     labels = [LABELS_COLUMN] if LABELS_COLUMN in lists else named_as(lists, TRUE)
-    if not is_truth and predicted:
-        labels = predicted
-    label = only_one(labels) or (LABELS_COLUMN if LABELS_COLUMN in schema.names else None)
+    label = only_one(predicted if predicted and not is_truth else labels)
+    label = label or (LABELS_COLUMN if LABELS_COLUMN in names else None)
     if label is None:
         return None
     value = only_one(named_as(stored, JUDGEMENT)) if is_truth else None
     if value is None and not (is_truth and predicted):
         value = only_one(named_as(stored, SCORE_COLUMNS[1:]))
-    instance, types = find_instance(schema.names), import_pyarrow().types
-    beside = [name for name, kind in stored.items() if is_text(kind) or types.is_integer(kind)]
+    instance, is_integer = find_instance(names), import_pyarrow().types.is_integer
+    beside = [name for name, type_ in stored.items() if is_text(type_) or is_integer(type_)]
     return TableColumns(True, instance, label, value, [] if instance is not None else beside)
 
 
-def has_names(schema: Any, columns: TableColumns) -> bool:
-    """Tell whether instances or labels are texts, or in columns that do not number them by their names."""
-    identified = [schema.field(name).type for name in columns.read if name != columns.value]
-    dictionary = import_pyarrow().types.is_dictionary
-    if any(is_text(kind) or dictionary(kind) for kind in map(_type_of_values, identified)):
-        return True
-    return not columns.lists and (columns.instance not in OWN_INSTANCE or columns.label != LABEL_COLUMN)
-
-
-def holds_integers(stored: Any) -> bool:
-    """Tell whether a type is that of integers, or of lists of them."""
-    return bool(import_pyarrow().types.is_integer(_type_of_values(stored)))
-
-
-def _type_of_values(stored: Any) -> Any:
-    return stored.value_type if _are_lists(stored) else stored
-
-
-def first_true(bad: Bools) -> int | None:
-    """Return the place of the first one that is true, or None."""
-    return int(np.argmax(bad)) if bad.any() else None
-
-
-def row_of(ptr: Ints, entry: int) -> int:
-    """Return the row of an entry."""
-    return int(np.searchsorted(ptr, entry, side="right")) - 1
-
-
-def read_entries(batch: Any, name: str, first: int, lists: bool) -> tuple[Ints, Any]:
-    """Return where the values of each row begin and end, one in each unless ``lists``, and all of them.
+class Cells(NamedTuple):
+    """The values of a column of a batch, one after another, and where those of each row begin and end.
 
     Row ``first`` of the table is the first of the batch.
     """
+
+    name: str
+    first: int
+    ptr: Ints
+    column: Any
+
+    def refuse(self, bad: Bools, told: str, values: NDArray[Any] | None = None) -> None:
+        """Refuse the first bad value, which ``{}`` stands for, with its row."""
+        if bad.any():
+            at = int(np.argmax(bad))
+            row = self.first + int(np.searchsorted(self.ptr, at, side="right")) - 1
+            raise ValueError(f"row {row}: {told if values is None else told.format(values[at])}")
+
+    def ids(self) -> Ints:
+        """Return integers, or say that names are read otherwise."""
+        type_ = self.column.type
+        if not import_pyarrow().types.is_integer(type_):
+            hint = "names, not numbers" if is_text(type_) else "not integers"
+            raise ValueError(f"column {self.name!r} holds {_called(type_)}, {hint}")
+        return as_signed(as_numpy(self.column)).astype(np.int64, copy=False)
+
+    def coded(self) -> tuple[Ints, list[str]]:
+        """Return names as places among the distinct ones, and these; integers are called by their digits."""
+        if not is_text(self.column.type):
+            distinct, codes = np.unique(self.ids(), return_inverse=True)
+            return codes, [str(number) for number in distinct.tolist()]
+        column = self.column if hasattr(self.column, "dictionary") else self.column.dictionary_encode()
+        codes, used = as_numpy(column.indices), np.zeros(len(column.dictionary), np.bool_)
+        used[codes] = True  # of a dictionary that may be that of many more rows
+        names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
+        if None in names:
+            raise ValueError(f"a null among the values of the dictionary of {self.name!r}")
+        return (np.cumsum(used) - 1)[codes], names
+
+    def numbers(self, kind: str) -> NDArray[Any]:
+        """Return scores in the type that the file has, grades, or ones and zeros for judgements of a truth.
+
+        Those of a truth may be integers, or truth values.
+        """
+        types, type_ = import_pyarrow().types, self.column.type
+        is_judged = kind != "scores" and (types.is_integer(type_) or types.is_boolean(type_))
+        if not (is_judged or types.is_floating(type_)):
+            raise ValueError(f"column {self.name!r} holds {_called(type_)}, not floating-point numbers")
+        values = as_numpy(self.column)
+        if kind == "truth":
+            told = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
+            self.refuse(values != np.floor(values.astype(np.float64)), told, values)
+        return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
+
+
+def cells_of(batch: Any, name: str, first: int, lists: bool) -> Cells:
+    """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
     column = batch.column(name)
-    if lists and (not _are_lists(column.type) or getattr(column.type, "list_size", 1) == 0):
+    if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
         raise ValueError(f"column {name!r} is {str(column.type)[:SHOWN]}, not lists")
+    cells = Cells(name, first, np.arange(len(column) + 1), column)
     if column.null_count:
-        raise ValueError(f"row {first + _first_null(column)}: {name!r} is null")
-    if not lists:
-        return np.arange(len(column) + 1), column
-    ptr, values = pointer(as_numpy(column.value_lengths())), column.flatten()
-    if values.null_count:
-        raise ValueError(f"row {first + row_of(ptr, _first_null(values))}: a null in {name!r}")
-    return ptr, values
-
-
-def _first_null(column: Any) -> int:
-    return int(np.argmax(as_numpy(column.is_null())))
-
-
-def _are_lists(stored: Any) -> bool:
-    types = import_pyarrow().types
-    return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
+        cells.refuse(as_numpy(column.is_null()), f"{name!r} is null")
+    if lists:
+        cells = Cells(name, first, pointer(as_numpy(column.value_lengths())), column.flatten())
+        if cells.column.null_count:
+            cells.refuse(as_numpy(cells.column.is_null()), f"a null in {name!r}")
+    return cells
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -169,45 +184,5 @@ def as_numpy(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def ids(column: Any, name: str) -> Ints:
-    """Return integers, or say that names are read otherwise."""
-    if not import_pyarrow().types.is_integer(column.type):
-        named = is_text(column.type)
-        kind = str(getattr(column.type, "value_type", column.type) if named else column.type)
-        hint = "names, not numbers" if named else "not integers"
-        raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
-    return as_signed(as_numpy(column)).astype(np.int64, copy=False)
-
-
-def coded_texts(column: Any, name: str) -> tuple[Ints, list[str]]:
-    """Return names as places among the distinct ones, and these; integers are called by their digits."""
-    if not is_text(column.type):
-        distinct, codes = np.unique(ids(column, name), return_inverse=True)
-        return codes, [str(number) for number in distinct.tolist()]
-    column = column if hasattr(column, "dictionary") else column.dictionary_encode()
-    codes, used = as_numpy(column.indices), np.zeros(len(column.dictionary), np.bool_)
-    used[codes] = True  # of a dictionary that may be that of many more rows
-    names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
-    if None in names:
-        raise ValueError(f"a null among the values of the dictionary of {name!r}")
-    return (np.cumsum(used) - 1)[codes], names
-
-
-def numbers(column: Any, name: str, kind: str) -> NDArray[Any]:
-    """Return scores in the type that the file has, grades, or ones and zeros for judgements of a truth.
-
-    Those of a truth may be integers, or truth values.
-    """
-    types, stored = import_pyarrow().types, column.type
-    judged = kind != "scores" and (types.is_integer(stored) or types.is_boolean(stored))
-    if not (judged or types.is_floating(stored)):
-        kind_of = str(stored.value_type if is_text(stored) and hasattr(stored, "value_type") else stored)
-        raise ValueError(f"column {name!r} holds {kind_of[:SHOWN]}, not floating-point numbers")
-    values = as_numpy(column)
-    if kind != "truth":
-        return values.astype(np.uint8) if values.dtype == np.bool_ else values
-    bad = values != np.floor(values.astype(np.float64))
-    if bad.any():
-        value = values[int(np.argmax(bad))]
-        raise ValueError(f"column {name!r} holds {value}, no integer; {LIKE_A_SCORE}; grades need gains")
-    return (values > 0).astype(np.uint8)
+def _called(type_: Any) -> str:
+    return str(type_.value_type if is_text(type_) and hasattr(type_, "value_type") else type_)[:SHOWN]

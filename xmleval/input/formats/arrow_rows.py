@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,19 +17,8 @@ from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.columns import OWN_INSTANCE, ColumnHashes
 from xmleval.input.csr import MOST_LABELS
-from xmleval.input.formats.arrow import EXPECTED, opened
-from xmleval.input.formats.arrow_columns import (
-    TableColumns,
-    coded_texts,
-    find_columns,
-    first_true,
-    has_names,
-    holds_integers,
-    ids,
-    numbers,
-    read_entries,
-    row_of,
-)
+from xmleval.input.formats.arrow import EXPECTED, MOST_ROWS, Opened, is_text, opened
+from xmleval.input.formats.arrow_columns import TableColumns, cells_of, find_columns
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
@@ -42,7 +32,6 @@ from xmleval.message import counted
 from xmleval.records import Ints
 
 BATCH_BYTES = 1 << 22
-BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
 
@@ -129,6 +118,12 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     return scores_named(str(path), partial(named_rows, as_path(path), "scores", UNLIMITED), like)
 
 
+@contextlib.contextmanager
+def _opened(file: InputFile, kind: str) -> Iterator[tuple[Opened, TableColumns]]:
+    with opened(file) as table:
+        yield table, find_columns(table, kind)
+
+
 def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
 
@@ -141,22 +136,22 @@ def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
 def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
     first = n_entries = 0
-    with opened(file) as table:
-        columns = find_columns(table, kind)
-        lists, instance, label, value, beside, n_labels = columns
-        hashes = ColumnHashes(beside if named else ())
+    with _opened(file, kind) as (table, columns):
+        hashes = ColumnHashes(columns.beside if named else ())
         facts = Facts("row", columns=hashes, how_to_join=RENAME)
-        if lists and instance is not None and instance not in OWN_INSTANCE:
-            facts.told.append(f"ids in {shown(instance)}")
+        if columns.lists and columns.instance is not None and columns.instance not in OWN_INSTANCE:
+            facts.told.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
-        is_unscored = lists and kind != "scores" and value is None and n_labels is None
-        vectors = VectorRows(ADVICE, repr(label)) if is_unscored else None
+        is_unscored = (
+            columns.lists and kind != "scores" and columns.value is None and columns.n_labels is None
+        )
+        vectors = VectorRows(ADVICE, repr(columns.label)) if is_unscored else None
         for batch in table.batches(columns.read + hashes.names, n_bytes):
             rows = _rows_of(batch, kind, columns, named, first)
             first, n_entries = first + rows.n_rows, n_entries + rows.labels.size
             _refuse_empty_rows(first, n_entries)
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
-            if vectors is not None and holds_integers(batch.column(label).type):
+            if vectors is not None and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
             yield rows._replace(beside=facts)
             _add_cells(hashes, batch, allowance)
@@ -166,74 +161,67 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
 
 def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
-    lists, instance, label, value, _, n_labels = columns
+    lists, instance, label, value, _, n_labels, _ = columns
     places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
     keys: Any = None
-    names, values = None, None
     if instance is not None:
-        _, column = read_entries(batch, instance, first, False)
+        cells = cells_of(batch, instance, first, False)
         if named:
-            codes, texts = coded_texts(column, instance)
+            codes, texts = cells.coded()
             keys = [texts[code] for code in codes.tolist()]  # each once, however many rows have it
         else:
-            keys = ids(column, instance)
+            keys = cells.ids()
             wrong = ", where lists stand in the order of their rows" if lists else " is negative"
-            if (at := first_true(keys != places if lists else keys < 0)) is not None:
-                raise ValueError(f"row {first + at}: {instance} {keys[at]}{wrong}")
-    ptr, column = read_entries(batch, label, first, lists)
+            cells.refuse(keys != places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
+    cells = cells_of(batch, label, first, lists)
+    ptr, names, values = cells.ptr, None, None
     if named:
-        labels, names = coded_texts(column, label)
+        labels, names = cells.coded()
     else:
-        labels, most = ids(column, label), n_labels or MOST_LABELS
-        if (at := first_true((labels < -is_list) | (labels >= most))) is not None:
-            raise ValueError(f"row {first + row_of(ptr, at)}: label id {labels[at]} is not in 0..{most - 1}")
+        labels, most = cells.ids(), n_labels or MOST_LABELS
+        cells.refuse((labels < -is_list) | (labels >= most), f"label id {{}} is not in 0..{most - 1}", labels)
     if value is not None:
-        value_ptr, column = read_entries(batch, value, first, lists)
-        if (at := first_true(ptr != value_ptr)) is not None:
-            n, n_scores = (int(each[at] - each[at - 1]) for each in (ptr, value_ptr))
-            told = f"{counted(n, 'labels')} with {counted(n_scores, 'scores')}"
-            raise ValueError(f"row {first + at - 1}: {told}")
-        values = numbers(column, value, kind)
-        if (at := first_true(np.isnan(values) & (labels >= 0))) is not None:
-            raise ValueError(f"row {first + row_of(ptr, at)}: a score is NaN")
+        scores = cells_of(batch, value, first, lists)
+        if (differs := np.diff(ptr) != np.diff(scores.ptr)).any():
+            at = int(np.argmax(differs))
+            n, n_scores = (int(np.diff(each)[at]) for each in (ptr, scores.ptr))
+            raise ValueError(f"row {first + at}: {counted(n, 'labels')} with {counted(n_scores, 'scores')}")
+        values = scores.numbers(kind)
+        scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
         values = values.astype(np.float64) if named else values
     match = BY_KEY if named and keys is not None else None
     rows = Rows(keys, match, ptr, labels, names, values, is_list, places, named and not lists)
     return rows._replace(is_written=not lists)
 
 
-def _whole_rows(batches: Iterator[Rows], instance: str, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
-    """Yield the instances of a long table; the last one of a batch waits, as more of it may follow."""
-    parts, start, last, n_entries = list[list[Any]](), 0, 0, 0
+def _instances(batches: Iterator[Rows], instance: str, allowance: Allowance) -> Iterator[Rows]:
+    """Yield instances 0, 1, ... of a long table; the last of a batch waits, as more of it may follow."""
+    columns, start, n_entries = list[NDArray[Any]](), 0, 0
     for rows in batches:
-        keys: Any = rows.keys
-        before = np.concatenate(([last], keys))
-        if (at := first_true(keys < before[:-1])) is not None:
-            place = n_entries + at
-            raise ValueError(f"row {place}: {instance} {keys[at]} after {before[at]}; sort the table by it")
-        last, n_entries = int(before[-1]), n_entries + keys.size
+        added: list[Any] = [rows.keys, rows.labels, *([] if rows.values is None else [rows.values])]
+        columns = [*map(np.concatenate, zip(columns, added, strict=True))] if columns else added
+        n_entries += rows.labels.size
+        keys = columns[0]
+        if (falls := keys[1:] < keys[:-1]).any():
+            at = 1 + int(np.argmax(falls))
+            told = f"row {n_entries - keys.size + at}: {instance} {keys[at]} after {keys[at - 1]}"
+            raise ValueError(f"{told}; sort the table by it")
+        last = int(keys[-1]) if keys.size else start
         _refuse_empty_rows(last + 1, n_entries)
-        parts.append([keys, rows.labels, *([] if rows.values is None else [rows.values])])
-        if last == parts[0][0][0]:
-            allowance.check(ROW_ENTRY_BYTES * sum(part[0].size for part in parts))
-            continue
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        n_whole = int(np.searchsorted(columns[0], last))
-        yield from _between(start, last, n_bytes, *(column[:n_whole] for column in columns))
-        parts, start = [[column[n_whole:] for column in columns]], last
-    if parts:
-        yield from _between(start, last + 1, n_bytes, *map(np.concatenate, zip(*parts, strict=True)))
+        yield from _between(start, last, *columns)
+        start, columns = last, [column[np.searchsorted(keys, last) :] for column in columns]
+        allowance.check(ROW_ENTRY_BYTES * columns[0].size)
+    if n_entries:
+        yield from _between(start, start + 1, *columns)
 
 
 def _between(
-    start: int, stop: int, n_bytes: int, keys: Ints, labels: Ints, values: NDArray[Any] | None = None
+    start: int, stop: int, keys: Ints, labels: Ints, values: NDArray[Any] | None = None
 ) -> Iterator[Rows]:
-    """Yield instances ``start..stop-1`` of entries that are in order."""
-    step = max(1, n_bytes // BYTES_PER_ROW)
-    for first in range(start, stop, step):
-        ptr = np.searchsorted(keys, np.arange(first, min(first + step, stop) + 1))
-        rows = rows_by_id(ptr, labels, values)._replace(is_written=True)
-        yield rows.part(0, rows.n_rows)
+    """Yield instances ``start..stop-1`` of entries that are in order; far more may be empty."""
+    for first in range(start, stop, MOST_ROWS):
+        ptr = np.searchsorted(keys, np.arange(first, min(first + MOST_ROWS, stop) + 1))
+        yield rows_by_id(ptr, labels, values)._replace(is_written=True).part(0, ptr.size - 1)
 
 
 def _refuse_empty_rows(n_rows: int, n_entries: int) -> None:
@@ -242,41 +230,28 @@ def _refuse_empty_rows(n_rows: int, n_entries: int) -> None:
         raise ValueError(f"{n_rows} instances with {n_entries} labels")
 
 
-def _cut(rows: Rows, n_bytes: int) -> Iterator[Rows]:
-    """Yield rows of about ``n_bytes`` at most, one row at least."""
-    ends, start = BYTES_PER_ROW * np.arange(rows.n_rows + 1) + BYTES_PER_ENTRY * rows.ptr, 0
-    while start < rows.n_rows:
-        stop = max(start + 1, int(np.searchsorted(ends, ends[start] + n_bytes, "right")) - 1)
-        yield rows.part(start, stop)
-        start = stop
-
-
 def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Return the rows of a file by number; the instances of a long table must not fall."""
     file = InputFile(path)
-    with naming(path, EXPECTED), opened(file) as table:
-        columns = find_columns(table, kind)
+    with naming(path, EXPECTED), _opened(file, kind) as (_, columns):
+        pass
 
     def read(n_bytes: int) -> Iterator[Rows]:
+        batches = _batches(file, kind, False, allowance, n_bytes)
         with naming(path, EXPECTED):
-            batches = _batches(file, kind, False, allowance, n_bytes)
-            if not columns.lists:
-                batches = _whole_rows(batches, columns.instance or "", allowance, n_bytes)
-            for rows in batches:
-                yield from _cut(rows, n_bytes)
+            yield from batches if columns.lists else _instances(batches, columns.instance or "", allowance)
 
     return Pieces(None, columns.n_labels, read)
 
 
 def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
-    with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        columns, first = find_columns(table, kind), 0
-        if has_names(table.schema, columns):
+    with naming(path, EXPECTED), _opened(InputFile(path), kind) as (table, columns):
+        if columns.named:
             return None
-        instance = columns.instance or ""
-        for batch in table.batches([instance], BATCH_BYTES) if columns.lists and instance else ():
-            numbers_of = ids(read_entries(batch, instance, first, False)[1], instance)
-            if (numbers_of != first + np.arange(batch.num_rows)).any():
+        names, first = [columns.instance] if columns.lists and columns.instance else [], 0
+        for batch in table.batches(names, BATCH_BYTES) if names else ():
+            numbers = cells_of(batch, names[0], first, False).ids()
+            if (numbers != first + np.arange(batch.num_rows)).any():
                 return None  # it does not number the rows in their order
             first += batch.num_rows
     return read_pieces(path, kind, allowance)
@@ -284,8 +259,8 @@ def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
 
 def columns_beside(path: Path, kind: str) -> list[str]:
     """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
-    with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        return find_columns(table, kind).beside
+    with naming(path, EXPECTED), _opened(InputFile(path), kind) as (_, columns):
+        return columns.beside
 
 
 def hash_columns(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
