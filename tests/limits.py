@@ -14,7 +14,7 @@ SMALL = {
     "cli.convert": {"STREAMED_BYTES": 64},
     "files.ranges": {"AHEAD_BYTES": 64, "MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
-    "input.formats.xmc": {"WHOLE_BYTES": 64, "PER_PART": 2},
+    "input.formats.xmc": {"WHOLE_BYTES": 64},
     "input.formats.trec": {"CHECKED_BYTES": 64},
     "input.lines": {"READ_BYTES": 16, "SPLIT_BYTES": 16},
     "input.names": {"HELD_SHARE": 1 << 40},

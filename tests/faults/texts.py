@@ -43,7 +43,7 @@ TRUTHS = [
     ("x.txt", "1 9 5\n1 1:2:3 4\n2\n", f"line 3: {MORE.format(1)}"),
     ("x.svm", "# only\n\n", "no row in it"),
     ("x.svm", "1 1:1 qid:3\n", "line 1: 'qid:3' is not feature:value"),
-    ("x.svm", "qid:3 qid:4 1:1\n", "line 1: 'qid:3 qid:4 1:1' cannot be read"),
+    ("x.svm", "qid:3 qid:4 1:1\n", "line 1: 'qid:4' is not feature:value"),
     ("x.arff", "@relation x\n@attribute a {0,1}\n@attribute b {0,1}\n", "it ends after line 3 without @data"),
     ("x.arff", "@relation 'x: -C 1'\n@attribute a {0,1}\n@data\n0\n2\n", "line 5: value '2' of label 'a'..."),
 ]

@@ -9,6 +9,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -27,7 +28,7 @@ GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 MOST_JSON_BYTES = 1 << 28
 LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line that fills the memory
 READ_BYTES = 1 << 20
-SPLIT_BYTES = 1 << 16  # of a text that are split into lines at a time
+SPLIT_BYTES = 1 << 16  # of a line, which may have as many whatever the memory
 LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
 ROW_BYTES = 10  # of text that take as much memory as a row without entries does when parsed
 PARSED_BYTES = 16  # likewise of a line that is parsed into the entries of an array
@@ -107,9 +108,7 @@ def whole_lines(
         rest = buffer[stop:filled]
         held, room = rest.size, max(n_bytes, 1)
         if held >= room:
-            if held >= LONGEST_LINE:
-                raise ValueError(f"line {first} is longer than {LONGEST_LINE} bytes")
-            allowance.check(PARSED_BYTES * 2 * held, f"line {first}: ")
+            _check_length(first, held, allowance, 2 * PARSED_BYTES)
             room = min(2 * held, LONGEST_LINE)
 
 
@@ -176,41 +175,23 @@ def unstripped_lines(
     file: InputFile, errors: str = "strict", allowance: Allowance = UNLIMITED
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text in UTF-8 that are not empty, as they are, with their numbers, from 1."""
+    longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, allowance.left // LINE_BYTES)))
     with open_text(file) as opened:
-        for number, line in _filled_lines(opened, allowance):
+        for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):
+            if len(line) >= longest:
+                _check_length(number, len(line) + 1, allowance, LINE_BYTES)
             try:
-                yield number, line.decode("utf-8", errors)
+                if line != b"\n":
+                    yield number, line.decode("utf-8", errors).removesuffix("\n")
             except UnicodeDecodeError as error:
                 raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
 
 
-def _filled_lines(file: IO[bytes], allowance: Allowance) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not empty, with their numbers: a packed file may hold very many that are."""
-    number, parts, length = 1, list[bytes](), 0  # of the line that is not whole yet
-    while block := file.read(SPLIT_BYTES):
-        if not length and block.isspace():
-            number += block.count(b"\n")
-            continue
-        first, *lines = block.split(b"\n")
-        parts.append(first)
-        length += len(first)
-        if length > LONGEST_LINE:
-            raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
-        if length > SPLIT_BYTES:
-            allowance.check(LINE_BYTES * length, f"line {number}: ")
-        if not lines:
-            continue
-        if length:
-            yield number, b"".join(parts)
-        *whole, last = lines
-        if any(whole):
-            for place, line in enumerate(whole, number + 1):
-                if line:
-                    yield place, line
-        last = b"" if last.isspace() else last
-        number, parts, length = number + len(lines), [last], len(last)
-    if length:
-        yield number, b"".join(parts)
+def _check_length(number: int, length: int, allowance: Allowance, line_bytes: int) -> None:
+    """Refuse a line that is too long, or needs too much memory, so much for each byte."""
+    if length >= LONGEST_LINE:
+        raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
+    allowance.check(line_bytes * length, f"line {number}: ")
 
 
 def shown(text: str | bytes) -> str:

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.input.csr import (
-    Source,
-    checked,
-    cut_entries,
-    is_sparse,
-    matrix_rows,
-    rows_at_a_time,
-)
+from xmleval.input.csr import Source, cut_entries, is_sparse, matrix_rows
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
@@ -34,33 +29,18 @@ from xmleval.input.sets import set_rows
 from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import entries_of, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
-from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, Labels, label_dtype
 
-SCORES = "'rows labels' above lines of 'label:score ...'"
-EXPECTED = {
-    "truth": "'rows features labels' above lines of 'label,label feature:value ...', "
-    "or 'rows labels' above lines of 'label:1 ...'; of ids without a header, --input-format lines",
-    "scores": f"{SCORES}; of labels without a header, --input-format lines",
-}
-EXPECTED["grades"] = EXPECTED["truth"]
+SCORES = "'rows labels' above lines of 'label:score ...'; of labels without a header, --input-format lines"
+TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 KINDS = ("truth", "scores")
-HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?")
+HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
 PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
-WHOLE_BYTES = 4 << 20  # pieces of a file that is read at once
-PER_PART = 8  # rows are written in parts of an eighth of a block, whose text stays in the cache
-
-
-class Header(NamedTuple):
-    """What the first line promises, and its bytes."""
-
-    n_rows: int
-    n_labels: int
-    has_features: bool
-    line: bytes
+WHOLE_BYTES = 4 << 20  # pieces of what is written
+ADVICE = "write the ids of the ones"
 
 
 def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
@@ -70,43 +50,28 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     all stored values, zeros included. Scores are in the order of the file, other ids rise within a row. The
     first line is read at once; faults of others are found with the rows.
     """
-    source = InputFile(path)
-    with naming(path, EXPECTED[kind]), open_text(source) as file:
-        header = _read_header(file, kind)
+    source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
+    with naming(path, expected), open_text(source) as file:
+        first = file.readline(HEADER_BYTES)
+        header = HEADER.fullmatch(first)
+        line = shown(first.removesuffix(b"\n"))
+        if header is None:
+            raise ValueError(f"line 1: {line} is not a header of two or three integers")
+        sizes = [int(size) for size in header.groups() if size is not None]
+        n_rows, n_labels, has_features = sizes[0], sizes[-1], len(sizes) == 3
+        if has_features and kind == "scores":
+            raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
+
+    def parse(lines: Lines) -> Rows:
+        return parse_labels(lines, n_labels) if has_features else _parse_entries(lines, n_labels, kind)
 
     def read(n_bytes: int) -> Iterator[Any]:
-        with naming(path, EXPECTED[kind]), open_text(source) as file:
-            file.read(len(header.line))
-            yield from _read_rows(file, header, kind, n_bytes, allowance)
+        with naming(path, expected), open_text(source) as file:
+            file.read(len(first))
+            lines = whole_lines(file, n_bytes // PER_PIECE, 2, allowance)
+            yield from in_order(parse, _promised(lines, n_rows))
 
-    return Pieces(header.n_rows, header.n_labels, read)
-
-
-def _read_header(file: IO[bytes], kind: str) -> Header:
-    start = file.read(HEADER_BYTES)
-    line, newline, _ = start.partition(b"\n")
-    found = HEADER.fullmatch(line)
-    if found is None:
-        raise ValueError(f"line 1: {shown(line)} is not a header of two or three integers")
-    sizes = [int(size) for size in found.groups() if size is not None]
-    if len(sizes) == 3 and kind == "scores":
-        raise ValueError(f"line 1: header {shown(line)} of three integers, as above labels with features")
-    return Header(sizes[0], sizes[-1], len(sizes) == 3, line + newline)
-
-
-def _read_rows(
-    file: IO[bytes], header: Header, kind: str, n_bytes: int, allowance: Allowance
-) -> Iterator[Any]:
-    def parse(lines: Lines) -> Rows:
-        try:
-            if header.has_features:
-                return _parse_lists(lines, header.n_labels)
-            return _parse_entries(lines, header.n_labels, kind)
-        except InputError as error:
-            raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
-
-    lines = whole_lines(file, n_bytes // PER_PIECE, 2, allowance)
-    return in_order(parse, _promised(lines, header.n_rows))
+    return Pieces(n_rows, n_labels, read)
 
 
 def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
@@ -123,17 +88,32 @@ def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
         raise ValueError(f"{counted(n_read, 'rows')} where the header promises {n_rows}")
 
 
-def _parse_lists(lines: Lines, n_labels: int) -> Rows:
-    n_lines = lines.n_lines
-    ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
-    labels = np.empty(n_lines + count_byte(lines.text, COMMA), label_dtype(n_labels))
-    n_fine, _ = parse_lists(lines.text, n_lines, n_labels, False, ptr, labels, row_lines)
-    ptr, labels = ptr[: n_fine + 1], labels[: ptr[n_fine]]
-    rows = sorted_rows(ptr, labels, None, n_labels)
+def parse_labels(lines: Lines, n_labels: int, *, loose: bool = False) -> Rows:
+    """Return the labels before the features of each line, or refuse the first line that is wrong.
+
+    ``loose`` passes over blank lines and ``qid:`` tokens; then other rows may have larger ids.
+    """
+    text, n_lines = lines.text, lines.n_lines
+    ptr, numbers = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
+    labels = np.empty(n_lines + count_byte(text, COMMA), label_dtype(n_labels))
+    n_rows, n_fine = parse_lists(text, n_lines, n_labels, loose, ptr, labels, numbers)
+    ptr, labels = ptr[: n_rows + 1], labels[: ptr[n_rows]]
+    width = n_labels
+    if loose:
+        VectorRows(ADVICE).take(ptr, labels)  # before they are sorted
+        width = int(labels.max(initial=-1)) + 1
+    rows = _by_id(ptr, labels.astype(label_dtype(width), copy=False), None, width, lines.first + numbers)
     if n_fine < n_lines:
-        wrong = explain_list(lines.line(n_fine), n_labels, loose=False)
-        raise ValueError(f"line {lines.first + n_fine}: {wrong}")
+        raise ValueError(f"line {lines.first + n_fine}: {explain_list(lines.line(n_fine), n_labels, loose)}")
     return rows
+
+
+def _by_id(ptr: Ints, labels: Labels, values: Any, n_labels: int, numbers: Sequence[int] | Ints) -> Rows:
+    """Return rows with rising ids, or refuse an id that a row repeats by the number of its line."""
+    try:
+        return sorted_rows(ptr, labels, values, n_labels)
+    except InputError as error:
+        raise ValueError(f"line {numbers[error.row or 0]}: {error.reason}") from None
 
 
 def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Rows:
@@ -148,31 +128,28 @@ def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Rows:
         n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_settled, side="right")) - 1
         n_entries = int(ptr[n_fine])
     ptr, labels, scores = ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries]
-    rows = sorted_rows(ptr, labels, None if kind == "scores" else scores, n_labels)
-    if kind == "scores":  # which stay in the order of the file
-        rows = rows_by_id(ptr, labels, scores)._replace(is_written=True)
+    numbers = range(lines.first, lines.first + n_fine)
+    rows = _by_id(ptr, labels, None if kind == "scores" else scores, n_labels, numbers)
     if n_fine < lines.n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {explain_entries(lines.line(n_fine), n_labels)}")
-    if kind != "truth":
-        return rows
-    assert rows.values is not None
-    rows = rows.only(rows.values != 0)
-    return rows._replace(values=None) if np.all(rows.values == 1) else rows
+    if kind == "scores":  # which stay in the order of the file
+        return rows_by_id(ptr, labels, scores)._replace(is_written=True)
+    if kind == "truth":
+        assert rows.values is not None
+        rows = rows.only(rows.values != 0)
+        return rows._replace(values=None) if np.all(rows.values == 1) else rows
+    return rows
 
 
 def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
     """Turn what `parse_entries` left into scores, in place; return the first that is no number, or all."""
-    bits = scores.view(np.uint64)
-    e = 0
+    bits, e = scores.view(np.uint64), 0
     while (e := round_decimals(scores, powers, e)) < scores.size:
-        held, power = int(bits[e]), int(powers[e])
-        if power == ODD:
-            number = number_at(text, held)
-            if number is None:
-                break
-        else:
-            sign, digits = divmod(held, 1 << 63)
-            number = float(f"{'-' * sign}{digits}e{power}")
+        sign, digits = divmod(int(bits[e]), 1 << 63)
+        is_odd = powers[e] == ODD
+        number = number_at(text, digits) if is_odd else float(f"{'-' * sign}{digits}e{powers[e]}")
+        if number is None:
+            break
         scores[e] = number
         e += 1
     return e
@@ -221,45 +198,35 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
 
 
 def _write(path: Path, pieces: Pieces, kind: str) -> None:
-    """Write sparse rows, while threads turn those behind them into text."""
+    n_labels, first = pieces.n_labels, 0
+    assert n_labels is not None
     with replacing_text(path) as file:
-        file.write(f"{pieces.n_rows} {pieces.n_labels}\n".encode())
-        for text in in_order(_lines_of, _parts(pieces, kind)):
-            file.write(text)
+        file.write(f"{pieces.n_rows} {n_labels}\n".encode())
+        for rows in pieces.read(WHOLE_BYTES):
+            if kind == "truth":
+                blocks: Source[Any] = set_rows("matrix", rows, None, n_labels)
+            else:
+                row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
+                blocks = Source(
+                    rows.n_rows, n_labels, row_bytes, partial(cut_entries, "matrix", rows, n_labels)
+                )
+            try:
+                for block in blocks.blocks():
+                    file.write(_text(block.ptr, block.labels, getattr(block, "data", None)))
+            except InputError as error:
+                row = None if error.row is None else first + error.row
+                raise InputError(error.argument, error.reason, row=row, value=error.value) from None
+            first += rows.n_rows
 
 
-class _Part(NamedTuple):
-    """Some rows of a piece; ``first`` is the number of the first row of the piece."""
-
-    rows: Source[Any]
-    first: int
-    start: int
-    stop: int
-
-
-def _parts(pieces: Pieces, kind: str) -> Iterator[_Part]:
-    first = 0
-    assert pieces.n_labels is not None
-    for own in pieces.read(WHOLE_BYTES):
-        cut = partial(cut_entries, "matrix", own, pieces.n_labels)
-        row_bytes = 16.0 * own.labels.size / max(own.n_rows, 1)
-        entries = Source(own.n_rows, pieces.n_labels, row_bytes, cut)
-        rows: Source[Any] = entries if kind == "scores" else set_rows("matrix", own, None, pieces.n_labels)
-        size = rows_at_a_time(PER_PART * rows.bytes_per_row)
-        for start in range(0, rows.n_rows, size):
-            yield _Part(rows, first, start, min(start + size, rows.n_rows))
-        first += rows.n_rows
-
-
-def _lines_of(part: _Part) -> NDArray[np.uint8]:
-    """Return the lines of some rows, or refuse the first offending one."""
-    try:
-        block = checked(part.rows.block, part.start, part.stop)
-    except InputError as error:
-        row = None if error.row is None else part.first + error.row
-        raise InputError(error.argument, error.reason, row=row, value=error.value) from None
-    data = getattr(block, "data", None)  # which sets have not
-    return _text(block.ptr, block.labels, np.ones(block.labels.size, np.uint8) if data is None else data)
+def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
+    """Return the lines of some rows; sets have no data."""
+    data = np.ones(labels.size, np.uint8) if data is None else data
+    numbers = data.astype(np.uint8 if data.dtype.kind == "b" else data.dtype)
+    if data.dtype.kind == "f" and data.dtype.itemsize <= 4:  # with digits of its own, but as `repr` has them
+        numbers = data.astype(np.float32).astype("U32").astype(np.float64)
+    entries = [*map("{}:{!r}".format, labels.tolist(), numbers.tolist())]
+    return "".join(f"{' '.join(entries[start:stop])}\n" for start, stop in pairwise(ptr.tolist())).encode()
 
 
 def _as_pieces(data: Any, n_labels: int | None) -> Pieces:
@@ -267,20 +234,6 @@ def _as_pieces(data: Any, n_labels: int | None) -> Pieces:
         return data
     rows = entries_of(data, n_labels)
     return whole(rows, known_labels(rows, n_labels))
-
-
-def _text(ptr: Ints, labels: Labels, data: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the lines of some rows."""
-    text = np.empty(LONGEST * labels.size + ptr.size, np.uint8)
-    if data.dtype.kind in "biu":
-        negative, sizes = data < 0, data.astype(np.uint64)
-        n = write_integers(ptr, labels, negative, np.where(negative, 0 - sizes, sizes), text)
-    elif data.dtype.itemsize > 4:
-        bits = np.ascontiguousarray(data, np.float64).view(np.uint64)
-        n = write_floats(ptr, labels, bits, 52, 11, text)
-    else:
-        n = write_floats(ptr, labels, np.ascontiguousarray(data, np.float32).view(np.uint32), 23, 8, text)
-    return text[:n]
 
 
 XMC = Format(
