@@ -17,7 +17,7 @@ SMALL = {
     "input.formats.xmc": {"WHOLE_BYTES": 64},
     "input.formats.trec": {"CHECKED_BYTES": 64},
     "input.lines": {"READ_BYTES": 16, "SPLIT_BYTES": 16},
-    "input.names": {"HELD_SHARE": 1 << 40},
+    "input.match": {"HELD_SHARE": 1 << 40},
     "input.rows": {"CHECKED_BYTES": 64},
     "pooled.columns": {"GROUPED_RANGE": 4},
     "pooled.curves": {"LARGE": 1, "LEAST_RANGE": 16},
@@ -35,7 +35,7 @@ SMALL = {
     "states.label_slots": {"LABELS_AT_A_TIME": 2},
     "states.score_runs": {"GROUPED": 0, "SMALL": 2},
 }
-OF_NAMES = {name: SMALL[name] for name in ("files.spill", "input.formats.trec", "input.names", "input.rows")}
+OF_NAMES = {name: SMALL[name] for name in ("files.spill", "input.formats.trec", "input.match", "input.rows")}
 
 
 @contextmanager

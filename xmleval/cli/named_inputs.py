@@ -17,13 +17,10 @@ from xmleval.cli.messages import tell, tell_notes
 from xmleval.cli.options import fields_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
-from xmleval.input.match import Match, listed_scores
+from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
-    Batches,
     load_names,
-    place,
-    place_truth,
     row_names,
     score_pieces,
     set_pieces,
@@ -69,7 +66,7 @@ def read_truth(
         pieces = _numbered_pieces(truth, len(labels))
         match.n_in_order = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, row_names(match), Facts(), False)
-    placed = place_truth(truth.name, _truth_batches(truth, why, predictions), match, truth.allowance)
+    placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
     pieces = set_pieces(placed, match, truth.kind == "grades")
     return NamedTruth(pieces, match, row_names(match), match.beside, placed.most_value > 1)
 
@@ -117,7 +114,7 @@ def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields 
 def read_predictions(given: Input) -> Rows:
     """Read predictions whose rows and labels have names, by their own names alone."""
     match = Match(given.name, ())
-    rows = place_truth(given.name, prediction_batches(given), match, given.allowance).rows()
+    rows = match.place("y_true", given.name, prediction_batches(given), given.allowance).rows()
     return rows._replace(keys=match.keys, match=match.by, names=match.names, beside=match.beside)
 
 
@@ -128,9 +125,9 @@ def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[
         tell(truth.name, ", ".join(found.facts.told))
     for given in several:
         batches, match = prediction_batches(given, found.facts), found.match.fork()
-        placed, seen = place("y_score", given.name, batches, match, given.allowance)
-        if seen.rows.beside.told:
-            tell(given.name, ", ".join(seen.rows.beside.told))
+        placed = match.place("y_score", given.name, batches, given.allowance)
+        if placed.beside.told:
+            tell(given.name, ", ".join(placed.beside.told))
         models.append((placed.rows(), match.names))
         tell_notes(match.notes)
     return found, models
@@ -179,7 +176,7 @@ def named_rows(
         is_other = given is other
         model = match if is_other else match.fork()
         role, batches = "y_pred" if is_other else "y_score", prediction_batches(given, found.facts, fields)
-        placed, seen = place(role, given.name, batches, model, given.allowance)
+        placed = model.place(role, given.name, batches, given.allowance)
         if is_other:
             _refuse_other_use(given.name, not placed.scored, own, options)
         is_ranked = not is_other or (own and (options["ranked"] or placed.scored))
@@ -187,7 +184,7 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [] if placed.scored else [f"no scores, taken {how}{hint}"]
-        told = _notes(given.name, [*seen.rows.beside.told, *taken])
+        told = _notes(given.name, [*placed.beside.told, *taken])
         if match.fits:
             model.know_all()
         told += model.notes
@@ -209,7 +206,7 @@ def named_rows(
     if among is not None:
         batches = _candidate_batches(among)
         for model, own_notes in zip(matches, all_notes, strict=True):
-            placed, _ = place("candidates", among.name, batches, model, among.allowance)
+            placed = model.place("candidates", among.name, batches, among.allowance)
             candidates.append((among.name, set_pieces(placed, model)))
             own_notes += model.notes
     return Inputs(
@@ -325,7 +322,7 @@ def read_scores_alone(
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
     match = Match(given.name, label_names or ())
-    placed = place_truth(given.name, prediction_batches(given), match, given.allowance)
+    placed = match.place("y_true", given.name, prediction_batches(given), given.allowance)
     names = match.label_names
     if match.unknown:
         raise ValueError(

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
-from xmleval.input.rows import BY_KEY, Rows, first_places, index_bytes, pointer, rows_by_id
+from xmleval.input.placed import PlacedRows
+from xmleval.input.rows import BY_KEY, Rows, index_bytes, rows_by_id, with_one, without_empty_names
 from xmleval.input.ties import order_ties
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
 from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
-NO_IDS: Ints = np.empty(0, np.int64)
+HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
+Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its beginning
 
 
 class Match:
@@ -38,7 +41,7 @@ class Match:
     fits : bool
         Whether something is fitted, for which all labels must be known: a list has them, or all are known.
     keys, by : list and str, or None
-        Names of the rows, where these are not those of a truth that is still to be taken.
+        Names of the rows, where these are not those of a truth that is still to be placed.
 
     Notes
     -----
@@ -86,6 +89,22 @@ class Match:
         known = self.label_names
         return [*known, *[""] * (self.n_labels - len(known)), *self.unknown]
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of a truth."""
+        return self.n_in_order or 0 if self.keys is None else len(self.keys)
+
+    @cached
+    def row_number(self) -> dict[Any, int]:
+        """Number of each row by its name; rows without names are called by their numbers."""
+        keys = map(str, range(self.n_in_order or 0)) if self.keys is None else self.keys
+        return dict(zip(keys, count()))
+
+    @cached
+    def are_numbers(self) -> bool:
+        """Whether the rows are called by their numbers."""
+        return self.keys == [*map(str, range(len(self.keys or ())))]
+
     def know_all(self) -> None:
         """Take unknown labels for labels, as where something is fitted."""
         if self.number is not None and self.unknown:
@@ -96,54 +115,22 @@ class Match:
         """Return the number of each label; those that have none are unknown, and get one."""
         ids = numbers_of(names, self.number or {})
         missing = np.flatnonzero(ids < 0)
-        ids[missing] = self._unknown_ids([names[place] for place in missing.tolist()])
+        ids[missing] = self.add([names[i] for i in missing.tolist()], self.unknown, self.n_labels)
         return ids
 
-    def _unknown_ids(self, names: Sequence[Any]) -> Ints:
-        """Return the number of each unknown label."""
-        ids, unknown = numbers_of(names, self.unknown), self.unknown
-        new = [names[place] for place in np.flatnonzero(ids < 0).tolist()]
-        unknown.update(zip(new, count(self.n_labels + len(unknown))))
-        self.n_bytes += index_bytes(new)
-        return numbers_of(names, unknown) if new else ids
-
-    # ---- rows
-
-    def take_truth(self, argument: str, rows: Rows) -> Rows:
-        """Return the rows of a truth by number; others are matched with them from now on."""
-        return self._placed(argument, rows, *self.add_truth(argument, rows))
-
-    def add_truth(self, argument: str, rows: Rows) -> tuple[Ints, Ints | None]:
-        """Return the numbers of labels, and of rows or None for new ones, of a batch of a truth."""
-        of_row, keys = None, rows.keys or []
-        self.beside, self.by = rows.beside, rows.match
-        if rows.keys is None:
-            self.n_in_order = (self.n_in_order or 0) + rows.n_rows
-        elif rows.is_long or rows.match == BY_KEY:
-            if not rows.is_long:
-                distinct(argument, keys, rows, self.place)
-            new = [key for key in dict.fromkeys(keys) if key not in self.place]
-            self.place.update(zip(new, count(len(self.place))))
+    def add(self, names: Sequence[Any], number: dict[Any, int], first: int = 0) -> Ints:
+        """Return the number of each name; new ones get the next, of which the least is ``first``."""
+        ids = numbers_of(names, number)
+        if (missing := np.flatnonzero(ids < 0)).size:
+            new = dict.fromkeys(names[i] for i in missing.tolist())
+            number.update(zip(new, count(first + len(number))))
             self.n_bytes += index_bytes(new)
-            if rows.is_long:
-                of_row = numbers_of(keys, self.place)
-            self.keys = self.keys or []
-            self.keys += new
-        else:
-            self.keys = [*keys]
-        labels = self.label_numbers("y_true", argument, rows)[0]
-        self.n_labels = max(self.n_labels, len(self.number or ()))
-        return labels, of_row
+            ids = numbers_of(names, number)
+        return ids
 
-    def take(self, role: str, argument: str, rows: Rows) -> Rows:
-        """Return rows in the order of the truth's, and their labels by number.
-
-        ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
-        """
-        matching = Matching(self, role, argument)
-        numbers = matching.take(rows)
-        matching.close()
-        return self._placed(argument, *numbers)
+    def note(self, argument: str, kind: str, n: int, example: str = "") -> None:
+        """Add a note on so many rows or labels, if there are any."""
+        self.notes += [Note(argument, kind, n, example=example)] * (n > 0)
 
     def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
@@ -152,158 +139,95 @@ class Match:
         matching.close()
         return of_row
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of a truth."""
-        return self.n_in_order or 0 if self.keys is None else len(self.keys)
+    def place(
+        self, role: str, argument: str, batches: Batches, allowance: Allowance = UNLIMITED
+    ) -> PlacedRows:
+        """Return rows in the order of the truth's, and their labels by number.
 
-    @cached
-    def place(self) -> dict[Any, int]:
-        """Number of each row by its name; rows without names are called by their numbers."""
-        keys = map(str, range(self.n_in_order or 0)) if self.keys is None else self.keys
-        return dict(zip(keys, count()))
+        ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
+        Others are matched with the rows of "y_true" from then on.
+        """
 
-    @cached
-    def are_numbers(self) -> bool:
-        """Whether the rows are called by their numbers."""
-        return self.keys == [*map(str, range(len(self.keys or ())))]
+        def refuse(row: int) -> None:
+            """Find the label that stands twice in a row."""
+            again, first, labels = Matching(self, role, argument), 0, set[Any]()
+            for rows in map(without_empty_names, batches()):
+                of_row = again.row_numbers(rows)
+                of_row = first + np.arange(rows.n_rows) if of_row is None else of_row
+                first += rows.n_rows
+                for entry in np.flatnonzero(np.repeat(of_row, np.diff(rows.ptr)) == row).tolist():
+                    if rows.label(entry) in labels:
+                        raise _label_twice(argument, rows, entry)
+                    labels.add(rows.label(entry))
+            raise ValueError(f"{argument}: was changed while it was read")
 
-    def by_index(self, argument: str, keys: Sequence[Any]) -> Ints:
-        """Return the truth's number of each row, all of which both must have."""
-        true_keys = self.keys or []
-        place, number = distinct(argument, keys), distinct(self.truth, true_keys)
-        for side, among, where in ((true_keys, place, "has no row"), (keys, number, "has a row more,")):
-            missing = next((key for key in side if key not in among), None)
-            if missing is not None:
-                raise InputError(
-                    argument,
-                    f"the index {where} {missing!r} compared to {self.truth}; where the order is the same, "
-                    f"give {argument}.reset_index(drop=True) and {self.truth}.reset_index(drop=True)",
-                )
-        self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
-        return np.array([number[key] for key in keys], np.int64)
+        matching = Matching(self, role, argument)
+        placed = PlacedRows(allowance.left / HELD_SHARE, refuse)
+        try:
+            for rows in with_one(batches()):
+                n_bytes = self.n_bytes
+                placed.add(*matching.take(without_empty_names(rows)))
+                allowance.take(self.n_bytes - n_bytes)
+            matching.close()
+            placed.close(matching.n_rows if matching.present is None else self.n_rows)
+            allowance.take(placed.n_bytes)
+        except OverLimitError as error:
+            raise ValueError(Message(f"{argument}: ", error.args[0])) from None
+        return placed
 
-    def note(self, argument: str, kind: str, n: int, example: str = "") -> None:
-        """Add a note on so many rows or labels, if there are any."""
-        self.notes += [Note(argument, kind, n, example=example)] * (n > 0)
-
-    def _placed(self, argument: str, rows: Rows, labels: Ints, of_row: Ints | None) -> Rows:
-        """Return rows in the order of their numbers, with these labels; a label twice in one is refused."""
-        sizes, values, ptr = np.diff(rows.ptr), rows.values, rows.ptr
-        row = np.repeat(np.arange(rows.n_rows) if of_row is None else of_row, sizes)
-        cells = row * (int(labels.max(initial=0)) + 1) + labels  # fewer than 2^63 for what fits in memory
-        if (np.diff(np.sort(cells)) == 0).any():
-            order = np.argsort(cells, kind="stable")
-            raise label_twice(argument, rows, int(order[1:][np.diff(cells[order]) == 0].min()))
-        if of_row is not None:
-            if (np.diff(of_row) < 0).any():
-                order = np.argsort(of_row, kind="stable")
-                sizes, starts = sizes[order], ptr[:-1][order]
-                places = np.arange(row.size) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-                row, labels, values = row[places], labels[places], None if values is None else values[places]
-            ptr = pointer(np.bincount(row, minlength=self.n_rows))
-        return rows._replace(
-            keys=None, match=None, ptr=ptr, labels=labels, names=None, values=values, places=None
-        )
-
-    # ---- labels
-
-    def label_numbers(self, role: str, argument: str, rows: Rows) -> tuple[Ints, Ints]:
-        """Return the number of the label of each entry, and of unknown labels in order of appearance."""
-        number = self.number
-        if number is None:
-            if rows.named and rows.labels.size:
-                which = "; give ", Keyword("labels"), ", the name of each column"
-                message = f"names its labels, which {self.truth} has by number"
-                raise InputError(argument, Message(message, *which))
-            return rows.labels, NO_IDS
-        names, labels = rows.names, rows.labels
-        if names is None:
-            if isinstance(next(iter(number), 0), str) and labels.size:
-                if self.closed:
-                    return labels, NO_IDS
-                which = "; give ", Keyword("labels"), ", the name of each"
-                message = f"has integer ids of labels, which {self.truth} names"
-                raise InputError(argument, Message(message, *which))
-            ids, labels = np.unique(labels, return_inverse=True)
-            names = ids.tolist()
-        codes = numbers_of(names, number)
-        if codes.size and codes.min() >= 0:
-            return codes[labels], NO_IDS
-        first = first_places(labels, len(names))
-        unknown = np.flatnonzero((codes < 0) & (first < labels.size))
-        if not unknown.size:
-            return codes[labels], NO_IDS
-        unknown = unknown[np.argsort(first[unknown])]
-        new = [names[code] for code in unknown.tolist()]
-        if role == "y_true" and not self.closed:
-            codes[unknown] = len(number) + np.arange(len(new))
-            number.update(zip(new, codes[unknown].tolist(), strict=True))
-            self.n_bytes += index_bytes(new)
-        elif self.listed and (self.fits or role == "y_true"):
-            raise self._unlisted(argument, rows, len(new), int(first[unknown[0]]))
-        else:
-            codes[unknown] = self._unknown_ids(new)
-        return codes[labels], codes[unknown]
-
-    def _unlisted(self, argument: str, rows: Rows, n_unlisted: int, entry: int) -> InputError:
-        label = rows.label(entry)
-        message = f"label {label!r} is not one of the {self.n_labels} given ones; "
-        more = f" must name {counted(n_unlisted, 'labels')} more"
-        return rows.error(argument, Message(message, Keyword("labels"), more), rows.row_of(entry), label)
+    def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:
+        """Return all rows of an input likewise."""
+        return self.place(role, argument, lambda: [rows]).rows()
 
 
 class Matching:
-    """Rows of an input, matched batch by batch with those of a truth; `close` it behind the last one.
-
-    ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
-    """
+    """Rows of one input, matched batch by batch with those of a truth; `close` it behind the last one."""
 
     def __init__(self, match: Match, role: str, argument: str) -> None:
         self.match, self.role, self.argument = match, role, argument
         self.rows: Any = None  # the last ones
         self.n_rows = 0
-        self._first_new = match.n_labels + len(match.unknown)  # unknown labels from it upward are new in it
-        self._first_unknown: int | None = None
-        self._shared = set[int]()
-        self._present: NDArray[np.bool_] | None = None  # which rows of the truth are there, if they have keys
-        self._ignored: dict[Any, None] = {}
-        self._keys = ("", "")  # the first one, and that of the truth
-        self._expected: int | None = None  # rows
+        self.present: NDArray[np.bool_] | None = None  # which numbers of rows occurred, of rows by key
+        self._key: Any = ""  # the first one
+        self.ignored: dict[Any, int] = {}  # rows that the truth does not have, by the next numbers
+        self.unknown: dict[int, None] = {}  # numbers of unknown labels
+        self.expected: int | None = None  # rows in order
 
     def take(self, rows: Rows) -> tuple[Rows, Ints, Ints | None]:
         """Return rows without those that the truth does not have, and the numbers of labels and of rows."""
-        match, of_row = self.match, self.row_numbers(rows)
+        of_row = self.row_numbers(rows)
         if of_row is not None:
             kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
-            match.n_unmatched_pairs += kept.size - int(kept.sum()) if self.role == "exclude" else 0
+            self.match.n_unmatched_pairs += int((~kept).sum()) if self.role == "exclude" else 0
             rows = rows.only(kept)
-        labels, unknown = match.label_numbers(self.role, self.argument, rows)
-        if unknown.size:
-            self._first_unknown = int(unknown[0]) if self._first_unknown is None else self._first_unknown
-            self._shared.update(unknown[unknown < self._first_new].tolist())
-        return rows, labels, of_row
+        return rows, self._label_numbers(rows), of_row
 
     def row_numbers(self, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for rows in order."""
         match, argument = self.match, self.argument
         keys, by = (None, None) if rows is None else (rows.keys, rows.match)
         self.rows, self.n_rows = rows, self.n_rows + (0 if rows is None else rows.n_rows)
+        if self.role == "y_true":
+            match.beside, match.by = rows.beside, by
+            if keys is not None and by == BY_KEY:
+                return self._by_key(keys)
+            match.keys, match.n_in_order = keys, self.n_rows if keys is None else None
+            return None
         if BY_KEY not in (by, match.by):
             if match.keys is None:
                 refuse_order(argument, keys, match.truth)
             if keys is None:
                 refuse_order(match.truth, match.keys, argument)
                 if getattr(rows, "places", None) is not None:  # rows of objects are checked with their shapes
-                    self._expected = match.n_in_order
+                    self.expected = match.n_in_order
             if keys is None or match.keys is None or keys == match.keys:
                 return None
-            return match.by_index(argument, keys)
+            return self._by_index(keys, match.keys)
         if keys is None and match.keys is not None and match.are_numbers:
-            self._expected = len(match.keys)
+            self.expected = len(match.keys)
             return None
         by_number = match.keys is None and match.n_in_order is not None
-        if keys is None or (match.keys is None and not (by_number and {*keys}.issubset(match.place))):
+        if keys is None or (match.keys is None and not (by_number and {*keys}.issubset(match.row_number))):
             named, other = (argument, match.truth) if match.keys is None else (match.truth, argument)
             message = f"rows of {named} have names and those of {other} have none; give ids to both"
             if match.n_in_order:
@@ -311,42 +235,102 @@ class Matching:
             raise InputError(argument, message)
         return self._by_key(keys)
 
+    def _by_index(self, keys: list[Any], true_keys: list[Any]) -> Ints:
+        """Return the truth's number of each row, all of which both must have."""
+        argument, truth = self.argument, self.match.truth
+        place, number = distinct(argument, keys), distinct(truth, true_keys)
+        for side, among, where in ((true_keys, place, "has no row"), (keys, number, "has a row more,")):
+            missing = next((key for key in side if key not in among), None)
+            if missing is not None:
+                raise InputError(
+                    argument,
+                    f"the index {where} {missing!r} compared to {truth}; where the order is the same, "
+                    f"give {argument}.reset_index(drop=True) and {truth}.reset_index(drop=True)",
+                )
+        self.match.notes.append(f"{argument}: rows were brought in the order of {truth}'s index")
+        return numbers_of(keys, number)
+
     def _by_key(self, keys: Sequence[Any]) -> Ints:
-        match, rows, place = self.match, self.rows, self.match.place
-        of_row = numbers_of(keys, place)
-        if self._present is None:
-            self._present = np.zeros(len(place), np.bool_)
-            self._keys = next(iter(keys), ""), next(iter(place), "")
-        ignored = [keys[row] for row in np.flatnonzero(of_row < 0).tolist()]
-        if not getattr(rows, "is_long", False):
-            distinct(self.argument, keys, rows, self._ignored)
-            if self._present[of_row[of_row >= 0]].any():
-                before = [key for key in keys if key in place and self._present[place[key]]]
-                distinct(self.argument, keys, rows, before)
-        self._present[of_row[of_row >= 0]] = True
-        new = dict.fromkeys(key for key in ignored if key not in self._ignored)
-        self._ignored |= new
-        match.n_bytes += index_bytes(new)
+        """Return the number of each row; a key may stand in several rows of one label each."""
+        match, is_truth = self.match, self.role == "y_true"
+        n_rows = 0 if is_truth else len(match.row_number)
+        of_row = match.add(keys, match.row_number) if is_truth else numbers_of(keys, match.row_number)
+        ignored = np.flatnonzero(of_row < 0)
+        of_row[ignored] = match.add([keys[row] for row in ignored.tolist()], self.ignored, n_rows)
+        if self.present is None:
+            self.present = np.zeros(n_rows, np.bool_)
+            self._key = next(iter(keys), "")
+        if (n_numbers := int(of_row.max(initial=-1)) + 1) > self.present.size:
+            self.present.resize(2 * n_numbers, refcheck=False)
+        if not getattr(self.rows, "is_long", False):
+            before = self.present[of_row]
+            if before.any() or np.unique(of_row).size < of_row.size:
+                distinct(self.argument, keys, self.rows, {keys[i] for i in np.flatnonzero(before).tolist()})
+        self.present[of_row] = True
+        of_row[ignored] = -1
         return of_row
+
+    def _label_numbers(self, rows: Rows) -> Ints:
+        """Return the number of the label of each entry."""
+        match, argument, number = self.match, self.argument, self.match.number
+        if number is None:
+            if rows.named and rows.labels.size:
+                which = "; give ", Keyword("labels"), ", the name of each column"
+                message = f"names its labels, which {match.truth} has by number"
+                raise InputError(argument, Message(message, *which))
+            return rows.labels
+        names, labels = rows.names, rows.labels
+        if names is None:
+            if isinstance(next(iter(number), 0), str) and labels.size:
+                if match.closed:
+                    return labels
+                which = "; give ", Keyword("labels"), ", the name of each"
+                message = f"has integer ids of labels, which {match.truth} names"
+                raise InputError(argument, Message(message, *which))
+            ids, labels = np.unique(labels, return_inverse=True)
+            names = ids.tolist()
+        codes = numbers_of(names, number)
+        if codes.min(initial=0) >= 0:
+            return codes[labels]
+        first = np.full(len(names), labels.size)
+        first[labels[::-1]] = np.arange(labels.size)[::-1]  # of assignments to one place, the last holds
+        new = np.flatnonzero((codes < 0) & (first < labels.size))
+        new = new[np.argsort(first[new])]
+        new_names = [names[code] for code in new.tolist()]
+        is_truth = self.role == "y_true"
+        if is_truth and not match.closed:
+            codes[new] = match.add(new_names, number)
+            match.n_labels = max(match.n_labels, len(number))
+        elif new_names and match.listed and (match.fits or is_truth):
+            message = f"label {new_names[0]!r} is not one of the {match.n_labels} given ones; "
+            more = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
+            row = rows.row_of(int(first[new[0]]))
+            raise rows.error(argument, Message(message, *more), row, new_names[0])
+        else:
+            codes[new] = match.add(new_names, match.unknown, match.n_labels)
+            self.unknown |= dict.fromkeys(codes[new].tolist())
+        return codes[labels]
 
     def close(self) -> None:
         """Note what all rows tell, or refuse it."""
-        match, argument, rows = self.match, self.argument, self.rows
-        if self._present is None:
+        match, argument = self.match, self.argument
+        if self.role == "y_true":
+            match.keys = match.keys if self.present is None else [*match.row_number]
+            return
+        if self.present is not None:
+            self._note_rows(self.present[: len(match.row_number)], self._key)
+        elif self.rows is not None:
             self._refuse_other_order()
-            if None not in (self._expected, rows) and self.n_rows != self._expected:
-                message = f"{counted(self.n_rows, *NO_MATCH)} the {self._expected} of {match.truth}"
+            if self.expected not in (None, self.n_rows):
+                message = f"{counted(self.n_rows, *NO_MATCH)} the {self.expected} of {match.truth}"
                 raise InputError(argument, message)
-        else:
-            self._note_rows(int(self._present.size - self._present.sum()))
-        if self._first_unknown is not None and self.role in PREDICTIONS and not match.fits:
-            example = next(islice(match.unknown, self._first_unknown - match.n_labels, None))
-            n_unknown = match.n_labels + len(match.unknown) - self._first_new + len(self._shared)
-            match.note(argument, "unknown labels", n_unknown, repr(example))
+        if self.unknown and self.role in PREDICTIONS and not match.fits:
+            example = next(islice(match.unknown, next(iter(self.unknown)) - match.n_labels, None))
+            match.note(argument, "unknown labels", len(self.unknown), repr(example))
 
     def _refuse_other_order(self) -> None:
         """Refuse rows in order where another column has the truth's values, each once, in another order."""
-        beside, truth = getattr(self.rows, "beside", None), self.match.beside
+        beside, truth = self.rows.beside, self.match.beside
         if beside is None or truth is None or BY_KEY in (self.rows.match, self.match.by):
             return
         column = beside.in_other_order(truth)
@@ -354,19 +338,17 @@ class Matching:
             message = f"column {column!r} has the values of {self.match.truth}'s in another order"
             raise InputError(self.argument, f"{message}; {beside.how_to_join.format(column)}")
 
-    def _note_rows(self, n_empty: int) -> None:
-        match, argument, present = self.match, self.argument, self._present
-        assert present is not None
-        key, true_key = self._keys
+    def _note_rows(self, present: NDArray[np.bool_], key: Any) -> None:
+        match, argument, n_empty = self.match, self.argument, int((~present).sum())
         if n_empty == present.size and self.n_rows and present.size and self.role != "exclude":
             message = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
-            raise InputError(argument, f"{message} {true_key!r}")
+            raise InputError(argument, f"{message} {next(iter(match.row_number))!r}")
         if n_empty and not isinstance(self.rows, Rows):  # a matrix
-            missing = [*match.place][int(present.argmin())]
+            missing = [*match.row_number][int(present.argmin())]
             raise InputError(argument, f"no row {missing!r}, which {match.truth} has")
         if self.role in PREDICTIONS:
             match.note(argument, "rows without predictions", n_empty)
-            match.note(argument, "ignored rows", len(self._ignored))
+            match.note(argument, "ignored rows", len(self.ignored))
         if self.role == "candidates":
             match.note(argument, "rows without candidates", n_empty)
 
@@ -408,7 +390,7 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     every_key = dict.fromkeys(chain.from_iterable(model_rows.keys or () for _, model_rows in models))
     keys = None if rows.keys is None else [*every_key]
     match = Match(name, names, listed=True, keys=keys, by=None if keys is None else BY_KEY)
-    scores = [match.take("y_score", model, model_rows) for model, model_rows in models]
+    scores = [match.place_rows("y_score", model, model_rows) for model, model_rows in models]
     return Joined(scores, names, keys)
 
 
@@ -421,7 +403,7 @@ def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
     return np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
 
 
-def label_twice(argument: str, rows: Rows, entry: int) -> InputError:
+def _label_twice(argument: str, rows: Rows, entry: int) -> InputError:
     """Return what to raise about the second entry of a label in a row."""
     label, of_row = rows.label(entry), rows.row_of(entry)
     where = f" for {rows.keys[of_row]!r}" if rows.is_long and rows.keys else ""
@@ -507,13 +489,3 @@ def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:
         values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(rows.labels.size) - 1.0
         rows = rows._replace(values=values)
     return as_scores(rows, label_names)._replace(best_first=False)
-
-
-def score_matrix(rows: Rows, label_names: list[Any]) -> Any:
-    """Return `listed_scores` as a sparse array."""
-    from xmleval.input.written import NamedScores  # imported here to keep start-up fast
-
-    rows = listed_scores(rows, label_names)
-    matrix = NamedScores((rows.values, rows.labels, rows.ptr), shape=(rows.n_rows, len(label_names)))
-    matrix.label_names = label_names
-    return matrix

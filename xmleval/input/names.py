@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from xmleval.budget import UNLIMITED, Allowance, OverLimitError
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import read_json, shown
-from xmleval.input.match import Match, Matching, as_scores, as_sets, label_twice, numbers_of, score_matrix
+from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import (
-    BY_KEY,
-    INDEX_BYTES,
-    Named,
-    Rows,
-    with_one,
-    without_empty_names,
-)
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named, Rows
 from xmleval.input.stack import rows_as_csr
 from xmleval.input.text_columns import text_columns
 from xmleval.input.ties import LabelNames
-from xmleval.message import Message
 from xmleval.notes import Note
-from xmleval.records import Ints
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
-HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
-Batches = Callable[[], Iterable[Rows]]  # reads a file from its beginning
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
@@ -108,15 +94,6 @@ def _json_names(path: Path, allowance: Allowance) -> list[str]:
     return names
 
 
-@contextlib.contextmanager
-def naming_limit(path: Path | str) -> Iterator[None]:
-    """Name the file that needs more memory than it may take."""
-    try:
-        yield
-    except OverLimitError as error:
-        raise ValueError(Message(f"{path}: ", error.args[0])) from None
-
-
 def truth_named(
     name: str,
     batches: Batches,
@@ -126,7 +103,7 @@ def truth_named(
 ) -> Named:
     """Return relevant labels, or judged ones with ``grades``; ``labels`` are the names of all, if told."""
     match = Match(name, labels or (), listed=labels is not None)
-    rows = place_truth(name, batches, match, allowance).rows()
+    rows = match.place("y_true", name, batches, allowance).rows()
     matrix = rows_as_csr(as_sets(rows, grades), len(match.label_names))
     matrix.sort_indices()
     return Named(matrix, [*row_names(match)], match.label_names)
@@ -136,67 +113,17 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
     """Return scores in line with a truth or with labels alone, as `xmleval.io.read_run` does."""
     if isinstance(like, Named):
         match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
-        placed = place("y_score", name, batches, match, UNLIMITED)[0]
+        placed = match.place("y_score", name, batches)
     else:
         match = Match(name, like)
-        placed = place_truth(name, batches, match, UNLIMITED)
+        placed = match.place("y_true", name, batches)
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
     known = len(like.label_names if isinstance(like, Named) else like)
     labels, unknown = match.names[:known], match.names[known:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    matrix = score_matrix(placed.rows(), match.names)
+    matrix = rows_as_csr(listed_scores(placed.rows(), match.names), len(match.names))
+    matrix.label_names = match.names  # which order equal scores
     return Named(matrix, [*row_names(match)], labels, *n_rows, unknown)
-
-
-def place_truth(name: str, batches: Batches, match: Match, allowance: Allowance) -> PlacedRows:
-    """Read a truth with names, whose rows and labels others are matched with from now on."""
-
-    def take(rows: Rows) -> tuple[Rows, Ints, Ints | None]:
-        return rows, *match.add_truth(name, rows)
-
-    return _placed(name, batches, match, allowance, take, lambda: None)
-
-
-def place(
-    role: str, name: str, batches: Batches, match: Match, allowance: Allowance
-) -> tuple[PlacedRows, Matching]:
-    """Read rows with names in the order of a truth's, and tell what was seen of them."""
-    matching = Matching(match, role, name)
-    return _placed(name, batches, match, allowance, matching.take, matching.close), matching
-
-
-def _placed(
-    name: str,
-    batches: Batches,
-    match: Match,
-    allowance: Allowance,
-    take: Callable[[Rows], tuple[Rows, Ints, Ints | None]],
-    close: Callable[[], None],
-) -> PlacedRows:
-    def refuse(row: int) -> None:
-        """Find the label that stands twice in a row."""
-        n_rows, seen = 0, set[str]()
-        for rows in map(without_empty_names, batches()):
-            of_row = n_rows + np.arange(rows.n_rows)
-            if rows.keys is not None:
-                of_row = numbers_of(rows.keys, match.place)
-            n_rows += rows.n_rows
-            for entry in np.flatnonzero(np.repeat(of_row, np.diff(rows.ptr)) == row).tolist():
-                if rows.label(entry) in seen:
-                    raise label_twice(name, rows, entry)
-                seen.add(rows.label(entry))
-        raise ValueError(f"{name}: was changed while it was read")
-
-    placed = PlacedRows(allowance.left / HELD_SHARE, refuse)
-    with naming_limit(name):
-        for rows in with_one(batches()):
-            n_bytes = match.n_bytes
-            placed.add(*take(without_empty_names(rows)))
-            allowance.take(match.n_bytes - n_bytes)
-        close()
-        placed.close(match.n_rows)
-        allowance.take(placed.n_bytes)
-    return placed
 
 
 def score_pieces(placed: PlacedRows, match: Match) -> Pieces:

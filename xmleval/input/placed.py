@@ -12,10 +12,8 @@ from xmleval.files.spill import Run, SpillFile
 from xmleval.input.rows import Rows, pointer
 from xmleval.records import Ints
 
-PAIR = np.dtype([("row", np.int32), ("label", np.int32)])
-ENTRY = np.dtype([*PAIR.descr, ("value", np.float64)])
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
-Entries = NDArray[Any]  # of one of these types
+Entries = NDArray[Any]  # of a row, a label and, where there are scores or judgements, a value
 
 
 class PlacedRows:
@@ -30,16 +28,17 @@ class PlacedRows:
 
     Notes
     -----
-    ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts.
+    ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
+    ``beside`` is that of the last rows.
     """
 
     def __init__(self, most_bytes: float, refuse_twice: Callable[[int], None]) -> None:
         self.scored = self.best_first = False
-        self.most_value = -np.inf
-        self._sizes: Ints = np.zeros(0, np.int64)  # of rows
+        self.most_value: float = -np.inf
+        self.beside: Any = None
         self._most, self._refuse_twice = most_bytes, refuse_twice
         self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
-        self._entries: Entries = np.empty(0, PAIR)  # of all rows, where they are in memory
+        self._sizes: Ints = np.zeros(0, np.int64)  # of rows
         self._runs, self._file = list[Run](), SpillFile()
 
     @property
@@ -50,7 +49,7 @@ class PlacedRows:
     @property
     def n_bytes(self) -> int:
         """Memory that is held."""
-        return self._ptr.nbytes + self._entries.nbytes
+        return self._ptr.nbytes + sum(part.nbytes for part in self._parts)
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
         """Add rows with these labels and numbers; without numbers, they follow those before."""
@@ -58,14 +57,18 @@ class PlacedRows:
         self._n_rows += rows.n_rows
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
-        entries = np.empty(labels.size, PAIR if rows.values is None else ENTRY)
+        self.beside = rows.beside
+        is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
+        columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
+        entries = np.empty(
+            labels.size, columns + [("value", v.dtype) for v in [rows.values] if v is not None]
+        )
         entries["row"], entries["label"] = np.repeat(of_row, np.diff(rows.ptr)), labels
         if rows.values is not None:
             entries["value"] = rows.values
-            self.most_value = max(self.most_value, rows.values.max(initial=-np.inf))
-        if entries.size:
-            self._parts.append(entries)
-            self._n_bytes += entries.nbytes
+            self.most_value = max(self.most_value, rows.values.astype(np.float64).max(initial=-np.inf))
+        self._parts.append(entries)
+        self._n_bytes += entries.nbytes
         if self._n_bytes > self._most:
             self._spill()
 
@@ -74,19 +77,20 @@ class PlacedRows:
         if self._runs:
             self._spill()
         else:
-            self._entries = self._sorted()
-        sizes, self._sizes = self._sizes, np.zeros(0, np.int64)
-        self._ptr = pointer(np.append(sizes, np.zeros(n_rows - sizes.size, np.int64)))
+            self._parts = [self._sorted()]
+        sizes = np.zeros(n_rows, np.int64)
+        sizes[: self._sizes.size] = self._sizes
+        self._ptr = pointer(sizes)
 
     def _spill(self) -> None:
         if self._parts:
             entries = self._sorted()
             self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
+            self._parts, self._n_bytes = [], 0
 
     def _sorted(self) -> Entries:
-        """Return what was added since this was asked for last, sorted by row."""
-        entries = self._by_row(self._parts or [np.empty(0, ENTRY if self.scored else PAIR)])
-        self._parts, self._n_bytes = [], 0
+        """Return what is in memory sorted by row, and count it."""
+        entries = self._by_row(self._parts)
         sizes = np.bincount(entries["row"], minlength=self._sizes.size)
         sizes[: self._sizes.size] += self._sizes
         self._sizes = sizes
@@ -94,11 +98,14 @@ class PlacedRows:
 
     def _by_row(self, parts: list[Entries]) -> Entries:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
-        entries = np.concatenate(parts)
-        row = entries["row"]
+        entries = np.concatenate([part for part in parts if part.size] or parts[:1])
+        row, labels = entries["row"], entries["label"]
         if (row[1:] < row[:-1]).any():
             entries = entries[np.argsort(row, kind="stable")]
-        cells = np.sort((entries["row"].astype(np.int64) << 32) + entries["label"])
+            row, labels = entries["row"], entries["label"]
+        if labels.dtype != np.int32:
+            labels = np.unique(labels, return_inverse=True)[1]
+        cells = np.sort((row.astype(np.int64) << 32) + labels)
         twice = cells[1:][cells[1:] == cells[:-1]]
         if twice.size:
             self._refuse_twice(int(twice[0] >> 32))
@@ -123,23 +130,16 @@ class PlacedRows:
         if self._runs:
             entries = self._by_row([_between(run, first, last) for run in self._runs])
         else:
-            entries = self._entries[self._ptr[first] : self._ptr[last]]
+            entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
         return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
 
 
 def _between(run: Run, first: int, last: int) -> Entries:
-    """Return the entries of rows from ``first`` on, before ``last``."""
-    start, stop = _place(run, first), _place(run, last)
+    """Return the entries of rows from ``first`` on, before ``last``; the sample tells where to look."""
+    rows = run.sample["row"]
+    start, stop = max(0, int(np.searchsorted(rows, first)) - 1), int(np.searchsorted(rows, last))
+    start, stop = start * run.stride, min(run.size, stop * run.stride)
     entries = np.empty(stop - start, run.dtype)
     run.read(start, entries)
-    return entries
-
-
-def _place(run: Run, row: int) -> int:
-    """Return how many entries stand before a row; the sample tells where to look."""
-    place = int(np.searchsorted(run.sample["row"], row))
-    start = max(0, place - 1) * run.stride
-    entries = np.empty(min(run.size, place * run.stride) - start, run.dtype)
-    run.read(start, entries)
-    return start + int(np.searchsorted(entries["row"], row))
+    return entries[slice(*np.searchsorted(entries["row"], (first, last)))]

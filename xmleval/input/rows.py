@@ -181,13 +181,6 @@ def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
     return np.fromiter(map(place.__getitem__, names), np.int64, len(names)), distinct
 
 
-def first_places(codes: Ints, n: int) -> Ints:
-    """Return where each of ``n`` codes stands first; codes that stand nowhere have ``codes.size``."""
-    first = np.full(n, codes.size)
-    first[codes[::-1]] = np.arange(codes.size)[::-1]  # of assignments to one place, the last holds
-    return first
-
-
 def pointer(sizes: Iterable[int] | Ints) -> Ints:
     """Return where rows of these sizes begin, and where the last one ends."""
     ptr: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))

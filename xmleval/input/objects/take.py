@@ -210,9 +210,7 @@ def _matched(
             refuse_scores(argument, argument, rows, graded)
             if rows.are_lists and rows.names is None and rows.values is None:
                 refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
-        if argument == "y_true":
-            return match.take_truth(argument, rows)
-        return match.take(argument, argument, rows)
+        return match.place_rows(argument, argument, rows)
     if rows is None and match.number is not None and not match.closed and argument != "y_true":
         which = " has none; give ", Keyword("labels"), ", the name of each column"
         raise InputError(argument, Message("y_true has names of labels and this", *which))
