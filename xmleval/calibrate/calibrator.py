@@ -18,8 +18,8 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.foreign import as_own_rows
 from xmleval.input.objects.named import is_pair_dict
+from xmleval.input.objects.shapes import as_own_rows
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.rows import Rows
 from xmleval.input.tensors import as_plain

@@ -128,12 +128,12 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
-        hint = "; .astype(float) makes numbers of it" if _can_be_numbers(array) else ""
+        hint = "; .astype(float) makes numbers of it" if can_be_numbers(array) else ""
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
     return native(array)
 
 
-def _can_be_numbers(array: NDArray[Any]) -> bool:
+def can_be_numbers(array: NDArray[Any]) -> bool:
     """Tell whether texts or objects are all numbers."""
     try:
         return array.ndim > 0 and array.dtype.kind in "OSTU" and bool(array.astype(np.float64).size)

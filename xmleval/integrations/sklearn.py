@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from xmleval.api.evaluate import evaluate
 from xmleval.engine.settings import Options
 from xmleval.input.errors import InputError
-from xmleval.input.objects.foreign import class_one_scores
+from xmleval.input.objects.shapes import class_one_scores
 from xmleval.message import TIES
 from xmleval.spec import DEFAULT_K, expand_metrics
 

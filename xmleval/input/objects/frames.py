@@ -29,10 +29,9 @@ from xmleval.input.columns import (
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
-from xmleval.input.objects.named import flat_rows, numbered_labels
+from xmleval.input.objects.named import flat_rows, numbered_labels, paired
 from xmleval.input.objects.wide import RowColumns, Wide, as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, without_empty_names
-from xmleval.message import counted
 
 
 class Frame(NamedTuple):
@@ -221,7 +220,7 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             "xmleval.from_df names those of a long frame",
         )
     beside = RowColumns(keyed, [name for name in names if name not in known], frame.values)
-    return Wide(frame.keys, matrix, wanted, beside)
+    return Wide(frame.keys, matrix, wanted, beside, None if frame.keys is None else BY_INDEX)
 
 
 def _ids_among(frame: Frame, labels: Sequence[Any] | None) -> Any:
@@ -302,10 +301,7 @@ def _lists(argument: str, held: Columns) -> Rows:
     frame, score = held.frame, _value_column(argument, held)
     rows = frame.values(held.label)
     if score is not None:
-        values = frame.values(score)
-        rows = [
-            _paired(argument, number, *pair) for number, pair in enumerate(zip(rows, values, strict=True))
-        ]
+        rows = paired(argument, rows, frame.values(score))
     keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
     names = [name for name in frame.columns if name not in (held.label, score)]
     beside = RowColumns(held.instance if held.is_usual else None, names, frame.values)
@@ -313,14 +309,3 @@ def _lists(argument: str, held: Columns) -> Rows:
         keys, match = frame.values(held.instance), BY_KEY
     found = flat_rows(argument, rows, keys, match)._replace(beside=beside)
     return found if argument == "y_score" else found._replace(best_first=False)
-
-
-def _paired(argument: str, row: int, labels: Any, scores: Any) -> list[Any]:
-    for values in (labels, scores):
-        if isinstance(values, str) or not hasattr(values, "__len__"):
-            raise InputError(argument, f"{values!r} is not a list", row=row, value=values)
-    if len(labels) != len(scores):
-        raise InputError(
-            argument, f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}", row=row
-        )
-    return [*zip(labels, scores, strict=True)]

@@ -10,9 +10,9 @@ import numpy as np
 
 from xmleval.input.errors import InputError
 from xmleval.input.match import Joined, join_models
-from xmleval.input.objects.named import NamedInput, matched_by_ids, numbered_labels, without_labels
+from xmleval.input.objects.named import numbered_labels, without_labels
 from xmleval.input.objects.take import read_named
-from xmleval.input.objects.wide import Wide, listed_cells
+from xmleval.input.objects.wide import NamedInput, Wide, matched_by_ids
 from xmleval.input.rows import BY_KEY, Rows
 
 
@@ -54,9 +54,8 @@ def _as_rows(held: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     held = matched_by_ids(held)
     if isinstance(held, Wide):
-        ptr, places, values = listed_cells(held.matrix)
         numbers, names = numbered_labels("y_score", held.columns, np.array([len(held.columns)]))
-        held = Rows(held.keys, held.match, ptr.astype(np.int64), numbers[places], names, values)
+        held = held.cells(numbers)._replace(keys=held.keys, match=held.match, names=names)
     if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
         return held._replace(keys=None, match=None)
     return held

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import is_sparse
+from xmleval.input.csr import can_be_numbers
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
-from xmleval.input.objects.wide import Wide, as_list
+from xmleval.input.objects.wide import as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, numbered, pointer, without_empty_names
-from xmleval.input.tensors import refuse_other
+from xmleval.input.tensors import as_plain, refuse_other
+from xmleval.message import counted
 from xmleval.records import Ints
 
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
 PLAIN = frozenset({int, str})  # types of labels alone
-
-NamedInput = Wide | Rows
-
-
-def matched_by_ids(rows: NamedInput) -> NamedInput:
-    """Return rows that are matched by the column that names them, if there is one."""
-    if rows.match == BY_KEY or rows.beside is None or rows.beside.keyed is None:
-        return rows
-    return rows._replace(keys=rows.beside.values(rows.beside.keyed), match=BY_KEY)
 
 
 def read_rows(argument: str, value: Any) -> Rows | None:
@@ -35,62 +28,70 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     A row is a list of labels, a dict of labels with values, or a list of (label, score) pairs or of dicts
     with ``corpus_id`` or ``label`` and ``score``.
     """
+    rows: list[Any] | None
     keys, match = None, None
-    if isinstance(value, dict) and not is_sparse(value) and not is_pair_dict(value):
-        keys, match, rows = [*value], BY_KEY, [*value.values()]
+    plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
+    if plain:
+        rows = [*value]
+    elif isinstance(value, dict):
+        keys, match, rows = [*value], BY_KEY, None if is_pair_dict(value) else [*value.values()]
     elif isinstance(value, np.ndarray):
-        if value.ndim != 1 or value.dtype.kind not in "OU":
-            return None
-        rows = value.tolist()
-    elif isinstance(value, list) or (isinstance(value, tuple) and argument != "y_score"):
-        rows = value if isinstance(value, list) else [*value]
+        rows = value.tolist() if value.ndim == 1 and value.dtype.kind in "OU" else None
     else:
-        column = as_list(value)
-        if column is None:
-            return None
-        rows, index = column, getattr(value, "index", None)
+        rows, index = as_list(value), getattr(value, "index", None)
         if index is not None and not callable(index):
             keys, match = as_list(index), BY_INDEX
-    _refuse_once(argument, rows)
-    at, first = next(((at, row) for at, row in enumerate(rows) if not _is_empty(row)), (0, None))
-    plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
-    if first is None:
-        return None if plain else _empty_rows(len(rows), keys, match)
-    if isinstance(first, str):
-        _refuse_text(argument, at, first)
-    if plain and not has_names(first):
+    if rows is None:
         return None
-    if not isinstance(first, dict) and not hasattr(first, "__iter__"):
-        return None  # a vector of numbers
-    return flat_rows(argument, rows, keys, match)
+    for number, row in enumerate(rows):
+        if hasattr(row, "__next__"):
+            refuse_other(argument, row, number)
+    empty = [row is None or (hasattr(row, "__len__") and len(row) == 0) for row in rows]
+    if all(empty):
+        return None if plain else _empty_rows(len(rows), keys, match)
+    first = rows[empty.index(False)]
+    if isinstance(first, str):
+        _refuse_text(argument, empty.index(False), first)
+    is_row = has_names(first) if plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
+    return flat_rows(argument, rows, keys, match) if is_row else None
 
 
 def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     """Return rows of names, of which empty and missing ones do not count; None of numbers, as text, too."""
-    if array.dtype.kind not in "OTU":
+    if array.dtype.kind not in "OTU" or can_be_numbers(array):
         return None
     rows = array.tolist()
-    items = [item for row in rows for item in row]
-    if not all(isinstance(item, str) or is_missing(item) for item in items):
+    if not all(isinstance(item, str) or is_missing(item) for row in rows for item in row):
         return None
-    names = [[item for item in row if isinstance(item, str) and item] for row in rows]
-    if all(_is_number(name) for row in names for name in row):
+    return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows], None, None)
+
+
+def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
+    """Return lists of names with scores, from a pair of arrays or lists; None of ids."""
+    labels, scores = pair if len(pair) == 2 else (None, None)
+    if isinstance(labels, np.ndarray):
+        labels = labels.tolist() if labels.ndim == 2 and labels.dtype.kind in "OU" else None
+    if not isinstance(labels, list) or not any(map(has_names, labels[:1])):
         return None
-    return flat_rows(argument, names, None, None)
+    rows = labels if scores is None else paired(argument, labels, as_plain(argument, scores))
+    return flat_rows(argument, rows, None, None)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_once(argument: str, rows: list[Any]) -> None:
-    for number, row in enumerate(rows):
-        if hasattr(row, "__next__"):
-            refuse_other(argument, row, number)
+def paired(argument: str, labels: Any, scores: Any) -> list[Any]:
+    """Return lists of (label, score) pairs from lists of labels, and of their scores."""
+    if len(labels) != len(scores):
+        raise InputError(argument, f"{counted(len(labels), 'rows')} of labels with {len(scores)} of scores")
+    rows: list[Any] = []
+    for number, (names, values) in enumerate(zip(labels, scores, strict=True)):
+        for row in (names, values):
+            if isinstance(row, str) or not hasattr(row, "__len__"):
+                raise InputError(argument, f"{row!r} is not a list", row=number, value=row)
+        if len(names) != len(values):
+            message = f"{counted(len(names), 'labels')} with {counted(len(values), 'scores')}"
+            raise InputError(argument, message, row=number)
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        rows.append([*zip(names, values, strict=True)])
+    return rows
 
 
 def without_labels(value: Any) -> Rows | None:
@@ -109,10 +110,6 @@ def _empty_rows(n_rows: int, keys: list[Any] | None = None, match: str | None = 
 def is_pair_dict(value: dict[Any, Any]) -> bool:
     """Tell whether a dict holds arrays of ``indices`` and ``scores``, not rows."""
     return "indices" in value and {*value} <= {"indices", "scores"}
-
-
-def _is_empty(row: Any) -> bool:
-    return row is None or (hasattr(row, "__len__") and len(row) == 0)
 
 
 def has_names(row: Any) -> bool:
@@ -194,27 +191,22 @@ def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints
 
     ``sizes`` are the numbers of labels of the rows.
     """
-    kinds = [*dict.fromkeys(map(type, labels))]
-    texts = [issubclass(kind, str) for kind in kinds]
-    for kind, text in zip(kinds, texts, strict=True):
-        whole = issubclass(kind, int | np.integer) and kind is not bool
-        if not (text or whole) or text != texts[0]:
-            other = f", as {labels[0]!r} is" if text or whole else ""
-            expected = "text" if texts[0] else "a name or an integer id"
-            entry = next(entry for entry, label in enumerate(labels) if type(label) is kind)
-            _refuse_label(argument, entry, labels, sizes, f"is not {expected}{other}")
-    if all(texts):
-        return numbered(labels)
-    try:
-        return np.array(labels, np.int64), None
-    except OverflowError:
-        entry = next(entry for entry, label in enumerate(labels) if not -(2**63) <= label < 2**63)
-        _refuse_label(argument, entry, labels, sizes, "is no id of a label")
+    text = not labels or isinstance(labels[0], str)
 
+    def is_label(label: Any) -> bool:
+        whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+        return isinstance(label, str) if text else whole and -(2**63) <= label < 2**63
 
-def _refuse_label(argument: str, entry: int, labels: list[Any], sizes: Ints, reason: str) -> NoReturn:
+    kinds = {*map(type, labels)}
+    if bool not in kinds and all(issubclass(kind, str if text else int | np.integer) for kind in kinds):
+        if text:
+            return numbered(labels)
+        with contextlib.suppress(OverflowError):
+            return np.array(labels, np.int64), None
+    entry = next(entry for entry, label in enumerate(labels) if not is_label(label))
     row = int(np.searchsorted(np.cumsum(sizes), entry, side="right"))
-    raise InputError(argument, f"label {labels[entry]!r} {reason}", row=row, value=labels[entry])
+    expected = f"text, as {labels[0]!r} is" if text else "a name or an integer id"
+    raise InputError(argument, f"label {labels[entry]!r} is not {expected}", row=row, value=labels[entry])
 
 
 def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:

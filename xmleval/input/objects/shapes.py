@@ -1,12 +1,17 @@
-"""Shapes of arguments, and lists that may be dense arrays or lists of ids."""
+"""Shapes of arguments: lists that may be dense arrays, and what other libraries return for arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xmleval.input.csr import as_array
-from xmleval.input.objects.wide import Wide
-from xmleval.input.rows import Rows
+from xmleval.input.errors import InputError
+
+CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
@@ -16,12 +21,6 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     except RuntimeError:  # of a tensor of rows of several lengths
         return None
     return tuple(shape) if shape is not None and len(shape) == 2 else None
-
-
-def shapes_of(given: dict[str, Any], held: dict[str, Wide | Rows]) -> dict[str, tuple[int, ...] | None]:
-    """Return the numbers of instances and labels of matrices; long frames have other rows and columns."""
-    rows = {argument: held.get(argument, value) for argument, value in given.items()} if held else given
-    return {a: shape_of(row.matrix if isinstance(row, Wide) else row) for a, row in rows.items()}
 
 
 def dense_lists(given: dict[str, Any], width: int, n_labels: int | None) -> dict[str, Any]:
@@ -42,3 +41,50 @@ def are_ids(rows: list[Any], width: int) -> bool:
     if len(sizes) != 1 or sizes in ({0}, {width}):
         return len(sizes) > 1 or sizes == {0}
     return any(isinstance(item, tuple) or item not in (0, 1) for row in rows for item in row)
+
+
+def as_own_rows(argument: str, value: Any) -> Any:
+    """Return ranx objects as dicts and lists of arrays as one array or pair; other values as they are."""
+    if isinstance(value, list) and value and all(map(shape_of, value)):
+        return _from_arrays(argument, value)
+    is_run = hasattr(value, "to_dict") and hasattr(value, "keys") and not hasattr(value, "iloc")
+    return value.to_dict() if is_run and not isinstance(value, dict) else value
+
+
+def _from_arrays(argument: str, arrays: list[Any]) -> Any:
+    shapes = [shape_of(array) for array in arrays]
+    are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in arrays)
+    if len(arrays) == 2 and not (argument == "y_score" and are_floats):
+        return tuple(arrays)  # a pair of labels and scores, and no list of rows
+    n_rows, n_classes = ({shape[axis] for shape in shapes if shape} for axis in (0, 1))
+    if argument == "y_score" and are_floats and len(n_rows) == 1 and n_classes <= {1, 2}:
+        return class_one_scores(argument, arrays)
+    raise InputError(
+        argument,
+        f"a list of {len(arrays)} arrays, the first of shape {shapes[0]}; concatenate batches of rows "
+        "(np.concatenate), and of predict_proba's classes give the scores of class 1",
+    )
+
+
+def class_one_scores(
+    argument: str, arrays: list[Any], classes: Sequence[Any] | None = None
+) -> NDArray[np.float64]:
+    """Return the scores (m, l) of class 1 from an array (m, n_classes) for each label.
+
+    They are 0 where ``classes``, those of each label, lack class 1. Without ``classes``, two are 0 and 1, and
+    a single one is refused.
+    """
+    scores = np.zeros((len(arrays[0]), len(arrays)))
+    for label, columns in enumerate(arrays):
+        known = [0, 1] if classes is None else [*classes[label]]
+        if not np.isin(known, (0, 1)).all():
+            raise InputError(argument, f"label {label} has classes {known}; expected 0 and 1")
+        if columns.shape[1] != len(known):
+            raise InputError(
+                argument,
+                f"predict_proba's array of label {label} has one class, which may be 0 or 1; give an array "
+                "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer",
+            )
+        for place in np.flatnonzero(np.asarray(known) == 1):
+            scores[:, label] = columns[:, place]
+    return scores

@@ -12,19 +12,19 @@ from xmleval.input.errors import InputError
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.missing import missing_names_note
-from xmleval.input.objects.foreign import CLASS_ONE, as_own_rows
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
-from xmleval.input.objects.named import NamedInput, has_names, read_array, read_rows, without_labels
-from xmleval.input.objects.row_ids import joined_by_ids, notes_on_indexes
-from xmleval.input.objects.shapes import are_ids, dense_lists, shape_of, shapes_of
+from xmleval.input.objects.named import read_array, read_pair, read_rows, without_labels
+from xmleval.input.objects.shapes import CLASS_ONE, are_ids, as_own_rows, dense_lists, shape_of
 from xmleval.input.objects.wide import (
+    NamedInput,
     Wide,
     as_list,
     column_numbers,
+    joined_by_ids,
     labels_of_columns,
-    name_labels,
     named_columns,
     numbered_matrix,
+    numbers_of_columns,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows
 from xmleval.input.tensors import refuse_other
@@ -79,40 +79,53 @@ def take(
 def _take(given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool | None, fits: bool) -> Taken:
     names = None if labels is None else check_labels(labels, n_labels)
     held = {
-        argument: found for argument, value in given.items() if (found := read_named(argument, value, names))
+        argument: rows for argument, value in given.items() if (rows := read_named(argument, value, names))
     }
     if held:  # lists without a single label have names as much as numbers
-        given_rows = {
-            argument: held.get(argument) or without_labels(value) for argument, value in given.items()
-        }
-        held = {argument: rows for argument, rows in given_rows.items() if rows}
-    shapes = shapes_of(given, held)
+        empty = {argument: without_labels(value) for argument, value in given.items()}
+        held = {a: rows for a in given if (rows := held.get(a) or empty[a])}
+    shapes = {argument: shape_of(held.get(argument, value)) for argument, value in given.items()}
     _refuse_transposed(shapes, n_labels)
-    if not held:
-        if names is not None:
-            return Taken(tuple(dense_lists(given, len(names), n_labels).values()), len(names), names)
-        lists = n_labels is None and any(isinstance(value, list) for value in given.values())
-        return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
-    return _by_name(given, held, n_labels, names, graded, fits)
+    width = next((shape[1] for shape in shapes.values() if shape), None)
+    if held:
+        return _by_name(given, held, n_labels, width, names, graded, fits)
+    if names is None and n_labels is None:  # lists of ids take the number of labels from a matrix beside them
+        known = any(width and isinstance(value, list) and are_ids(value, width) for value in given.values())
+        width = width if known else None
+    else:
+        width = None if names is None else len(names)
+    inputs = dense_lists(given, width, n_labels) if width else given
+    return Taken(tuple(inputs.values()), width or n_labels, names)
 
 
 def _by_name(
     given: dict[str, Any],
     held: dict[str, NamedInput],
     n_labels: int | None,
+    width: int | None,
     names: list[Any] | None,
     graded: bool | None,
     fits: bool,
 ) -> Taken:
     """Match arguments, of which some are ``held`` with names; ``names`` are those of all labels, if told."""
-    notes = notes_on_indexes(held)
+    notes: list[str] = []
     held = joined_by_ids(held, notes)
-    match = _match_of(given, held, n_labels, names, fits, notes)
+    truth = held.get("y_true")
+    match = Match(
+        "y_true", _known(given, held, names, notes), n_labels=n_labels, listed=names is not None, fits=fits
+    )
+    match.notes = notes
+    if isinstance(truth, Wide):
+        match.beside, match.keys, match.by = truth.beside, truth.keys, truth.match
     if match.closed:
         refuse_other_count(n_labels, len(match.label_names))
     told = n_labels
-    if match.number is None and n_labels is None:
-        n_labels = _width(given, held)
+    if match.number is None:
+        n_labels = width if n_labels is None else n_labels
+        lists = [argument for argument, rows in held.items() if isinstance(rows, Rows)]
+        if n_labels is None and lists:
+            which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+            raise InputError(lists[0], Message("labels that are integers need ", *which))
     matched: dict[str, Any] = {}
     for argument, value in given.items():  # the truth first
         rows = held.get(argument)
@@ -127,19 +140,16 @@ def _by_name(
         if not match.n_labels:
             raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
         if n_labels and len(label_names) > n_labels:
-            told_less = f"{n_labels} is less than the {len(label_names)} labels with names"
-            raise InputError("n_labels", told_less)
+            message = f"{n_labels} is less than the {len(label_names)} labels with names"
+            raise InputError("n_labels", message)
         n_labels = match.n_labels
     inputs: list[Any] = []
     for argument, value in given.items():
-        if argument not in matched:
-            inputs.append(None)
-        elif argument in held:
+        if argument in held:
             inputs.append(_as_input(match, argument, held[argument], matched[argument], n_labels, graded))
         else:
-            one = {argument: value}
-            inputs.append((dense_lists(one, n_labels, told) if n_labels else one)[argument])
-    values = getattr(held.get("y_true"), "values", None)
+            inputs += (dense_lists({argument: value}, n_labels, told) if n_labels else {"": value}).values()
+    values = getattr(truth, "values", None)
     return Taken(
         tuple(inputs),
         n_labels,
@@ -154,57 +164,31 @@ def _by_name(
     )
 
 
-def _match_of(
-    given: dict[str, Any],
-    held: dict[str, NamedInput],
-    n_labels: int | None,
-    names: list[Any] | None,
-    fits: bool,
-    notes: list[str],
-) -> Match:
-    """Return what numbers the labels: as listed, as the columns of a truth, or as a truth names them."""
-    truth, known = held.get("y_true"), names
-    lists = [rows for rows in held.values() if isinstance(rows, Rows)]
-    if names is None and isinstance(truth, Wide):
-        nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
-        known = labels_of_columns(truth.columns, nameless, notes)
-    elif names is None and isinstance(given["y_true"], Named):
-        known = [*given["y_true"].label_names, *given["y_true"].unknown_labels]
-    elif names is None and truth is not None:
-        empty = isinstance(truth, Rows) and truth.names == []
-        named = isinstance(truth, Rows) and truth.named
-        known = [] if named or (empty and any(rows.named for rows in lists)) else None
-    match = Match("y_true", known, n_labels=n_labels, listed=names is not None, fits=fits)
-    match.notes = notes
+def _known(
+    given: dict[str, Any], held: dict[str, NamedInput], names: list[Any] | None, notes: list[str]
+) -> list[Any] | None:
+    """Return the names of labels that are known before the rows, None where labels have ids."""
+    truth = held.get("y_true")
+    if names is not None or truth is None:
+        return names
     if isinstance(truth, Wide):
-        match.beside, match.keys = truth.beside, truth.keys
-        match.by = None if truth.keys is None else truth.match
-    return match
+        nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
+        return labels_of_columns(truth.columns, nameless, notes)
+    if isinstance(given["y_true"], Named):
+        return truth.names
+    empty = truth.names == [] and any(isinstance(rows, Rows) and rows.named for rows in held.values())
+    return [] if truth.named or empty else None
 
 
 def _has_names(rows: NamedInput | None) -> bool:
     """Tell whether labels have names, as much as those of rows without any."""
-    return isinstance(rows, Wide) or (rows is not None and (rows.named or not rows.labels.size))
-
-
-def _width(given: dict[str, Any], held: dict[str, NamedInput]) -> int | None:
-    """Return the number of labels, where the arguments without names of labels tell it."""
-    lists = [argument for argument, rows in held.items() if isinstance(rows, Rows)]
-    width = next((shape[1] for shape in shapes_of(given, held).values() if shape), None)
-    if width is None and lists:
-        which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
-        raise InputError(lists[0], Message("labels that are integers need ", *which))
-    return width
+    return rows is not None and (rows.named or (isinstance(rows, Rows) and not rows.labels.size))
 
 
 def _matched(
-    match: Match,
-    argument: str,
-    rows: NamedInput | None,
-    n_labels: int | None,
-    graded: bool | None,
+    match: Match, argument: str, rows: NamedInput | None, n_labels: int | None, graded: bool | None
 ) -> Any:
-    """Return rows by number; of a matrix the numbers of its rows and of its columns."""
+    """Return rows by number; of a matrix the numbers of its columns and of its rows."""
     if isinstance(rows, Rows):
         if argument != "y_score":
             refuse_scores(argument, argument, rows, graded)
@@ -214,14 +198,12 @@ def _matched(
     if rows is None and match.number is not None and not match.closed and argument != "y_true":
         which = " has none; give ", Keyword("labels"), ", the name of each column"
         raise InputError(argument, Message("y_true has names of labels and this", *which))
-    of_row = None
-    if argument != "y_true":
-        of_row = match.row_numbers(argument, argument, rows)
+    of_row = None if argument == "y_true" else match.row_numbers(argument, argument, rows)
     if rows is None:
         return None
     if match.number is None:
-        return of_row, column_numbers(argument, rows.columns, n_labels, match.notes)
-    return of_row, named_columns(match, argument, rows.columns)
+        return column_numbers(argument, rows.columns, n_labels, match.notes), of_row
+    return named_columns(match, argument, rows.columns), of_row
 
 
 def _as_input(
@@ -230,17 +212,17 @@ def _as_input(
     """Return what was matched as a matrix, sets or scores of ``n_labels`` labels."""
     names = match.names
     by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
-    of_row, ids = matched if isinstance(rows, Wide) else (None, matched.labels)
+    ids, of_row = matched if isinstance(rows, Wide) else (matched.labels, None)
     if ids is None and n_labels and isinstance(rows, Wide) and len(rows.columns) < n_labels:
         ids = np.arange(len(rows.columns))  # predictions to fit to name more labels
     wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
     names = names if wider else names[:n_labels]
     if isinstance(rows, Wide):
         return numbered_matrix(rows, ids, of_row, n_labels, names if by_name or wider else None, by_name)
-    own = names if wider or (by_name and rows.names is not None) else None
+    names_of_rows = names if wider or (by_name and rows.names is not None) else None
     if argument == "y_score":
-        return as_scores(matched, own)
-    return as_sets(matched, graded if argument == "y_true" else None)._replace(names=own)
+        return as_scores(matched, names_of_rows)
+    return as_sets(matched, graded if argument == "y_true" else None)._replace(names=names_of_rows)
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
@@ -254,21 +236,20 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
 
 def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     """Return the number of labels that the columns of a truth tell, and their names if they have any."""
-    held = None if isinstance(truth, list | tuple | dict) else read_named("y_true", truth, None)
-    if isinstance(held, Wide):
-        columns = held.columns
-        return len(columns), check_labels(columns, None) if name_labels(columns) else None
-    shape = None if held is not None or isinstance(truth, list | tuple | dict) else shape_of(truth)
+    held = read_named("y_true", truth, None)
+    shape = shape_of(truth if held is None else held)
     if shape is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
         raise InputError("n_labels", Message(*which))
-    return shape[1], None
+    if not isinstance(held, Wide) or numbers_of_columns(held.columns) is not None:
+        return shape[1], None
+    return shape[1], check_labels(held.columns, None)
 
 
 def has_label_names(argument: str, value: Any) -> bool:
     """Tell whether a truth names its labels."""
-    held = read_named(argument, value, None)
-    return isinstance(held, Wide) or (held is not None and held.named)
+    rows = read_named(argument, value, None)
+    return rows is not None and rows.named
 
 
 def refuse_other_count(n_labels: int | None, known: int) -> None:
@@ -280,9 +261,8 @@ def refuse_other_count(n_labels: int | None, known: int) -> None:
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
     refuse_other("labels", None if isinstance(labels, str) else labels)
-    given = as_list(labels) or labels
-    listed = hasattr(given, "__iter__") and not isinstance(given, str)
-    found: list[Any] = given.tolist() if isinstance(given, np.ndarray) else [*given] if listed else []
+    listed = hasattr(labels, "__iter__") and not isinstance(labels, str)
+    found: list[Any] = (as_list(labels) or [*labels]) if listed else []
     if not found:
         raise InputError("labels", f"{labels!r} is not a list of names")
     first: dict[Any, int] = {}
@@ -294,7 +274,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
         if first.setdefault(name, place) != place:
             raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
     refuse_other_count(n_labels, len(found))
-    return [name if isinstance(name, str) else int(name) for name in found]
+    return [str(name) if isinstance(name, str) else int(name) for name in found]
 
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
@@ -305,7 +285,7 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return read_array(argument, value)
     if isinstance(value, tuple) and argument == "y_score":
-        return _pair_of_names(value)
+        return read_pair(argument, value)
     refuse_other(argument, value)
     if isinstance(value, Columns | Named):
         return value.rows(argument)
@@ -313,29 +293,6 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
         return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
-
-
-def _pair_of_names(pair: tuple[Any, ...]) -> Rows | None:
-    """Return lists of names with scores, from a pair of arrays."""
-    if len(pair) != 2 or not isinstance(pair[0], np.ndarray | list):
-        return None
-    if isinstance(pair[0], np.ndarray) and pair[0].dtype.kind not in "OU":
-        return None
-    named = isinstance(pair[0], np.ndarray) or any(map(has_names, pair[0][:1]))
-    if named and isinstance(pair[0], list) and len({len(row) for row in pair[0]}) > 1:
-        raise InputError(
-            "y_score", "a pair needs rows of one length; give each row as a list of (label, score)"
-        )
-    labels = np.asarray(pair[0]) if named else np.empty(0)
-    if labels.ndim != 2 or labels.dtype.kind not in "OU":
-        return None
-    rows = labels.tolist()
-    if pair[1] is not None:
-        scores = np.asarray(pair[1])
-        if scores.shape != labels.shape:
-            raise InputError("y_score", f"labels of shape {labels.shape} have scores of shape {scores.shape}")
-        rows = [[*zip(*both, strict=True)] for both in zip(rows, scores.tolist(), strict=True)]
-    return read_rows("y_score", rows)
 
 
 def _refuse_pairs(**sets: Any) -> None:
@@ -358,13 +315,3 @@ def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int 
         raise InputError(
             wrong, f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
         )
-
-
-def _with_ids(given: dict[str, Any], shapes: dict[str, tuple[int, ...] | None]) -> Taken:
-    """Return arguments of numbers, where lists of ids take the number of labels from a matrix beside them."""
-    width = next((shape[1] for shape in shapes.values() if shape), None)
-    ids = [a for a, value in given.items() if isinstance(value, list) and width and are_ids(value, width)]
-    if not ids:
-        return Taken(tuple(given.values()), None)
-    assert width is not None
-    return Taken(tuple(dense_lists(given, width, None).values()), width)

@@ -12,7 +12,7 @@ from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.errors import InputError
 from xmleval.input.match import as_numbers, refuse_order
 from xmleval.input.objects.frames import open_frame
-from xmleval.input.objects.wide import BY_POSITION, SAME_ORDER, as_list, name_labels
+from xmleval.input.objects.wide import BY_POSITION, SAME_ORDER, as_list, numbers_of_columns
 from xmleval.message import Keyword, Message
 
 
@@ -90,9 +90,9 @@ def of_labels(argument: str, value: Any) -> Any:
 def read_by_position(argument: str, value: Any, names: list[Any] | None) -> list[str]:
     """Return a note where values have names of labels and the truth has none."""
     own = getattr(value, "label_names", None) or _keys(value)
-    if names is not None or own is None or not name_labels(own):
+    if names is not None or own is None or numbers_of_columns(own) is not None:
         return []
-    return [f"{argument}: {BY_POSITION}"]
+    return [f"{argument}: {BY_POSITION.format('y_true')}"]
 
 
 def nameless(argument: str) -> InputError:

@@ -6,29 +6,26 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xmleval.input.columns import is_other_order
+from xmleval.input.columns import is_other_order, is_written_index
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
-from xmleval.input.rows import BY_INDEX, rows_by_id
+from xmleval.input.rows import BY_KEY, Rows, rows_by_id
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.records import Ints, label_dtype
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 SHOWN_COLUMNS = 3  # in a note
-BY_POSITION = "labels were read by position, as y_true has no names of them"
+BY_POSITION = "labels were read by position, as {} has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
 
 
 def as_list(column: Any) -> list[Any] | None:
     """Return the values of a series or an array of a column, None if it is no such thing."""
-    for name in ("to_pylist", "to_list"):
-        if hasattr(column, name):
-            found = getattr(column, name)()
-            return found if isinstance(found, list) else None
-    return None
+    method = getattr(column, "to_pylist", getattr(column, "to_list", None))
+    values = None if method is None else method()
+    return values if isinstance(values, list) else None
 
 
 class RowColumns(NamedTuple):
@@ -50,10 +47,8 @@ class RowColumns(NamedTuple):
 
     def in_other_order(self, truth: RowColumns) -> Any:
         """Return a column that has the values of the truth's, each once, in another order, or None."""
-        for name in self.names:
-            if name in truth.names and is_other_order(self.values(name), truth.values(name)):
-                return name
-        return None
+        shared = (name for name in self.names if name in truth.names)
+        return next((n for n in shared if is_other_order(self.values(n), truth.values(n))), None)
 
 
 class Wide(NamedTuple):
@@ -67,46 +62,55 @@ class Wide(NamedTuple):
     matrix: Any
     columns: list[Any]
     beside: RowColumns
-    match: str | None = BY_INDEX
+    match: str | None
+
+    @property
+    def named(self) -> bool:
+        """Whether labels have names."""
+        return True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and labels."""
+        return self.matrix.shape[0], len(self.columns)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.matrix.shape[0])
+        return self.shape[0]
+
+    def cells(self, codes: Ints) -> Rows:
+        """Return all cells, or those stored of a sparse matrix, of columns whose labels are ``codes``."""
+        if is_sparse(self.matrix):
+            matrix = self.matrix.tocsr()
+            return rows_by_id(matrix.indptr.astype(np.int64), codes[matrix.indices], matrix.data)
+        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * codes.size
+        return rows_by_id(ptr, np.tile(codes, self.n_rows), self.matrix.reshape(-1))
+
+
+NamedInput = Wide | Rows
+
+
+def numbers_of_columns(columns: list[Any]) -> Ints | None:
+    """Return columns as numbers, if they are 0, 1, .. in any order, or column_0, column_1, .. of polars."""
+    return as_numbers([str(name).removeprefix("column_") for name in columns])
 
 
 def column_numbers(argument: str, columns: list[Any], n_labels: int | None, notes: list[str]) -> Ints | None:
     """Return the label of each column beside a truth without names, None for the same order; and note it."""
-    if len(columns) != n_labels:
-        return None  # refused later
-    numbers = as_numbers(columns)
-    if numbers is None:
-        if not name_nothing(columns):
-            notes.append(f"{argument}: {BY_POSITION}")
-        return None
-    if np.array_equal(numbers, np.arange(n_labels)):
-        return None
-    notes.append(f"{argument}: {IN_ORDER}")
+    numbers = numbers_of_columns(columns)
+    in_order = numbers is not None and bool((numbers[1:] > numbers[:-1]).all())
+    if in_order or len(columns) != n_labels:
+        return None  # another number is refused later
+    notes.append(f"{argument}: {BY_POSITION.format('y_true') if numbers is None else IN_ORDER}")
     return numbers
-
-
-def name_nothing(columns: list[Any]) -> bool:
-    """Tell whether columns are called as polars calls those of an array."""
-    return columns == [f"column_{number}" for number in range(len(columns))]
-
-
-def name_labels(columns: list[Any]) -> bool:
-    """Tell whether columns are called by names of labels, not by their numbers or places."""
-    return as_numbers(columns) is None and not name_nothing(columns)
 
 
 def labels_of_columns(columns: list[Any], nameless: list[str], notes: list[str]) -> list[Any]:
     """Return the columns of a truth in the order of their numbers, which ``nameless`` arguments are in."""
-    numbers = as_numbers(columns)
+    numbers = numbers_of_columns(columns)
     if numbers is None:
-        if not name_nothing(columns):
-            told = "labels were read by position, as it has no names of them"
-            notes += [f"{argument}: {told}" for argument in nameless]
+        notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
         return columns
     order = np.argsort(numbers)
     if nameless and not np.array_equal(order, np.arange(order.size)):
@@ -116,10 +120,8 @@ def labels_of_columns(columns: list[Any], nameless: list[str], notes: list[str])
 
 def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | None:
     """Return the number of the label of each column; None where columns are in order already."""
-    number = match.number
-    assert number is not None
-    present = {*columns}
-    missing = [name for name in number if name not in present]
+    number = match.number or {}
+    missing = [name for name in number if name not in {*columns}]
     unknown = [name for name in columns if name not in number]
     if match.closed and missing:
         hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
@@ -149,28 +151,61 @@ def numbered_matrix(
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
         matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
     width = n_labels if label_names is None else len(label_names)
-    if by_name:
-        codes = np.arange(len(columns)) if codes is None else codes
-        if not is_sparse(matrix) and codes.size == width:
+    if codes is None and not by_name:
+        return matrix
+    codes = np.arange(len(columns)) if codes is None else codes
+    if codes.size == width and not is_sparse(matrix):
+        if by_name:
             return NamedColumns(matrix, codes.astype(label_dtype(codes.size)), columns)
+        if width == n_labels:
+            return matrix[:, np.argsort(codes)]
+    if by_name:
         order = np.argsort(name_places(columns))
         codes = codes[order]
         matrix = matrix.tocsr()[:, order] if is_sparse(matrix) else matrix.take(order, axis=1)
         if is_sparse(matrix):
             matrix.sort_indices()
-    elif codes is None:
-        return matrix
-    elif codes.size == width == n_labels and not is_sparse(matrix):
-        return matrix[:, np.argsort(codes)]
-    ptr, places, values = listed_cells(matrix)
-    return rows_by_id(ptr.astype(np.int64), codes[places], values)._replace(names=label_names)
+    return rows._replace(matrix=matrix).cells(codes)._replace(names=label_names)
 
 
-def listed_cells(matrix: Any) -> tuple[Ints, Ints, NDArray[Any]]:
-    """Return where each row begins and the last ends, and columns and values: all cells, or those stored."""
-    if is_sparse(matrix):
-        matrix = matrix.tocsr()
-        return matrix.indptr, matrix.indices, matrix.data
-    n_rows, width = matrix.shape
-    ptr = np.arange(n_rows + 1, dtype=np.int64) * width
-    return ptr, np.tile(np.arange(width), n_rows), matrix.reshape(-1)
+def matched_by_ids(rows: NamedInput) -> NamedInput:
+    """Return rows that are matched by the column that names them, if there is one."""
+    keyed = getattr(rows.beside, "keyed", None)
+    return rows if keyed is None else rows._replace(keys=rows.beside.values(keyed), match=BY_KEY)
+
+
+def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
+    """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
+
+    An index that has the ids of the other side counts as keys. What is matched or ignored is added to
+    ``notes``.
+    """
+    by_ids = {argument: matched_by_ids(rows) for argument, rows in held.items()}
+    truth = by_ids.pop("y_true", None)
+    joined = {argument: rows for argument, rows in by_ids.items() if truth and _have_keys(rows, truth)}
+    if truth is not None and joined:
+        joined["y_true"] = truth
+    true_ids = held["y_true"].beside.keyed if "y_true" in joined and held["y_true"].beside else None
+    for argument, rows in held.items():
+        beside = rows.beside
+        for name in beside.names if isinstance(rows, Wide) else ():
+            if is_written_index(name):
+                notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
+        name = None if beside is None else beside.keyed
+        if argument in joined and argument != "y_true" and (name is not None or true_ids is not None):
+            name = true_ids if name is None else name
+            notes.append(f"{argument}: rows are matched by column {name!r}")
+        elif argument not in joined and name is not None:
+            other = "y_true has" if argument != "y_true" else "predictions have"
+            notes.append(
+                f"{argument}: column {name!r} is left out; {other} no ids of rows, so they are in order"
+            )
+    return held | joined
+
+
+def _have_keys(rows: NamedInput, truth: NamedInput) -> bool:
+    """Tell whether rows and those of the truth can be matched by key; one side may have an index instead."""
+    if rows.keys is None or truth.keys is None or BY_KEY not in (rows.match, truth.match):
+        return False
+    keys, true_keys = {*rows.keys}, {*truth.keys}
+    return rows.match == truth.match or keys <= true_keys or true_keys <= keys
