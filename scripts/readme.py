@@ -94,9 +94,8 @@ def formats_table() -> str:
 
     rows = []
     for known in FORMATS:
-        kinds = " and ".join(kind for kind in ("truth", "scores") if known.holds(kind))
-        written = ", ".join(known.written or known.extensions) if known.write else ""
-        rows.append([f"`{known.name}`", known.title, known.files, kinds, written])
+        written = ", ".join(known.extensions) if known.write else ""
+        rows.append([f"`{known.name}`", known.title, known.files, " and ".join(known.holds), written])
     return to_table(["format", "what it is", "files", "holds", "written"], rows)
 
 

@@ -87,17 +87,17 @@ def convert(
 
 def writer_of(target: Path) -> Format:
     """Return the format that the name of a file to be written tells, or refuse the name."""
-    written = {known: known.endings_written for known in FORMATS if known.write}
-    for known, endings in written.items():
-        if target.name.lower().endswith(endings):
+    written = {end: known for known in FORMATS if known.write for end in known.extensions}
+    for end, known in written.items():
+        if target.name.lower().endswith(end):
             return known
-    expected = ", ".join(end for endings in written.values() for end in endings)
+    expected = ", ".join(written)
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
 
 
 def refuse_other_kind(target: Path, writer: Format, kind: str) -> None:
     """Refuse a name of a format that cannot hold relevant labels, or scores."""
-    if not writer.holds(kind):
+    if kind not in writer.holds:
         what = "relevant labels" if kind == "truth" else "scores"
         raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
 
@@ -131,7 +131,7 @@ def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: in
     writer.write(target, data, kind, n_labels)
     if n_rows:
         rows = counted(n_rows, "rows have", "row has")
-        keeping = " and ".join(known.endings_written[0] for known in FORMATS if known.keeps_order)
+        keeping = " and ".join(known.extensions[0] for known in FORMATS if known.keeps_order)
         tell(target, f"{rows} equal scores whose order is not kept; {keeping} keep it")
 
 

@@ -73,9 +73,8 @@ def read_truth(
 
 def _truth_batches(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Batches:
     path, known = truth.shards[0]
-    if len(truth.shards) == 1 and known.named is not None and "truth" in known.named.kinds:
-        kind = truth.kind if truth.kind in known.named.kinds else "truth"
-        return partial(known.named.rows, path, kind, truth.allowance)
+    if len(truth.shards) == 1 and known.rows is not None and "truth" in known.holds:
+        return partial(known.rows, path, truth.kind, truth.allowance)
     named = next((given.name for given in predictions if given.named), None)
     why = why if named is None else f"predictions have names ({named})"
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
@@ -87,7 +86,7 @@ def _truth_batches(truth: Input, why: str, predictions: Sequence[Input] = ()) ->
 def _is_numbered(truth: Input, labels: list[str]) -> bool:
     """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
     return not truth.named and (
-        truth.shards[0].format.named is None or all(whole_number(name) is None for name in labels)
+        truth.shards[0].format.rows is None or all(whole_number(name) is None for name in labels)
     )
 
 
@@ -105,10 +104,10 @@ def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields 
     if facts is not None and facts.judged_by is not None and fields is not None:
         given = given.with_fields(fields._replace(score_of_truth=True))
     path, known = given.shards[0]
-    if len(given.shards) > 1 or known.named is None or "scores" not in known.named.kinds:
+    if len(given.shards) > 1 or known.rows is None or "scores" not in known.holds:
         beside = "predictions with names, as TRUTH has them" if facts is not None else "scores with names"
         raise ValueError(f"{given.name}: expected one file of {beside}")
-    return partial(known.named.rows, path, "scores", given.allowance)
+    return partial(known.rows, path, "scores", given.allowance)
 
 
 def read_predictions(given: Input) -> Rows:
@@ -135,10 +134,10 @@ def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[
 
 def _candidate_batches(given: Input) -> Batches:
     """Return what reads candidates of rows: predictions, or relevant labels with names."""
-    readers = given.shards[0].format.named
-    if len(given.shards) > 1 or readers is None:
+    known = given.shards[0].format
+    if len(given.shards) > 1 or known.rows is None:
         raise ValueError(f"{given.name}: expected one file of candidates with names, as TRUTH has them")
-    if "scores" not in readers.kinds:
+    if "scores" not in known.holds:
         return _truth_batches(given, "")
     batches = prediction_batches(given)
     return lambda: (rows._replace(values=None) for rows in batches())
@@ -146,8 +145,8 @@ def _candidate_batches(given: Input) -> Batches:
 
 def holds_both(truth: Input) -> bool:
     """Tell whether a file of relevant labels also has predictions."""
-    path, readers = truth.shards[0].path, truth.shards[0].format.named
-    return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
+    path, known = truth.shards[0]
+    return len(truth.shards) == 1 and known.holds_both(path, truth.allowance)
 
 
 def named_rows(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import glob
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import version_of
 from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
-from xmleval.input.formats.format import Format
-from xmleval.input.formats.npy import PAIRS
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npy import DENSE, PAIRS
 from xmleval.input.formats.npz import NPZ, holds_list
-from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
+from xmleval.input.formats.registry import FORMATS, completed, find_format, reader_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined
 from xmleval.numerals import whole_number
@@ -53,11 +52,8 @@ class Input:
     @cached_property
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
-        return {
-            path: known.named.by_number(path, self.kind, self.allowance)
-            for path, known in self.shards
-            if known.named
-        }
+        shards = [shard for shard in self.shards if shard.format.rows]
+        return {path: known.by_number(path, self.kind, self.allowance) for path, known in shards}
 
     def with_grades(self, graded: bool) -> Input:
         """Return a truth that is read with its grades, if so asked."""
@@ -70,12 +66,10 @@ class Input:
 
     def with_fields(self, fields: Fields) -> Input:
         """Return it with the names of its fields, where its format has fields."""
-        named = [shard.format.for_fields and shard.format.for_fields(fields) for shard in self.shards]
-        shards = [
-            shard._replace(format=replace(shard.format, named=readers)) if readers else shard
-            for shard, readers in zip(self.shards, named, strict=True)
-        ]
-        return replace(self, shards=shards)
+        formats = [known.for_fields(fields) if known.for_fields else known for _, known in self.shards]
+        return replace(
+            self, shards=[Shard(s.path, known) for s, known in zip(self.shards, formats, strict=True)]
+        )
 
     def pieces(self) -> Pieces:
         """Return its rows."""
@@ -83,8 +77,12 @@ class Input:
 
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Return its files with the rows of each."""
-        known = self._by_number
-        return [(s, _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
+        each = []
+        for shard in self.shards:
+            read = reader_of(shard.format, shard.path, self.kind)
+            pieces = self._by_number.get(shard.path) or read(shard.path, self.kind, self.allowance)
+            each.append((shard, pieces))
+        return each
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
@@ -95,16 +93,6 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
     if options and not any(shard.format.for_fields for one in found for shard in one.shards):
         raise ValueError(f"{found[0].name}: {options[0]} is for CSV and JSON Lines")
     return [None if one is None else one.with_fields(fields) for one in several]
-
-
-def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
-    known = shard.format
-    if kind == "scores" and kind not in known.kinds and known.named is not None:
-        raise ValueError(
-            f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
-        )
-    read = reader_of(known, shard.path, kind)
-    return by_number or read(shard.path, kind, allowance)
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
@@ -148,7 +136,7 @@ def _is_pattern(path: Path) -> bool:
     """Tell whether a name stands for those that match it."""
     if isinstance(path, RemotePath):
         return path.is_pattern and not path.exists()
-    return glob.has_magic(str(path)) and not stands_for_file(path)
+    return glob.has_magic(str(path)) and not is_there(completed(path))
 
 
 def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
@@ -168,30 +156,20 @@ def holds_predictions(name: str) -> bool:
 
 def _is_list(shard: Shard) -> bool:
     path, known = shard
-    claimed = (other for other in FORMATS if other.claims(path, "scores"))
-    if not known.holds("truth") or any(not other.claims(path, "truth") for other in claimed):
-        return True
-    return known is NPZ and holds_list(path)
+    is_part = known is DENSE and path.name.endswith((*PAIRS, *PAIRS.values()))
+    return "truth" not in known.holds or is_part or (known is NPZ and holds_list(path))
 
 
 def _as_input(
     name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
 ) -> Input:
-    found = [find_input_format(path, kind, input_format) for path in files]
-    shards = [Shard(completed, known) for known, completed in found]
-    return Input(name, kind or _only_kind(shards[0]), shards, allowance)
-
-
-def _only_kind(shard: Shard) -> str:
-    """Return what a format holds, if that is settled."""
-    kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
-    if len(kinds) > 1:
-        if not is_there(shard.path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
-        raise ValueError(
-            f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"
-        )
-    return kinds[0]
+    shards = [Shard(path, known) for known, path in (find_format(path, input_format, kind) for path in files)]
+    path, known = shards[0]
+    if kind is None and len(known.holds) > 1:
+        with naming(path, f"a {known.title}"):
+            version_of(path)  # which tells if there is no such file
+        raise ValueError(f"{path}: a {known.title} may hold truth or scores; expected --kind truth or scores")
+    return Input(name, kind or known.holds[0], shards, allowance)
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
@@ -208,5 +186,6 @@ def _has_labels_beside(file: Path, found: list[Path]) -> bool:
 
 
 def _known(path: Path) -> bool:
-    shards = (form.extensions for form in FORMATS if not form.by_whole_name)
-    return path.name.lower().endswith(tuple(end for extensions in shards for end in extensions))
+    """Tell whether a file of a folder is a shard: of rows by number, as others may be anything."""
+    by_number = (known.extensions for known in FORMATS if known.pieces is not None)
+    return path.name.lower().endswith(tuple(end for endings in by_number for end in endings))

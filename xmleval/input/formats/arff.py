@@ -220,7 +220,7 @@ ARFF = Format(
     title="ARFF file of MULAN or MEKA",
     files="NAME.arff or NAME.arff.gz, with an XML file of its labels or '-C n' in its relation",
     extensions=(".arff", ".arff.gz"),
-    kinds=("truth",),
+    holds=("truth",),
     pieces=arff_pieces,
     beside=files_beside,
 )

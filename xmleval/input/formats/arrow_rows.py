@@ -19,7 +19,7 @@ from xmleval.input.columns import OWN_INSTANCE, ColumnHashes
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.arrow import EXPECTED, MOST_ROWS, Opened, is_text, opened
 from xmleval.input.formats.arrow_columns import TableColumns, cells_of, find_columns
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.write_parquet import write_parquet
@@ -286,8 +286,8 @@ ARROW = Format(
     container="arrow",
     extensions=(".parquet", ".arrow", ".feather"),
     pieces=read_pieces,
-    named=NamedReaders(_by_number, named_rows),
-    written=(".parquet",),
+    rows=named_rows,
+    by_number=_by_number,
     write=lambda path, data, kind, n_labels: write_parquet(path, data, kind, n_labels=n_labels),
     by_pieces=True,
     keeps_order=True,

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from xmleval.input.columns import (
     may_hold_values,
     named_as,
 )
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, shown, unstripped_lines
 from xmleval.input.names import LIKE_A_SCORE
@@ -381,22 +382,20 @@ def _judgement(value: float) -> float:
     return value
 
 
-def _format(name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str) -> Format:
-    def for_fields(fields: Fields) -> NamedReaders:
-        files = Documents(records, expected, fields)
-        return NamedReaders(lambda path, kind, allowance: None, files.batches, holds_both=files.holds_both)
-
+def _format(
+    name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str, fields: Fields
+) -> Format:
+    files = Documents(records, expected, fields)
     return Format(
         name=name,
         title=title,
         files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
-        kinds=(),
-        named=for_fields(Fields()),
-        for_fields=for_fields,
-        by_whole_name=True,
+        rows=files.batches,
+        holds_both=files.holds_both,
+        for_fields=partial(_format, name, title, extensions, records, expected),
     )
 
 
-CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED)
-JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON)
+CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED, Fields())
+JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON, Fields())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.budget import Allowance
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value
 from xmleval.input.lines import read_json, shown
 from xmleval.input.names import LIKE_A_SCORE
@@ -67,7 +67,5 @@ JSON = Format(
     title="JSON object of judgements or of scores",
     files="NAME.json or NAME.json.gz",
     extensions=(".json", ".json.gz"),
-    kinds=(),
-    named=NamedReaders(lambda path, kind, allowance: None, batches),
-    by_whole_name=True,
+    rows=batches,
 )

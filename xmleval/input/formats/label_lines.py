@@ -14,7 +14,7 @@ from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
 from xmleval.input.formats.xmc import HEADER
 from xmleval.input.glances import VectorRows
@@ -216,9 +216,8 @@ LINES = Format(
     name="lines",
     title="text of labels, a row on each line",
     files="NAME.txt without header",
-    extensions=(),
-    completions=(".txt", ".txt.gz"),
     pieces=ids_pieces,
-    named=NamedReaders(by_number, batches, ("truth", "scores")),
+    rows=batches,
+    by_number=by_number,
     claims=claims,
 )

@@ -16,7 +16,7 @@ from xmleval.files.archive import Array, ArrayFile
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Facts, Rows, numbered, pointer, rows_by_id
 from xmleval.input.stack import rows_as_lists
@@ -226,12 +226,12 @@ NPY = Format(
     files=f"NAME{LABELS}, with NAME{SCORES} or without; or NAME{OTHER_LABELS}, with NAME{OTHER_SCORES}",
     container="npy",
     extensions=(LABELS, SCORES),
-    kinds=("scores",),
+    holds=("scores",),
     pieces=npy_pieces,
     whole=map_list,
-    named=NamedReaders(by_number, batches, ("scores",)),
+    rows=batches,
+    by_number=by_number,
     claims=claims,
-    completions=(LABELS, SCORES, OTHER_LABELS),
     beside=other_half,
     write=write_list,
     keeps_order=True,

@@ -57,6 +57,6 @@ SVMLIGHT = Format(
     title="multi-label svmlight file",
     files="NAME.svm, NAME.svmlight, NAME.libsvm, each also with .gz",
     extensions=(".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
-    kinds=("truth",),
+    holds=("truth",),
     pieces=svmlight_pieces,
 )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
-from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import scores_named, truth_named
@@ -414,9 +414,10 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     claims=claims_qrels,
     sibling="run",
-    kinds=("truth",),
+    holds=("truth",),
     pieces=qrels_pieces,
-    named=NamedReaders(qrels_by_number, qrels_batches, ("truth", "grades")),
+    rows=qrels_batches,
+    by_number=qrels_by_number,
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(
@@ -426,8 +427,8 @@ RUN = Format(
     extensions=(".run", ".run.gz"),
     claims=claims_run,
     sibling="qrels",
-    kinds=(),
-    named=NamedReaders(lambda path, kind, allowance: None, run_batches, ("scores",)),
+    holds=("scores",),
+    rows=run_batches,
     write=lambda path, data, kind, n_labels: write_run(path, data),
     by_pieces=True,
 )

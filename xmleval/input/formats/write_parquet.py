@@ -15,12 +15,12 @@ from xmleval.input.writing import canonical, known_labels
 
 
 def write_parquet(path: str | os.PathLike[str], data: Any, kind: str, *, n_labels: int | None = None) -> None:
-    """Write relevant labels or scores to a Parquet file, a row for each instance.
+    """Write relevant labels or scores to a Parquet or Arrow file, a row for each instance.
 
     Parameters
     ----------
     path : path
-        File to write; it appears when it is whole.
+        File to write; it appears when it is whole. It is Arrow IPC if its name ends in .arrow or .feather.
     data : sparse or dense array of shape (m, l), (labels, scores) arrays of shape (m, k), or Pieces
         As `xmleval.evaluate` takes them, or as a reader gives them.
     kind : str
@@ -49,6 +49,8 @@ def write_parquet(path: str | os.PathLike[str], data: Any, kind: str, *, n_label
     [[1, 0], [0, 1]]
     """
     pa = import_pyarrow()
+    is_ipc = str(path).lower().endswith((".arrow", ".feather"))
+    make_writer = pa.ipc.new_file if is_ipc else pa.parquet.ParquetWriter
     known = known_labels(data, n_labels)
     metadata = None if known is None else {"n_labels": str(known)}
     with replacing(Path(path)) as file, contextlib.ExitStack() as closing:
@@ -61,13 +63,13 @@ def write_parquet(path: str | os.PathLike[str], data: Any, kind: str, *, n_label
             batch = pa.record_batch(columns)
             if writer is None:
                 schema = batch.schema.with_metadata(metadata)
-                writer = closing.enter_context(pa.parquet.ParquetWriter(file, schema))
-            if not batch.schema.equals(writer.schema):
+                writer = closing.enter_context(make_writer(file, schema))
+            if not batch.schema.equals(schema):
                 raise ValueError(f"{kind}: rows of {batch.schema.types[-1]} after rows of another type")
             writer.write_batch(batch)
         if writer is None:  # no rows at all
             schema = pa.schema({"labels": pa.list_(pa.int64())}, metadata)
-            closing.enter_context(pa.parquet.ParquetWriter(file, schema))
+            closing.enter_context(make_writer(file, schema))
 
 
 def _lists(pa: Any, ptr: Any, values: Any) -> Any:
