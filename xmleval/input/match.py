@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
@@ -97,13 +97,16 @@ class Match:
     @cached
     def row_number(self) -> dict[Any, int]:
         """Number of each row by its name; rows without names are called by their numbers."""
-        keys = map(str, range(self.n_in_order or 0)) if self.keys is None else self.keys
-        return dict(zip(keys, count()))
+        return distinct(self.truth, [*map(str, range(self.n_rows))] if self.keys is None else self.keys)
 
     @cached
     def are_numbers(self) -> bool:
         """Whether the rows are called by their numbers."""
         return self.keys == [*map(str, range(len(self.keys or ())))]
+
+    def are_places(self, keys: Sequence[Any]) -> bool:
+        """Tell whether keys are the numbers of rows without names."""
+        return self.n_in_order is not None and {*keys}.issubset(self.row_number)
 
     def know_all(self) -> None:
         """Take unknown labels for labels, as where something is fitted."""
@@ -188,6 +191,7 @@ class Matching:
         self.rows: Any = None  # the last ones
         self.n_rows = 0
         self.present: NDArray[np.bool_] | None = None  # which numbers of rows occurred, of rows by key
+        self.by_index = False  # whether both must have the same keys
         self._key: Any = ""  # the first one
         self.ignored: dict[Any, int] = {}  # rows that the truth does not have, by the next numbers
         self.unknown: dict[int, None] = {}  # numbers of unknown labels
@@ -213,7 +217,7 @@ class Matching:
                 return self._by_key(keys)
             match.keys, match.n_in_order = keys, self.n_rows if keys is None else None
             return None
-        if BY_KEY not in (by, match.by):
+        if not (is_keyed := BY_KEY in (by, match.by)):
             if match.keys is None:
                 refuse_order(argument, keys, match.truth)
             if keys is None:
@@ -222,33 +226,17 @@ class Matching:
                     self.expected = match.n_in_order
             if keys is None or match.keys is None or keys == match.keys:
                 return None
-            return self._by_index(keys, match.keys)
-        if keys is None and match.keys is not None and match.are_numbers:
+        elif keys is None and match.keys is not None and match.are_numbers:
             self.expected = len(match.keys)
             return None
-        by_number = match.keys is None and match.n_in_order is not None
-        if keys is None or (match.keys is None and not (by_number and {*keys}.issubset(match.row_number))):
+        elif keys is None or (match.keys is None and not match.are_places(keys)):
             named, other = (argument, match.truth) if match.keys is None else (match.truth, argument)
             message = f"rows of {named} have names and those of {other} have none; give ids to both"
             if match.n_in_order:
                 message += f", or call rows by their numbers, 0 to {match.n_in_order - 1}"
             raise InputError(argument, message)
+        self.by_index = not is_keyed
         return self._by_key(keys)
-
-    def _by_index(self, keys: list[Any], true_keys: list[Any]) -> Ints:
-        """Return the truth's number of each row, all of which both must have."""
-        argument, truth = self.argument, self.match.truth
-        place, number = distinct(argument, keys), distinct(truth, true_keys)
-        for side, among, where in ((true_keys, place, "has no row"), (keys, number, "has a row more,")):
-            missing = next((key for key in side if key not in among), None)
-            if missing is not None:
-                raise InputError(
-                    argument,
-                    f"the index {where} {missing!r} compared to {truth}; where the order is the same, "
-                    f"give {argument}.reset_index(drop=True) and {truth}.reset_index(drop=True)",
-                )
-        self.match.notes.append(f"{argument}: rows were brought in the order of {truth}'s index")
-        return numbers_of(keys, number)
 
     def _by_key(self, keys: Sequence[Any]) -> Ints:
         """Return the number of each row; a key may stand in several rows of one label each."""
@@ -340,11 +328,22 @@ class Matching:
 
     def _note_rows(self, present: NDArray[np.bool_], key: Any) -> None:
         match, argument, n_empty = self.match, self.argument, int((~present).sum())
+        missing = [*match.row_number][int(present.argmin())] if n_empty else None
+        if self.by_index:
+            if n_empty or self.ignored:
+                where = "has no row" if n_empty else "has a row more,"
+                key = missing if n_empty else next(iter(self.ignored))
+                raise InputError(
+                    argument,
+                    f"the index {where} {key!r} compared to {match.truth}; where the order is the same, "
+                    f"give {argument}.reset_index(drop=True) and {match.truth}.reset_index(drop=True)",
+                )
+            match.notes.append(f"{argument}: rows were brought in the order of {match.truth}'s index")
+            return
         if n_empty == present.size and self.n_rows and present.size and self.role != "exclude":
             message = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
             raise InputError(argument, f"{message} {next(iter(match.row_number))!r}")
         if n_empty and not isinstance(self.rows, Rows):  # a matrix
-            missing = [*match.row_number][int(present.argmin())]
             raise InputError(argument, f"no row {missing!r}, which {match.truth} has")
         if self.role in PREDICTIONS:
             match.note(argument, "rows without predictions", n_empty)
@@ -412,13 +411,13 @@ def _label_twice(argument: str, rows: Rows, entry: int) -> InputError:
 
 
 def distinct(
-    argument: str, keys: Sequence[Any], rows: Any = None, before: Container[Any] = ()
+    argument: str, keys: Sequence[Any], rows: Any = None, before: Collection[Any] = ()
 ) -> dict[Any, int]:
     """Return the place of each key, or refuse one that two rows have, or a row ``before`` these."""
-    place = dict(zip(keys, range(len(keys)), strict=True))
-    if len(place) < len(keys) or (before and any(key in before for key in place)):
-        first: dict[Any, int] = {}
-        row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row or key in before)
+    place = dict(zip(keys, count()))
+    if before or len(place) < len(keys):
+        first: dict[Any, int] = dict.fromkeys(before, -1)
+        row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row)
         message = f"two rows are called {keys[row]!r}"
         if isinstance(rows, Rows):
             raise rows.error(argument, message, row, keys[row])
@@ -428,41 +427,39 @@ def distinct(
 
 def refuse_order(argument: str, keys: Sequence[Any] | None, other: str) -> None:
     """Refuse an index that numbers the rows in another order, where another argument has no index."""
-    if keys is None or keys == [*range(len(keys))] or (numbers := as_numbers(keys)) is None:
-        return
-    if not np.array_equal(numbers, np.arange(numbers.size)):
+    if keys is not None and (numbers := as_numbers(keys)) is not None and (np.diff(numbers) < 0).any():
         wrong = f"its index has the numbers of the rows in another order, and {other} has no index"
-        raise InputError(
-            argument, f"{wrong}; sort_index() or reset_index(drop=True) says which rows are meant"
-        )
+        hint = "sort_index() or reset_index(drop=True) says which rows are meant"
+        raise InputError(argument, f"{wrong}; {hint}")
 
 
 def as_numbers(names: Sequence[Any]) -> Ints | None:
     """Return names as numbers, if they are 0, 1, .. in any order; some frames have only texts as names."""
+    if names == [*range(len(names))]:
+        return np.arange(len(names))
     known = {str(number): number for number in range(len(names))}
     numbers = [known.pop(str(name), -1) for name in names]
     return None if known else np.array(numbers, np.int64)
 
 
-def refuse_scores(role: str, argument: str, rows: Rows, graded: bool | None) -> None:
+def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
     """Refuse values of label sets that can be no judgements, unless they are grades of a truth.
 
     ``graded`` is None where grades cannot be asked for.
     """
-    if rows.values is None or (graded and role == "y_true"):
+    is_truth = argument == "y_true"
+    if rows.values is None or (graded and is_truth):
         return
     bad = np.flatnonzero(rows.values != np.floor(rows.values))
     if not bad.size and not rows.best_first:
         return
     seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
-    where = "y_score" if role == "y_pred" else "y_score; are the truth and the scores swapped?"
-    message: list[object] = [f"{seen}; scores go to {where}"]
-    message += (
-        [" Grades need ", Keyword("gains", "'linear'")] if graded is not None and role == "y_true" else []
-    )
-    if not bad.size:
-        raise InputError(argument, Message(*message))
-    raise rows.error(argument, Message(*message), rows.row_of(int(bad[0])))
+    where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
+    grades = [" Grades need ", Keyword("gains", "'linear'")] if is_truth and graded is not None else []
+    message = Message(f"{seen}; scores go to {where}", *grades)
+    if bad.size:
+        raise rows.error(argument, message, rows.row_of(int(bad[0])))
+    raise InputError(argument, message)
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:

@@ -191,7 +191,7 @@ def _matched(
     """Return rows by number; of a matrix the numbers of its columns and of its rows."""
     if isinstance(rows, Rows):
         if argument != "y_score":
-            refuse_scores(argument, argument, rows, graded)
+            refuse_scores(argument, rows, graded)
             if rows.are_lists and rows.names is None and rows.values is None:
                 refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
         return match.place_rows(argument, argument, rows)
