@@ -222,8 +222,7 @@ class Matching:
                 refuse_order(argument, keys, match.truth)
             if keys is None:
                 refuse_order(match.truth, match.keys, argument)
-                if getattr(rows, "places", None) is not None:  # rows of objects are checked with their shapes
-                    self.expected = match.n_in_order
+                self.expected = match.n_in_order
             if keys is None or match.keys is None or keys == match.keys:
                 return None
         elif keys is None and match.keys is not None and match.are_numbers:
@@ -367,34 +366,22 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     are those of ``first``, then the rest, sorted so that of equal scores the later name is first.
     """
     name, rows = models[0]
-    for model, model_rows in models:
-        if (model_rows.keys is None) != (rows.keys is None):
-            less, more = (model, name) if model_rows.keys is None else (name, model)
-            raise InputError(less, f"its rows have no names, which those of {more} have")
-        if model_rows.labels.size and rows.labels.size and (model_rows.names is None) != (rows.names is None):
-            raise InputError(model, f"its labels are {_kind(model_rows)}, and those of {name} {_kind(rows)}")
-        if model_rows.keys is None and model_rows.n_rows != rows.n_rows:
-            raise InputError(model, f"{counted(model_rows.n_rows, *NO_MATCH)} the {rows.n_rows} of {name}")
-        if model_rows.keys and rows.keys and {*model_rows.keys}.isdisjoint(rows.keys):
-            message = f"no row is one of {name}, as {model_rows.keys[0]!r} is not"
-            raise InputError(model, f"{message}; expected names like {rows.keys[0]!r}")
-    labels = (
-        np.unique(model_rows.labels).tolist() if model_rows.names is None else model_rows.names
-        for _, model_rows in models
-    )
-    new = {*chain.from_iterable(labels)}.difference(first)
+    keys, by = (None, None) if rows.keys is None else ([*rows.keys], BY_KEY)
+    match = Match(name, None, keys=keys, by=by)
+    match.n_in_order = rows.n_rows if keys is None else None
+    for model, other in models[1:]:
+        match.row_numbers("y_score", model, other)
+        if other.labels.size and rows.labels.size and (other.names is None) != (rows.names is None):
+            kinds = ("text", "integers") if other.names is None else ("integers", "text")
+            raise InputError(model, f"its labels are {kinds[1]}, and those of {name} {kinds[0]}")
+    ids_or_names = [np.unique(r.labels).tolist() if r.names is None else r.names for _, r in models]
+    new = {*chain.from_iterable(ids_or_names)}.difference(first)
     names = [*first, *sorted(new, reverse=any(isinstance(label, str) for label in new))]
     if not names:
         raise InputError("predictions", "none of them lists a label")
-    every_key = dict.fromkeys(chain.from_iterable(model_rows.keys or () for _, model_rows in models))
-    keys = None if rows.keys is None else [*every_key]
-    match = Match(name, names, listed=True, keys=keys, by=None if keys is None else BY_KEY)
-    scores = [match.place_rows("y_score", model, model_rows) for model, model_rows in models]
-    return Joined(scores, names, keys)
-
-
-def _kind(rows: Rows) -> str:
-    return "integers" if rows.names is None else "text"
+    keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
+    match = Match(name, names, listed=True, keys=keys, by=by)
+    return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
 
 
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from xmleval.input.lines import read_json, shown
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named, Rows
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named
 from xmleval.input.stack import rows_as_csr
 from xmleval.input.text_columns import text_columns
 from xmleval.input.ties import LabelNames
@@ -129,20 +129,13 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
 def score_pieces(placed: PlacedRows, match: Match) -> Pieces:
     """Return matched scores, some rows at a time."""
     names = LabelNames(match.names)
-    return _pieces(placed, match, lambda rows: as_scores(rows, names))
+    return placed.pieces(match.n_labels, lambda rows: as_scores(rows, names))
 
 
 def set_pieces(placed: PlacedRows, match: Match, grades: bool = False) -> Pieces:
     """Return matched label sets, or all grades."""
     names = match.names
-    return _pieces(placed, match, lambda rows: as_sets(rows, grades)._replace(names=names))
-
-
-def _pieces(placed: PlacedRows, match: Match, make: Callable[[Rows], Rows]) -> Pieces:
-    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        return map(make, placed.read(n_bytes, first, stop))
-
-    return Pieces(placed.n_rows, match.n_labels, read, read_from=read)
+    return placed.pieces(match.n_labels, lambda rows: as_sets(rows, grades)._replace(names=names))
 
 
 class RowNumbers(Sequence[str]):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.files.spill import Run, SpillFile
+from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
 from xmleval.records import Ints
 
@@ -110,6 +111,14 @@ class PlacedRows:
         if twice.size:
             self._refuse_twice(int(twice[0] >> 32))
         return entries
+
+    def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
+        """Return what is made of the rows, some at a time."""
+
+        def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
+            return map(make, self.read(n_bytes, first, stop))
+
+        return Pieces(self.n_rows, n_labels, read, read_from=read)
 
     def read(self, n_bytes: float, first: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """Yield the rows from ``first`` on, up to ``stop``, about so many bytes at a time."""

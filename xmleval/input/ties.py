@@ -10,8 +10,6 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.records import ColumnOrder, Ints, Labels, Scores, label_dtype
 
-SORTED_ONCE = 8  # sorting names once for all blocks pays where a block has ties of one in so many of them
-
 
 class NamedColumns:
     """A dense matrix of scores whose columns are labels with names.
@@ -79,13 +77,8 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
     tied = np.append(same, False) | after
     places = places[tied]  # the sort is stable: they rise within a group of equal scores
     group_ptr = np.append(np.flatnonzero(~after[tied]), places.size)
-    own = labels[places].astype(np.int64)
-    if len(names) < (SORTED_ONCE if isinstance(names, LabelNames) else 1) * own.size:
-        rank = name_places(names)[own]
-    else:
-        known, number = np.unique(own, return_inverse=True)
-        rank = name_places([names[label] for label in known.tolist()])[number]
-    rank_rows(group_ptr, own, -rank.astype(np.float64))
+    tied_labels = labels[places].astype(np.int64)
+    rank_rows(group_ptr, tied_labels, -name_places(names)[tied_labels].astype(np.float64))
     ordered = labels.copy()
-    ordered[places] = own
+    ordered[places] = tied_labels
     return ordered
