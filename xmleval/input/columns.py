@@ -114,30 +114,27 @@ def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
     return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
 
 
-class ColumnHashes:
+class ColumnHashes(dict[str, "array[int]"]):
     """Hashes of the texts and integers in columns, to find the same values in another order."""
 
-    def __init__(self, columns: Iterable[str]) -> None:
-        self.names = [*columns]
-        self._hashes = {name: array("q") for name in self.names}
+    def __init__(self, columns: Iterable[str] = ()) -> None:
+        super().__init__((name, array("q")) for name in columns)
+        self.names = [*self]
 
     @property
     def n_bytes(self) -> int:
         """Memory that they take."""
-        return sum(8 * len(hashes) for hashes in self._hashes.values())
+        return sum(8 * len(hashes) for hashes in self.values())
 
     def add(self, cells: Sequence[Any]) -> None:
         """Take the cells of a row; a column with any other value is passed over from then on."""
         for name, cell in zip(self.names, cells, strict=True):
-            if name in self._hashes:
-                if type(cell) in (str, int):
-                    self._hashes[name].append(hash(cell))
-                else:
-                    del self._hashes[name]
+            if type(cell) not in (str, int):
+                self.pop(name, None)
+            elif name in self:
+                self[name].append(hash(cell))
 
     def in_other_order(self, expected: ColumnHashes) -> str | None:
         """Return the first column that has the values of others, each once, in another order."""
-        for name, hashes in self._hashes.items():
-            if name in expected._hashes and is_other_order([*hashes], [*expected._hashes[name]]):
-                return name
-        return None
+        names = (name for name in self if name in expected)
+        return next((n for n in names if is_other_order([*self[n]], [*expected[n]])), None)

@@ -34,14 +34,12 @@ class Facts:
 
     unit: str = "line"
     told: list[str] = field(default_factory=list)
-    columns: ColumnHashes | None = None
+    columns: ColumnHashes = field(default_factory=ColumnHashes)
     how_to_join: str = ""
     judged_by: str | None = None
 
     def in_other_order(self, truth: Facts) -> str | None:
         """Return a column that has the values of the truth's, each once, in another order, or None."""
-        if self.columns is None or truth.columns is None:
-            return None
         return self.columns.in_other_order(truth.columns)
 
 
@@ -223,15 +221,6 @@ class Batch:
         self._values += values or ()
         self._places.append(place)
         self.n_bytes += ENTRY_BYTES * (1 + len(labels)) + len(key) + sum(map(len, labels))
-
-    def add_entry(self, key: str, label: str, value: float, place: int) -> None:
-        """Add a row of one label."""
-        self._keys.append(key)
-        self._sizes.append(1)
-        self._labels.append(label)
-        self._values.append(value)
-        self._places.append(place)
-        self.n_bytes += 2 * ENTRY_BYTES + len(key) + len(label)
 
     @property
     def is_full(self) -> bool:

@@ -10,8 +10,6 @@ from xmleval.files.input import InputFile
 from xmleval.input.lines import cells_of, numbered_lines, shown
 from xmleval.message import counted
 
-LINES_BETWEEN = 1 << 12  # checks of the memory
-
 
 def text_columns(
     path: Path, allowance: Allowance, line_bytes: int, separators: str = ""
@@ -23,28 +21,22 @@ def text_columns(
     caller makes of a line, beside its text.
     """
     separator, n_lines, n_bytes = "", 0, 0
-    for number, line in numbered_lines(InputFile(path), "strict", allowance):
-        if n_lines == 0:
+    for n_lines, (number, line) in enumerate(numbered_lines(InputFile(path), "strict", allowance), 1):
+        if n_lines == 1:
             separator = next((mark for mark in separators if mark in line or mark == " "), "")
-        n_lines += 1
         n_bytes += line_bytes + len(line)
-        if not n_lines % LINES_BETWEEN:
-            allowance.check(n_bytes)
+        allowance.check(n_bytes)
+        if not separator and number > n_lines:
+            raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
         if not separator:
-            if number > n_lines:
-                raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
             yield number, [line]
             continue
-        if separator == " ":
-            cells = line.split()
-        else:
-            plain = '"' not in line and "\r" not in line
-            cells = line.split(separator) if plain else cells_of(number, line, separator)
-            cells = [cell.strip() for cell in cells]
-        if len(cells) != 2:
-            raise ValueError(f"line {number}: {shown(line)} has {counted(len(cells), 'columns')}, not 2")
-        if "" in cells:
-            raise ValueError(f"line {number}: {shown(line)} has an empty cell")
+        is_quoted = '"' in line and separator != " "
+        cells = cells_of(number, line, separator) if is_quoted else line.split(separator.strip(" ") or None)
+        cells = [cell.strip() for cell in cells]
+        if len(cells) != 2 or "" in cells:
+            told = f"{shown(line)} has {counted(len(cells), 'columns')}; expected 2, none empty"
+            raise ValueError(f"line {number}: {told}")
         yield number, cells
     if n_lines == 0:
         raise ValueError("the file is empty")

@@ -174,7 +174,7 @@ class _Reading:
 
     def __init__(self, kind: str, fields: Fields, allowance: Allowance) -> None:
         self._kind, self._fields, self._allowance = kind, fields, allowance
-        self._facts = Facts(columns=ColumnHashes([]), how_to_join="--id-field {!r} joins the rows")
+        self._facts = Facts(how_to_join="--id-field {!r} joins the rows")
         self._told = self._facts.told
         self.batch = Batch(self._facts)
         self._lines: dict[str, int] = {}  # of ids
@@ -187,8 +187,7 @@ class _Reading:
     @property
     def n_bytes(self) -> int:
         """Memory that is taken so far."""
-        columns = self._facts.columns
-        return INDEX_BYTES * len(self._lines) + (columns.n_bytes if columns else 0)
+        return INDEX_BYTES * len(self._lines) + self._facts.columns.n_bytes
 
     def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
         """Return the fields to read: id, labels, scores, as far as there are any; and others to look at."""
@@ -319,7 +318,6 @@ class _Reading:
             self._refuse_some_scored(scores is not None)
         if self._kind == "grades" and not scores:
             scores = [1.0] * len(labels)
-        assert self._facts.columns is not None
         self._facts.columns.add(cells[1 + self._has_id + self._has_scores :])
         self.batch.add(name, labels, scores, number)
 
@@ -344,7 +342,7 @@ class _Reading:
         for field, other in zip(self._unknown, cells[2:], strict=False):
             if self._unknown[field] is not False and other not in ("", None):
                 self._unknown[field] = decimal_number(str(other).strip()) is not None
-        self.batch.add_entry(name, label, value, number)
+        self.batch.add(name, [label], [value], number)
 
     def finish(self) -> Rows:
         """Return the last rows, and settle what the file alone tells."""
