@@ -8,11 +8,9 @@ from xmleval.input.formats.registry import FORMATS, find_format, read_scores, re
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
-from xmleval.input.group_lines import read_hierarchy
-from xmleval.input.inverse_propensity import read_inverse_propensity
-from xmleval.input.names import read_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named
+from xmleval.input.small_texts import read_hierarchy, read_inverse_propensity, read_names
 
 __all__ = [
     "FORMATS",

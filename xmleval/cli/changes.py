@@ -9,7 +9,7 @@ from pathlib import Path
 from xmleval.cli.evaluation import Run
 from xmleval.engine.chosen import chosen_rows
 from xmleval.input.door import make_door
-from xmleval.input.names import load_names
+from xmleval.input.small_texts import load_names
 from xmleval.records import Ints
 from xmleval.report.changes import MOST_CHANGED, Diff, Lists, find_changes, shown_depth
 from xmleval.report.comparison import Comparison

@@ -21,11 +21,11 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.formats.label_lines import lines_hint
-from xmleval.input.group_lines import noun_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
+from xmleval.input.small_texts import noun_of
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth

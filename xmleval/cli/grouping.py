@@ -14,7 +14,7 @@ from xmleval.cli.messages import naming_files
 from xmleval.files.remote import as_path
 from xmleval.groups import DECILES, OTHER, label_groups
 from xmleval.hierarchy import given_hierarchy
-from xmleval.input.group_lines import GroupLines, read_edges, read_group_lines
+from xmleval.input.small_texts import GroupLines, read_edges, read_group_lines
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.records import Hierarchy, Ints

@@ -20,7 +20,6 @@ from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.names import (
-    load_names,
     row_names,
     score_pieces,
     set_pieces,
@@ -28,6 +27,7 @@ from xmleval.input.names import (
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Facts, Rows
 from xmleval.input.shards import Input
+from xmleval.input.small_texts import load_names
 from xmleval.message import counted
 from xmleval.notes import Note
 from xmleval.numerals import whole_number

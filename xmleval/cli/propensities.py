@@ -6,8 +6,8 @@ from typing import Any
 
 from xmleval.budget import Allowance
 from xmleval.cli.messages import naming_files
-from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.shards import Input
+from xmleval.input.small_texts import load_inverse_propensity
 from xmleval.propensity import inverse_propensity
 
 

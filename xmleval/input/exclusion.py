@@ -12,7 +12,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import shown
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.text_columns import text_columns
+from xmleval.input.small_texts import text_columns
 from xmleval.records import Ints
 
 PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on

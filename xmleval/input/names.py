@@ -2,96 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.remote import as_path
-from xmleval.files.saved import parse_json
-from xmleval.input.formats.format import naming
-from xmleval.input.lines import read_json, shown
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, Named
+from xmleval.input.rows import BY_KEY, Named
 from xmleval.input.stack import rows_as_csr
-from xmleval.input.text_columns import text_columns
 from xmleval.input.ties import LabelNames
 from xmleval.notes import Note
 
-EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
-
-
-def read_names(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read the names of labels from a file.
-
-    Parameters
-    ----------
-    path : path
-        A text with one name on each line, or a JSON list of strings in a file ``NAME.json``; either may be
-        packed by gzip.
-
-    Returns
-    -------
-    list of str
-        The name of each column.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it holds anything else, or a name twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from xmleval.io import read_names
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "labels.txt").write_text("cat\ndog\n")
-    ...     names = read_names(Path(folder) / "labels.txt")
-    >>> names
-    ['cat', 'dog']
-    """
-    return load_names(as_path(path), UNLIMITED)
-
-
-def load_names(path: Path, allowance: Allowance) -> list[str]:
-    """Read the names of labels within an allowance of memory."""
-    with naming(path, EXPECTED):
-        is_json = path.name.lower().removesuffix(".gz").endswith(".json")
-        names = (
-            _json_names(path, allowance)
-            if is_json
-            else (name for _, (name,) in text_columns(path, allowance, INDEX_BYTES))
-        )
-        place_of: dict[str, int] = {}
-        for place, name in enumerate(names):
-            if place_of.setdefault(name, place) != place:
-                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
-        allowance.take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
-    return [*place_of]
-
-
-def _json_names(path: Path, allowance: Allowance) -> list[str]:
-    try:
-        names = parse_json(read_json(path, allowance), allowance)
-    except RecursionError:
-        raise ValueError("its lists are nested without end") from None
-    if not isinstance(names, list):
-        raise ValueError(f"a JSON {type(names).__name__}, not a list")
-    for place, name in enumerate(names):
-        if not isinstance(name, str):
-            raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string")
-        if not name:
-            raise ValueError(f"name {place} is empty")
-    return names
 
 
 def truth_named(

@@ -1,0 +1,286 @@
+"""Small texts with one or two columns: names, propensities, groups, clusters and hierarchies of labels."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
+from xmleval.files.saved import parse_json
+from xmleval.input.formats.format import naming
+from xmleval.input.formats.npy import open_array
+from xmleval.input.lines import cells_of, numbered_lines, read_json, shown
+from xmleval.input.rows import INDEX_BYTES
+from xmleval.message import counted
+from xmleval.numerals import decimal_number, whole_number
+
+NAMES = "names of labels, one a line or a JSON list of them, each once"
+PROPENSITIES = "one inverse propensity per label, as an .npy vector or as text, one number a line"
+GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
+EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
+HEADS = ("label", "row", "id", "name")  # of a first column
+EDGE_HEADS = ("child", "label", "id")
+NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
+LINE_BYTES = 300  # of memory for a line of a group or an edge
+
+
+def text_columns(
+    path: Path, allowance: Allowance, line_bytes: int, separators: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line: two if the first line has one of ``separators``, or one.
+
+    The first of these parts the cells; a blank, as the last of them, stands for any white space. Lines in a
+    single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
+    caller makes of a line, beside its text.
+    """
+    separator, n_lines, n_bytes = "", 0, 0
+    for n_lines, (number, line) in enumerate(numbered_lines(InputFile(path), "strict", allowance), 1):
+        if n_lines == 1:
+            separator = next((mark for mark in separators if mark in line or mark == " "), "")
+        n_bytes += line_bytes + len(line)
+        allowance.check(n_bytes)
+        if not separator and number > n_lines:
+            raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
+        if not separator:
+            yield number, [line]
+            continue
+        is_quoted = '"' in line and separator != " "
+        cells = cells_of(number, line, separator) if is_quoted else line.split(separator.strip(" ") or None)
+        cells = [cell.strip() for cell in cells]
+        if len(cells) != 2 or "" in cells:
+            problem = "an empty cell" if "" in cells else f"{counted(len(cells), 'columns')}, not 2"
+            raise ValueError(f"line {number}: {shown(line)} has {problem}")
+        yield number, cells
+    if n_lines == 0:
+        raise ValueError("the file is empty")
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    r"""Read the names of labels from a file.
+
+    Parameters
+    ----------
+    path : path
+        A text with one name on each line, or a JSON list of strings in a file ``NAME.json``; either may be
+        packed by gzip.
+
+    Returns
+    -------
+    list of str
+        The name of each column.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it holds anything else, or a name twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from xmleval.io import read_names
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "labels.txt").write_text("cat\ndog\n")
+    ...     names = read_names(Path(folder) / "labels.txt")
+    >>> names
+    ['cat', 'dog']
+    """
+    return load_names(as_path(path), UNLIMITED)
+
+
+def load_names(path: Path, allowance: Allowance) -> list[str]:
+    """Read the names of labels within an allowance of memory."""
+    with naming(path, NAMES):
+        names: Iterable[Any] = (name for _, (name,) in text_columns(path, allowance, INDEX_BYTES))
+        if path.name.lower().removesuffix(".gz").endswith(".json"):
+            try:
+                names = parse_json(read_json(path, allowance), allowance)
+            except RecursionError:
+                raise ValueError("its lists are nested without end") from None
+            if not isinstance(names, list):
+                raise ValueError(f"a JSON {type(names).__name__}, not a list")
+        place_of: dict[str, int] = {}
+        for place, name in enumerate(names):
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string, or empty")
+            if place_of.setdefault(name, place) != place:
+                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
+        allowance.take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
+    return [*place_of]
+
+
+def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
+    r"""Read inverse propensities from a file.
+
+    Parameters
+    ----------
+    path : path
+        A vector in an .npy file, or a text with one number on each line, packed by gzip or not.
+
+    Returns
+    -------
+    array of shape (l,)
+        What `xmleval.evaluate` takes as ``inverse_propensity``; it checks the values.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it holds anything else, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from xmleval.io import read_inverse_propensity
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "inv_prop.txt"
+    ...     _ = path.write_text("12.46\n9.65\n")
+    ...     read_inverse_propensity(path).tolist()
+    [12.46, 9.65]
+    """
+    return load_inverse_propensity(as_path(path), UNLIMITED)
+
+
+def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
+    """Read inverse propensities within an allowance of memory."""
+    vector = open_array(path, PROPENSITIES) if path.name.lower().endswith(".npy") else None
+    numbers = array("d")
+    with naming(path, PROPENSITIES):
+        if vector is not None:
+            shape = vector.arrays[0].shape
+            if len(shape) != 1:
+                raise ValueError(f"an array of shape {shape}")
+            allowance.take(NUMBER_BYTES * shape[0])
+            return vector.file.read("")[0]
+        for line, (text,) in text_columns(path, allowance, NUMBER_BYTES):
+            value = decimal_number(text)
+            if value is None:
+                raise ValueError(f"line {line}: {shown(text)} is not a number")
+            numbers.append(value)
+        allowance.take(NUMBER_BYTES * len(numbers))
+    return np.asarray(numbers)
+
+
+class GroupLines(NamedTuple):
+    """The lines of a file of groups: line number, then the name of a group, or its label or row before it.
+
+    ``noun`` is what messages call a group: "group" or "cluster".
+    """
+
+    path: Path
+    noun: str
+    lines: list[tuple[int, list[str]]]
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether labels or rows stand in the first of two columns."""
+        return len(self.lines[0][1]) == 2
+
+    def by_number(self, of: str, names: Sequence[str] | None, n: int | None) -> tuple[dict[int, str], int]:
+        """Return groups by the number of the label or row, and how many keys are unknown.
+
+        ``of`` is "label" or "row"; ``names`` are theirs, None where they have numbers, from 0 to ``n`` - 1 if
+        that is known.
+        """
+        if not self.has_keys:
+            if names is not None:
+                expected = f"expected {of}, tab or comma, {self.noun} on a line"
+                raise ValueError(f"{self.path}: {of}s have names; {expected}")
+            return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
+        numbers = {} if names is None else {name: i for i, name in enumerate(names)}
+        groups: dict[int, str] = {}
+        n_unknown = 0
+        for place, (line, (key, group)) in enumerate(self.lines):
+            number = whole_number(key) if names is None else numbers.get(key)
+            if place == 0 and number is None and key.lower() in HEADS:
+                continue
+            if number is None and names is not None:
+                n_unknown += 1
+                continue
+            if number is None or number < 0 or (n is not None and number >= n):
+                outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
+                raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
+            if number in groups:
+                raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
+            groups[number] = group
+        if not groups:
+            example = f", such as {shown(names[0])}" if names else ""
+            raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")
+        return groups, n_unknown
+
+
+def noun_of(argument: str) -> str:
+    """Return what messages call an entry of ``label_groups``, ``row_groups`` or ``clusters``."""
+    return "cluster" if argument == "clusters" else "group"
+
+
+def read_group_lines(argument: str, path: Path, allowance: Allowance) -> GroupLines:
+    """Read names of groups within an allowance of memory."""
+    noun = noun_of(argument)
+    with naming(path, GROUPS.format(noun)):
+        lines = [*text_columns(path, allowance, LINE_BYTES, "\t,")]
+        allowance.take(LINE_BYTES * len(lines))
+    return GroupLines(path, noun, lines)
+
+
+def read_hierarchy(path: str | os.PathLike[str]) -> list[tuple[str, str]] | list[tuple[int, int]]:
+    r"""Read the edges of a hierarchy of labels from a text file.
+
+    Parameters
+    ----------
+    path : path
+        A text with a child and its parent on each line, by number or name, and a tab, a comma or a blank
+        between them; gzip is detected by content.
+
+    Returns
+    -------
+    list of (str, str) or of (int, int)
+        Children and parents, for ``hierarchy=`` of `xmleval.evaluate`; numbers if all are numbers.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line is anything else.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from xmleval.io import read_hierarchy
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.tsv")
+    >>> _ = path.write_text("cat\tanimal\ndog\tanimal\n")
+    >>> read_hierarchy(path)
+    [('cat', 'animal'), ('dog', 'animal')]
+    """
+    edges = [*read_edges(as_path(path), UNLIMITED).values()]
+    numbers = [(whole_number(child), whole_number(parent)) for child, parent in edges]
+    by_number = [(child, parent) for child, parent in numbers if child is not None and parent is not None]
+    return by_number if len(by_number) == len(edges) else edges
+
+
+def read_edges(path: Path, allowance: Allowance) -> dict[int, tuple[str, str]]:
+    """Read edges by line, within an allowance of memory."""
+    edges: dict[int, tuple[str, str]] = {}
+    with naming(path, EDGES):
+        for number, (child, parent) in text_columns(path, allowance, LINE_BYTES, "\t, "):
+            if edges or child.lower() not in EDGE_HEADS or parent.lower() != "parent":
+                edges[number] = child, parent
+        if not edges:
+            raise ValueError("the file has no edges")
+        allowance.take(LINE_BYTES * len(edges))
+    return edges
