@@ -13,10 +13,9 @@ from xmleval.input.clusters import folds_of_clusters
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.errors import InputError
-from xmleval.input.judgements import relevant_of
 from xmleval.input.pairs import list_width
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import ALL_LABELS, LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan

@@ -6,9 +6,8 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.input.door import Door
-from xmleval.input.judgements import relevant_of
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import relevant_of, set_rows
 from xmleval.records import Ints
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
@@ -23,12 +23,13 @@ from xmleval.kernels.checking import (
     check_pointer,
     sort_labels,
 )
-from xmleval.message import TRANSPOSED, counted
-from xmleval.records import Facts, Ints, Labels, label_dtype
+from xmleval.message import TRANSPOSED, Message, counted
+from xmleval.records import Bools, Facts, Ints, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
 MOST_ID = np.iinfo(np.int64).max
+NEEDS_N_LABELS = "lists of label ids need n_labels=, the number of labels"
 MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
@@ -74,24 +75,13 @@ class Source(NamedTuple, Generic[T]):
             yield checked(self.block, start, min(start + size, self.n_rows))
 
 
-class Entries(NamedTuple):
-    """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``.
-
-    ``places``: where each entry stood among those of these rows; None where all are in their places.
-    """
-
-    ptr: Ints
-    labels: Labels
-    data: NDArray[Any] | None
-    places: Ints | None = None
-
-
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
-        hint = "; a top-k list is a tuple (labels, scores)" if argument == "y_score" else ""
-        if argument != "y_score" and len(shape) == 3 and shape[0] == 2:
-            hint = f"; {list_hint(argument)}"
+        if argument != "y_score":
+            hint = f"; {list_hint(argument)}" if len(shape) == 3 and shape[0] == 2 else ""
+        else:
+            hint = f"; a top-k list is a tuple (labels, scores), and {NEEDS_N_LABELS}"
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
         turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
@@ -114,17 +104,13 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     """Return an array of numbers in native byte order, or refuse it."""
     if isinstance(value, np.ma.MaskedArray):
         raise InputError(argument, "masked arrays are not supported; fill or drop the masked cells")
+    value = as_plain(argument, value)
     try:
-        array = np.asarray(as_plain(argument, value))
-    except InputError:
-        raise
+        array = np.asarray(value)
     except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
         raise InputError(argument, f"cannot be read as an array: {error}") from None
     except ValueError:
-        raise InputError(
-            argument,
-            "not a rectangular array of numbers; lists of label ids need n_labels=, the number of labels",
-        ) from None
+        raise InputError(argument, f"not a rectangular array of numbers; {NEEDS_N_LABELS}") from None
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
@@ -155,15 +141,6 @@ def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
     return signed
 
 
-@contextlib.contextmanager
-def _refusing(argument: str) -> Iterator[None]:
-    """Say which argument SciPy refuses to convert."""
-    try:
-        yield
-    except (ValueError, TypeError, IndexError) as error:
-        raise InputError(argument, f"not a valid sparse matrix: {error}") from None
-
-
 def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     """Return the rows of any SciPy sparse matrix or array, its index structure checked.
 
@@ -172,44 +149,28 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     n_rows, n_labels = check_shape(argument, matrix.shape, n_labels)
     if matrix.dtype.kind not in "biuf":
         raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
-    if matrix.format in ("csr", "csc", "bsr"):
-        tall, wide = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-        across, along = n_rows // tall, n_labels // wide
-        if matrix.format == "csc":
-            across, along = along, across
+    if matrix.format == "csr":
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
-        n_stored = min(labels.shape[0], matrix.data.shape[0])
         if ptr.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
             raise InputError(argument, f"indptr and indices are {ptr.dtype} and {labels.dtype}, not integers")
-        if ptr.shape != (across + 1,):
-            raise InputError(argument, f"indptr has {ptr.size} entries; {across + 1} were expected")
-        code, row, position = check_pointer(ptr, n_stored)
+        if ptr.shape != (n_rows + 1,):
+            raise InputError(argument, f"indptr has {ptr.size} entries; {n_rows + 1} were expected")
+        code, row, position = check_pointer(ptr, min(labels.shape[0], matrix.data.shape[0]))
         if code != FINE:
             refuse_code(argument, code, row, int(ptr[position]), n_labels)
-        if matrix.format == "csr":
-            return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
-        used = labels[: ptr[-1]]
-        bad = used[(used < 0) | (used >= along)]
-        if bad.size:
-            raise InputError(argument, f"index {bad[0]} of the {matrix.format} is not in 0..{along - 1}")
-        if {ptr.dtype, labels.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:  # SciPy converts no others
-            known = labels.astype(np.int64), ptr.astype(np.int64)
-            matrix = type(matrix)((matrix.data, *known), shape=matrix.shape)
-    with _refusing(argument):
+        return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
+    try:
+        if hasattr(matrix, "check_format"):  # whose indices SciPy would follow unseen
+            matrix = copy.copy(matrix)
+            for name in ("indptr", "indices"):
+                setattr(matrix, name, np.asarray(getattr(matrix, name)).astype(np.int64, casting="same_kind"))
+            matrix.check_format(full_check=True)
         matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
-    return _from_coordinates(argument, matrix, n_rows, n_labels)
-
-
-def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) -> Rows:
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(argument, f"not a valid sparse matrix: {error}") from None
     rows, labels = np.asarray(matrix.row), np.asarray(matrix.col)
-    for name, ids, size in (("row", rows, n_rows), ("label id", labels, n_labels)):
-        bad = (ids < 0) | (ids >= size)
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            row = None if name == "row" else int(rows[at])
-            raise InputError(
-                argument, f"{name} {ids[at]} is not in 0..{size - 1}", row=row, value=int(ids[at])
-            )
+    for bad in rows[(rows < 0) | (rows >= n_rows)][:1]:
+        raise InputError(argument, f"row {bad} is not in 0..{n_rows - 1}", value=int(bad))
     order = np.lexsort((labels, rows))
     ptr = pointer(np.bincount(rows, minlength=n_rows))
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
@@ -233,37 +194,40 @@ def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -
     )
 
 
-def rows_of(ptr: Ints, positions: Ints) -> Ints:
-    """Return the rows that hold the given stored entries."""
-    return np.searchsorted(ptr, positions, side="right") - 1
+def refuse_first(
+    argument: str,
+    noun: str,
+    bad: Bools,
+    values: NDArray[Any],
+    ptr: Ints,
+    start: int,
+    *reason: object,
+    error: type[InputError] = InputError,
+) -> None:
+    """Refuse the first flagged entry, if any is, of rows from ``start`` on: noun, value and reason."""
+    if bad.any():
+        place = int(bad.argmax())
+        row, value = start + int(np.searchsorted(ptr, place, side="right")) - 1, values[place]
+        raise error(argument, Message(f"{noun} {value} ", *reason), row=row, value=value)
 
 
-def cut_entries(argument: str, rows: Rows, n_labels: int, start: int, stop: int) -> Entries:
-    """Return the checked entries of rows start..stop-1, sorted by id (on a copy where they are not)."""
-    own = rows.part(start, stop)
-    ptr, labels, data = own.ptr, own.labels, own.values
-    given = labels
+def sorted_part(argument: str, rows: Rows, n_labels: int, start: int, stop: int) -> tuple[Rows, Ints | None]:
+    """Return rows start..stop-1, checked, sorted by id, and the former place of each entry if any moved."""
+    rows = rows.part(start, stop)
+    ptr, labels, places = rows.ptr, rows.labels, None
     if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
     code, row, position = check_labels(ptr, labels, n_labels)
-    labels = labels.astype(label_dtype(n_labels), copy=False)
-    places = None
+    labels = np.ascontiguousarray(labels, label_dtype(n_labels))
     if code == UNSORTED:
         labels, places = labels.copy(), np.arange(labels.size)
         sort_labels(ptr, labels, places)
-        data = None if data is None else data[places]
+        values = None if rows.values is None else rows.values[places]
+        rows = rows._replace(labels=labels, values=values)
         code, row, position = check_labels(ptr, labels, n_labels)
-        given = labels
     if code != FINE:
-        refuse_code(argument, code, start + row, int(given[position]), n_labels)
-    return Entries(ptr, np.ascontiguousarray(labels), data, places)
-
-
-def keep_entries(entries: Entries, keep: NDArray[np.bool_]) -> Entries:
-    """Return the flagged entries alone."""
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    data = None if entries.data is None else entries.data[keep]
-    return Entries(kept_before[entries.ptr], entries.labels[keep], data)
+        refuse_code(argument, code, start + row, int(rows.labels[position]), n_labels)
+    return rows._replace(labels=labels), places
 
 
 def is_sparse(value: Any) -> bool:

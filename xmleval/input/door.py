@@ -11,11 +11,10 @@ import numpy as np
 from xmleval.input.csr import Source, as_array, checked
 from xmleval.input.errors import InputError
 from xmleval.input.glances import lists_several
-from xmleval.input.judgements import relevant_of
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.ranked import append_cut_ties, cut_heads
-from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.sets import set_rows
+from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
 from xmleval.message import NO_MATCH, Keyword, Message, counted
@@ -200,8 +199,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
             raise InputError(argument, f"{told}, or a matrix of bool")
     if argument == WITHIN and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
         listed = value != -1
-        ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
-        value = rows_by_id(ptr, value[listed])
+        value = rows_by_id(pointer(listed.sum(axis=1)), value[listed])
     elif other and argument == "exclude" and value.shape[1] == 2:
         pairs = as_array(argument, value)
         for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
@@ -228,8 +226,7 @@ def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:
         found = places > 0
         keep = np.full(own.labels.size, not within)
         keep[np.repeat(own.ptr[:-1], row_sizes(members.ptr))[found] + places[found] - 1] = within
-        kept_before = np.concatenate(([0], np.cumsum(keep)))
-        ptr, labels = kept_before[own.ptr], own.labels[keep]
+        ptr, labels = pointer(keep)[own.ptr], own.labels[keep]
         if isinstance(own, Truth):
             return Truth(ptr, labels, None if own.gains is None else own.gains[keep])
         scores, seen = None if own.scores is None else own.scores[keep], own.given

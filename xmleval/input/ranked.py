@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.input.ties import NamedColumns
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -17,7 +16,6 @@ from xmleval.kernels.ties import (
     collect_cut_ties,
     count_cut_ties,
     flag_cut_ties,
-    flag_equal_neighbours,
     has_equal_neighbours,
 )
 from xmleval.records import (
@@ -117,30 +115,3 @@ def _cut_ties(
     cut = np.empty(cut_ptr[-1], labels.dtype)
     collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
     return Truth(cut_ptr, cut)
-
-
-def rank_ties_by_name(ranking: Ranking, scores: Scores, named: NamedColumns, depth: int | None) -> Ranking:
-    """Return a ranking of all columns in which ties are broken by name; only rows with ties are ranked anew.
-
-    ``ranking`` has them in the order of the columns; ``scores`` are those of all columns.
-    """
-    assert ranking.scores is not None
-    width, n_rows = named.labels.size, ranking.ptr.size - 1
-    tied = np.zeros(n_rows, np.bool_)
-    flag_equal_neighbours(ranking.ptr, ranking.scores, tied)
-    if ranking.cut_ties is not None:
-        tied |= row_sizes(ranking.cut_ties.ptr) > 0
-    rows = np.flatnonzero(tied)
-    if not rows.size:
-        return ranking
-    order = np.argsort(named.columns.ranks)
-    own_ptr = np.arange(rows.size + 1) * width
-    own_scores = scores.reshape(n_rows, width)[rows].take(order, axis=1).reshape(-1)
-    own_labels = np.tile(named.labels[order], rows.size)
-    own = rank_entries(Ranking(own_ptr, own_labels, own_scores, row_sizes(own_ptr)), None, depth, True)
-    ranking.labels.reshape(n_rows, -1)[rows] = own.labels.reshape(rows.size, -1)
-    if own.cut_ties is None:
-        return ranking
-    sizes = np.zeros(n_rows + 1, np.int64)
-    sizes[rows + 1] = row_sizes(own.cut_ties.ptr)
-    return ranking._replace(cut_ties=Truth(np.cumsum(sizes), own.cut_ties.labels))

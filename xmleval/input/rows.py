@@ -108,8 +108,7 @@ class Rows(NamedTuple):
         if kept.all():
             return self
         values = None if self.values is None else self.values[kept]
-        ptr = np.concatenate(([0], np.cumsum(kept)))[self.ptr]
-        return self._replace(ptr=ptr, labels=self.labels[kept], values=values)
+        return self._replace(ptr=pointer(kept)[self.ptr], labels=self.labels[kept], values=values)
 
     def error(self, argument: str, reason: str, row: int, value: Any = None) -> InputError:
         """Return what to raise about a row, by its place in a file where it has one."""
@@ -179,7 +178,7 @@ def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
     return np.fromiter(map(place.__getitem__, names), np.int64, len(names)), distinct
 
 
-def pointer(sizes: Iterable[int] | Ints) -> Ints:
+def pointer(sizes: Iterable[int] | Ints | Bools) -> Ints:
     """Return where rows of these sizes begin, and where the last one ends."""
     ptr: Ints = np.concatenate(([0], np.cumsum(np.asarray(sizes, np.int64))))
     return ptr

@@ -1,33 +1,33 @@
-"""Label sets: the truth, and predicted sets."""
+"""Label sets: the truth, whose labels may have grades, and predicted sets."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.csr import (
-    Entries,
+    MOST_LABELS,
     Source,
     as_array,
     check_shape,
-    cut_entries,
     is_sparse,
-    keep_entries,
     matrix_rows,
-    rows_of,
+    refuse_first,
+    sorted_part,
 )
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.errors import positive_integer
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.judgements import GRADED, graded
 from xmleval.input.objects.named import rows_of_ids
-from xmleval.input.rows import Rows
+from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
-from xmleval.message import Keyword, Message
-from xmleval.records import Facts, Ints, Truth, label_dtype, row_sizes
+from xmleval.message import Keyword
+from xmleval.records import LEAST_GAIN, MOST_GAIN, Bools, Facts, Floats, Ints, Truth, label_dtype, row_sizes
+
+GRADED = ("linear", "exp")  # conventions of a truth that holds grades
+MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 
 def set_rows(
@@ -45,40 +45,38 @@ def set_rows(
     if isinstance(value, Source):
         return value
     if n_labels is not None:
-        n_labels = positive_integer("n_labels", n_labels)
-        check_shape("n_labels", (0, n_labels), n_labels)
-    expected = n_labels if n_labels is not None else known
-    if isinstance(value, Rows):
-        width = max(expected or 0, len(value.names or ()))
-        return _stored_rows(argument, value, width, gains)
-    if not is_sparse(value):
-        value = as_plain(argument, value)
+        known = n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
+    value, width, is_graded = as_plain(argument, value), known or 0, gains in GRADED
     if is_sparse(value):
-        return _stored_rows(argument, matrix_rows(argument, value, expected), value.shape[1], gains)
-    if n_labels is not None and isinstance(value, list | tuple):
-        rows = rows_of_ids(argument, value)
-        if rows.are_lists:
-            refuse_vectors(argument, rows.ptr, rows.labels, n_labels)
-        return _stored_rows(argument, rows, n_labels, gains)
+        value, width = matrix_rows(argument, value, known), value.shape[1]
+    elif n_labels is not None and isinstance(value, list | tuple) and not isinstance(value, Rows):
+        value = rows_of_ids(argument, value)
+        if value.are_lists:
+            refuse_vectors(argument, value.ptr, value.labels, n_labels)
+    if isinstance(value, Rows):
+        rows, n_labels = value, max(width, len(value.names or ()))
+
+        def stored(start: int, stop: int) -> Truth:
+            part, _ = sorted_part(argument, rows, n_labels, start, stop)
+            return _truth(argument, part, start, gains)
+
+        row_bytes = (32.0 if is_graded else 16.0) * int(rows.ptr[-1]) / max(rows.n_rows, 1)
+        return Source(rows.n_rows, n_labels, row_bytes, stored)
     array = as_array(argument, value)
-    n_rows, width = check_shape(argument, array.shape, expected)
+    n_rows, width = check_shape(argument, array.shape, known)
 
-    def cells_of(start: int, stop: int) -> Entries:
-        cells = array[start:stop].reshape(-1)
-        labels = np.tile(np.arange(width, dtype=label_dtype(width)), stop - start)
-        return Entries(np.arange(stop - start + 1, dtype=np.int64) * width, labels, cells)
+    def cells(start: int, stop: int) -> Truth:
+        values = array[start:stop].reshape(-1)
+        if is_graded:
+            ptr, places = np.arange(stop - start + 1) * width, np.arange(values.size)
+        else:
+            (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
+            ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
+            values = values[places]
+        labels = (places % width).astype(label_dtype(width))
+        return _truth(argument, rows_by_id(ptr, labels, values), start, gains)
 
-    if gains in GRADED:
-        return graded(argument, Source(n_rows, width, 32.0 * width, cells_of), gains)
-
-    def block(start: int, stop: int) -> Truth:
-        cells = array[start:stop].reshape(-1)
-        (places,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
-        ptr = places.searchsorted(np.arange(0, cells.size + 1, width)).astype(np.int64)
-        _refuse_other_values(argument, cells[places], ptr, start, gains)
-        return Truth(ptr, (places % width).astype(label_dtype(width)))
-
-    return Source(n_rows, width, float(width * array.dtype.itemsize), block)
+    return Source(n_rows, width, width * (32.0 if is_graded else float(array.dtype.itemsize)), cells)
 
 
 def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
@@ -105,35 +103,56 @@ def remembered(truth: Source[Truth]) -> Source[Truth]:
     return truth._replace(block=lambda start, stop: facts(start, stop).truth, facts=facts)
 
 
-def _stored_rows(argument: str, rows: Rows, n_labels: int, gains: str | None) -> Source[Truth]:
-    n_rows, cut = rows.n_rows, partial(cut_entries, argument, rows, n_labels)
-    bytes_per_row = 16.0 * int(rows.ptr[-1]) / max(n_rows, 1)
+def relevant_of(truth: Truth) -> Truth:
+    """Return the labels with a positive gain, all of those without gains."""
+    if truth.gains is None:
+        return truth
+    relevant = truth.gains > 0
+    return Truth(pointer(relevant)[truth.ptr], truth.labels[relevant])
+
+
+def _truth(argument: str, rows: Rows, start: int, gains: str | None) -> Truth:
+    """Return the labels of checked rows with the gains of their grades, or those with 1, not 0."""
+    values = rows.values
     if gains in GRADED:
-        return graded(argument, Source(n_rows, n_labels, 2 * bytes_per_row, cut), gains)
-
-    def block(start: int, stop: int) -> Truth:
-        entries = cut(start, stop)
-        if entries.data is not None and not bool((entries.data == 1).all()):
-            entries = keep_entries(entries, entries.data != 0)
-            _refuse_other_values(argument, entries.data, entries.ptr, start, gains)
-        return Truth(entries.ptr, entries.labels)
-
-    return Source(n_rows, n_labels, bytes_per_row, block)
+        grades = np.ones(rows.labels.size) if values is None else values
+        return Truth(rows.ptr, rows.labels, _gains(argument, grades, rows.ptr, gains, start))
+    if values is not None and not bool((values == 1).all()):
+        rows = rows.only(values != 0)
+        assert rows.values is not None
+        _refuse_other_values(argument, rows.values, rows.ptr, start, gains)
+    return Truth(rows.ptr, rows.labels)
 
 
 def _refuse_other_values(
-    argument: str, values: NDArray[Any] | None, ptr: Ints, start: int, gains: str | None
+    argument: str, values: NDArray[Any], ptr: Ints, start: int, gains: str | None
 ) -> None:
-    assert values is not None
-    bad = values != 1
-    if np.count_nonzero(bad):
-        place = int(bad.argmax())
-        row, value = start + int(rows_of(ptr, np.array([place]))[0]), values[place]
-        seen: list[object] = [f"value {value} is neither 0 nor 1 in a label set"]
-        whole = math.isfinite(value) and value == int(value)
-        if math.isfinite(value) and not whole:
-            seen.append("; it looks like a score: are the truth and the scores swapped?")
-        if math.isfinite(value) and gains is not None:
+    bad, hints = values != 1, list[object]()
+    value = values[bad.argmax()] if bad.any() else 1
+    if math.isfinite(value):
+        whole = value == int(value)
+        hints += [] if whole else ["; it looks like a score: are the truth and the scores swapped?"]
+        if gains is not None:
             need = "; grades need " if whole else " Grades need "
-            seen += [need, Keyword("gains", "'linear'"), " or 'exp'"]
-        raise InputError(argument, Message(*seen), row=row, value=value)
+            hints += [need, Keyword("gains", "'linear'"), " or 'exp'"]
+    refuse_first(argument, "value", bad, values, ptr, start, "is neither 0 nor 1 in a label set", *hints)
+
+
+def _gains(argument: str, values: NDArray[Any], ptr: Ints, gains: str | None, start: int) -> Floats:
+    """Return the gains of grades, 0 of negative ones, or refuse the first that has none."""
+    grades = values.astype(np.float64)
+    positive = np.maximum(grades, 0.0)
+
+    def refuse(bad: Bools, *reason: object) -> None:
+        refuse_first(argument, "grade", bad, values, ptr, start, *reason)
+
+    refuse(~np.isfinite(grades), "is no number")
+    if gains == "exp":
+        linear, exp = Keyword("gains", "'linear'"), Keyword("gains", "'exp'")
+        whole = "is not a whole number, as ", exp, " needs; ", linear, " takes any"
+        refuse(positive != np.floor(positive), *whole)
+        refuse(positive > MOST_EXPONENT, f"is above {MOST_EXPONENT}, the most that ", exp, " takes")
+        return np.ldexp(1.0, positive.astype(np.int32)) - 1.0
+    outside = (positive > MOST_GAIN) | ((positive > 0) & (positive < LEAST_GAIN))
+    refuse(outside, "is neither 0 nor within 2^-30..2^32; scale the grades")
+    return positive

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.input.csr import as_signed, cut_entries
+from xmleval.input.csr import as_signed, sorted_part
 from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.records import Ints, Labels, label_dtype
@@ -21,8 +21,7 @@ CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to
 
 def sorted_rows(ptr: Ints, labels: Labels, values: NDArray[Any] | None, n_labels: int) -> Rows:
     """Return parsed rows with rising ids, or refuse an id that a row repeats."""
-    entries = cut_entries("labels", rows_by_id(ptr, labels, values), n_labels, 0, ptr.size - 1)
-    return rows_by_id(entries.ptr, entries.labels, entries.data)
+    return sorted_part("labels", rows_by_id(ptr, labels, values), n_labels, 0, ptr.size - 1)[0]
 
 
 def dense_rows(dense: NDArray[Any], kind: str) -> Rows:

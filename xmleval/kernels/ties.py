@@ -70,19 +70,6 @@ def has_equal_neighbours(scores: Scores) -> bool:
 
 
 @kernel
-def flag_equal_neighbours(ptr: Ints, scores: Scores, flags: Bools) -> None:
-    """Flag the rows in which an entry has the score of the one before it.
-
-    ptr, scores : int64 (n + 1,), (s,); flags : (n,), written
-    """
-    for i in range(ptr.size - 1):
-        n = 0
-        for p in range(ptr[i] + 1, ptr[i + 1]):
-            n += scores[p] == scores[p - 1]
-        flags[i] = n > 0
-
-
-@kernel
 def relevant_among(labels: Labels, truth: Labels) -> int:
     """Return how many of some labels are relevant. labels : (s,); truth : (t,), increasing."""
     n = 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.input.csr import Source, cut_entries, is_sparse, matrix_rows
+from xmleval.input.csr import Source, is_sparse, matrix_rows, sorted_part
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
@@ -207,16 +207,18 @@ def _write(path: Path, pieces: Pieces, kind: str) -> None:
                 blocks: Source[Any] = set_rows("matrix", rows, None, n_labels)
             else:
                 row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
-                blocks = Source(
-                    rows.n_rows, n_labels, row_bytes, partial(cut_entries, "matrix", rows, n_labels)
-                )
+                blocks = Source(rows.n_rows, n_labels, row_bytes, partial(_sorted, rows, n_labels))
             try:
                 for block in blocks.blocks():
-                    file.write(_text(block.ptr, block.labels, getattr(block, "data", None)))
+                    file.write(_text(block.ptr, block.labels, getattr(block, "values", None)))
             except InputError as error:
                 row = None if error.row is None else first + error.row
                 raise InputError(error.argument, error.reason, row=row, value=error.value) from None
             first += rows.n_rows
+
+
+def _sorted(rows: Rows, n_labels: int, start: int, stop: int) -> Rows:
+    return sorted_part("matrix", rows, n_labels, start, stop)[0]
 
 
 def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
