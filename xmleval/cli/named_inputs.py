@@ -19,11 +19,7 @@ from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.missing import missing_names_note
-from xmleval.input.names import (
-    row_names,
-    score_pieces,
-    set_pieces,
-)
+from xmleval.input.names import score_pieces, set_pieces
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Facts, Rows
 from xmleval.input.shards import Input
@@ -39,13 +35,11 @@ from xmleval.thresholds import Rule
 class NamedTruth(NamedTuple):
     """A truth whose rows and labels have names: its rows, and what matches predictions with it.
 
-    ``match.keys`` are None where rows have no names; ``row_names`` calls them by their numbers. ``facts`` are
-    those of its file; ``has_grades`` tells that it has grades above 1.
+    ``facts`` are those of its file; ``has_grades`` tells that it has grades above 1.
     """
 
     pieces: Pieces
     match: Match
-    row_names: Sequence[str]
     facts: Facts
     has_grades: bool
 
@@ -65,22 +59,29 @@ def read_truth(
     if labels is not None and _is_numbered(truth, labels):
         pieces = _numbered_pieces(truth, len(labels))
         match.n_in_order = count_rows_of(truth.name, pieces)
-        return NamedTruth(pieces, match, row_names(match), Facts(), False)
+        return NamedTruth(pieces, match, Facts(), False)
     placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
     pieces = set_pieces(placed, match, truth.kind == "grades")
-    return NamedTruth(pieces, match, row_names(match), match.beside, placed.most_value > 1)
+    return NamedTruth(pieces, match, placed.beside, placed.most_value > 1)
 
 
 def _truth_batches(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Batches:
-    path, known = truth.shards[0]
-    if len(truth.shards) == 1 and known.rows is not None and "truth" in known.holds:
-        return partial(known.rows, path, truth.kind, truth.allowance)
+    if (batches := _batches(truth, "truth")) is not None:
+        return batches
     named = next((given.name for given in predictions if given.named), None)
     why = why if named is None else f"predictions have names ({named})"
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
     if not truth.named:
         hint += ", or --labels with the names of its columns"
     raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names{hint}")
+
+
+def _batches(given: Input, kind: str) -> Batches | None:
+    """Return what reads one file with names that may hold a truth, or scores; None of others."""
+    path, known = given.shards[0]
+    if len(given.shards) > 1 or known.rows is None or kind not in known.holds:
+        return None
+    return partial(known.rows, path, given.kind if kind == "truth" else kind, given.allowance)
 
 
 def _is_numbered(truth: Input, labels: list[str]) -> bool:
@@ -103,11 +104,9 @@ def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields 
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
     if facts is not None and facts.judged_by is not None and fields is not None:
         given = given.with_fields(fields._replace(score_of_truth=True))
-    path, known = given.shards[0]
-    if len(given.shards) > 1 or known.rows is None or "scores" not in known.holds:
-        beside = "predictions with names, as TRUTH has them" if facts is not None else "scores with names"
-        raise ValueError(f"{given.name}: expected one file of {beside}")
-    return partial(known.rows, path, "scores", given.allowance)
+    if (batches := _batches(given, "scores")) is None:
+        raise ValueError(f"{given.name}: expected one file of predictions with names")
+    return batches
 
 
 def read_predictions(given: Input) -> Rows:
@@ -134,12 +133,8 @@ def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[
 
 def _candidate_batches(given: Input) -> Batches:
     """Return what reads candidates of rows: predictions, or relevant labels with names."""
-    known = given.shards[0].format
-    if len(given.shards) > 1 or known.rows is None:
-        raise ValueError(f"{given.name}: expected one file of candidates with names, as TRUTH has them")
-    if "scores" not in known.holds:
-        return _truth_batches(given, "")
-    batches = prediction_batches(given)
+    if (batches := _batches(given, "scores")) is None:
+        return _truth_batches(given, "has no names, which TRUTH has")
     return lambda: (rows._replace(values=None) for rows in batches())
 
 
@@ -213,7 +208,7 @@ def named_rows(
         scores,
         pred,
         label_names=matches[0].label_names,
-        row_names=found.row_names,
+        row_names=match.row_names,
         notes=all_notes,
         candidates=candidates,
         unknown_labels=tuple([*model.unknown] for model in matches),
@@ -328,4 +323,4 @@ def read_scores_alone(
             f"{given.name}: label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of "
             f"{named_by}; expected --labels with the names of all"
         )
-    return listed_scores(placed.rows(), names), [*row_names(match)], names
+    return listed_scores(placed.rows(), names), [*match.row_names], names

@@ -94,15 +94,20 @@ class Match:
         """Number of rows of a truth."""
         return self.n_in_order or 0 if self.keys is None else len(self.keys)
 
+    @property
+    def row_names(self) -> Sequence[Any]:
+        """Names of the rows; those without are called by their numbers."""
+        return RowNumbers(self.n_rows) if self.keys is None else self.keys
+
     @cached
     def row_number(self) -> dict[Any, int]:
         """Number of each row by its name; rows without names are called by their numbers."""
-        return distinct(self.truth, [*map(str, range(self.n_rows))] if self.keys is None else self.keys)
+        return distinct(self.truth, self.row_names)
 
     @cached
     def are_numbers(self) -> bool:
         """Whether the rows are called by their numbers."""
-        return self.keys == [*map(str, range(len(self.keys or ())))]
+        return self.keys == [*RowNumbers(self.n_rows)]
 
     def are_places(self, keys: Sequence[Any]) -> bool:
         """Tell whether keys are the numbers of rows without names."""
@@ -181,6 +186,21 @@ class Match:
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return all rows of an input likewise."""
         return self.place(role, argument, lambda: [rows]).rows()
+
+
+class RowNumbers(Sequence[str]):
+    """Names of rows that have none: their numbers, made where they are asked for."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._rows = range(n_rows)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        """Return the name of a row."""
+        return str(self._rows[row])
 
 
 class Matching:

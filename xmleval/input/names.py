@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
@@ -29,7 +28,7 @@ def truth_named(
     rows = match.place("y_true", name, batches, allowance).rows()
     matrix = rows_as_csr(as_sets(rows, grades), len(match.label_names))
     matrix.sort_indices()
-    return Named(matrix, [*row_names(match)], match.label_names)
+    return Named(matrix, [*match.row_names], match.label_names)
 
 
 def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
@@ -46,7 +45,7 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
     matrix = rows_as_csr(listed_scores(placed.rows(), match.names), len(match.names))
     matrix.label_names = match.names  # which order equal scores
-    return Named(matrix, [*row_names(match)], labels, *n_rows, unknown)
+    return Named(matrix, [*match.row_names], labels, *n_rows, unknown)
 
 
 def score_pieces(placed: PlacedRows, match: Match) -> Pieces:
@@ -59,23 +58,3 @@ def set_pieces(placed: PlacedRows, match: Match, grades: bool = False) -> Pieces
     """Return matched label sets, or all grades."""
     names = match.names
     return placed.pieces(match.n_labels, lambda rows: as_sets(rows, grades)._replace(names=names))
-
-
-class RowNumbers(Sequence[str]):
-    """Names of rows that have none: their numbers, made where they are asked for."""
-
-    def __init__(self, n_rows: int) -> None:
-        self._rows = range(n_rows)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._rows)
-
-    def __getitem__(self, row: Any) -> Any:
-        """Return the name of a row."""
-        return str(self._rows[row])
-
-
-def row_names(match: Match) -> Sequence[str]:
-    """Return the names of the rows of a truth; those without are called by their numbers."""
-    return RowNumbers(match.n_rows) if match.keys is None else match.keys

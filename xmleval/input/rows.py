@@ -239,11 +239,9 @@ class Batch:
 
 def with_one(batches: Iterable[Rows]) -> Iterator[Rows]:
     """Yield batches, or one without rows where there is none."""
-    batch = None
-    for batch in batches:
-        yield batch
-    if batch is None:
-        yield Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts())
+    batches = iter(batches)
+    yield next(batches, Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts()))
+    yield from batches
 
 
 def index_bytes(names: Collection[Any]) -> int:
