@@ -14,7 +14,7 @@ from tests.conftest import DATA, NO_DATA
 from tests.damage import contents
 from tests.made_files import npz
 from xmleval import Evaluator
-from xmleval.input.reader import RowReader
+from xmleval.input.pieces import RowReader
 
 IMPORTS = """
 import signal, sys

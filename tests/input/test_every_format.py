@@ -18,14 +18,18 @@ from tests.damage import values_of
 from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, pieces_of
 from xmleval import evaluate
-from xmleval.input.reader import joined, rows_from
+from xmleval.input.pieces import joined, rows_from
 from xmleval.input.rows import Rows
 from xmleval.input.stack import rows_as_csr, rows_as_lists
 from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
 IN_ONE_PIECE = ("npz-csc", "npz-coo", "truth npz-calibration")
-BY_TEXT = ("scores xmc", "scores xmc-gz")  # whose pieces are small where their lines are
+BY_TEXT = (
+    "scores xmc",
+    "scores xmc-gz",
+    "parquet-entries",
+)  # whose pieces are small where lines or instances are
 TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "no last newline": lambda text: text.removesuffix(b"\n"),

@@ -32,7 +32,7 @@ from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
-from xmleval.input.reader import RowReader
+from xmleval.input.pieces import RowReader
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import counted
 

@@ -22,8 +22,7 @@ from xmleval.input.formats.format import Format
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader
+from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import dense_rows, stack_rows

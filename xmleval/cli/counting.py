@@ -21,8 +21,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.formats.label_lines import lines_hint
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader
+from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import noun_of

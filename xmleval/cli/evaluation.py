@@ -37,8 +37,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.exclusion import read_pairs
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.glances import swapped_notes
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import count_columns
+from xmleval.input.pieces import Pieces, count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
 from xmleval.report.report import Report, with_same_measures

@@ -24,8 +24,7 @@ from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
 from xmleval.input.match import as_scores, join_models
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader, count_columns, whole
+from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import rows_by_id
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import stack_rows

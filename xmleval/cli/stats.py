@@ -19,7 +19,7 @@ from xmleval.cli.messages import tell_notes
 from xmleval.cli.named_inputs import count_named_training, read_numbered_truth
 from xmleval.cli.options import FILE, OUTPUT, field_options, fields_of, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
-from xmleval.input.reader import count_columns
+from xmleval.input.pieces import count_columns
 from xmleval.input.sets import set_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.statistics import LabelStatistics

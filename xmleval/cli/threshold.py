@@ -31,8 +31,7 @@ from xmleval.cli.options import (
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.files.output import replacing
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader, whole
+from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.message import NO_MATCH, counted

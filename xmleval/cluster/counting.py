@@ -22,7 +22,7 @@ from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_sta
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
-from xmleval.input.reader import RowReader, joined
+from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard
 
 FORM = Form("xmleval part", 2, "part of a run")

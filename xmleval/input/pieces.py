@@ -1,10 +1,20 @@
-"""Files that are read some rows at a time."""
+"""Rows of files, taken some at a time and in order: shards as one, the next piece read ahead."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from xmleval.input.csr import as_signed
+from xmleval.input.rows import Rows
+from xmleval.threads import Pool
+
+MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
 
 
 @dataclass(frozen=True)
@@ -45,3 +55,159 @@ class Pieces:
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0
+
+
+def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
+    """Return what is in memory as one piece: rows by id, or a matrix."""
+    if isinstance(matrix, Rows):
+        return Pieces(matrix.n_rows, n_labels, lambda n_bytes: iter([matrix]))
+    return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
+
+
+def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
+    """Return the rows of several files, given with their names, one after another."""
+    if len(shards) == 1:
+        return shards[0][1]
+    first, n_labels = shards[0][0], shards[0][1].n_labels
+    for name, pieces in shards:
+        if pieces.n_labels != n_labels:
+            unknown = "an unknown number of"
+            raise ValueError(
+                f"{name}: {pieces.n_labels or unknown} labels; {first} has {n_labels or unknown}"
+            )
+    sizes = [pieces.n_rows for _, pieces in shards]
+    n_rows = None if None in sizes else sum(size for size in sizes if size is not None)
+
+    starts: list[int] = []  # first row of each shard, as far as it is known
+
+    def read(n_bytes: int, skipped: int = 0, stop: int | None = None) -> Iterator[Any]:
+        first = 0
+        for place, (_, pieces) in enumerate(shards):
+            starts[place:] = starts[place:] or [first]
+            own = min(max(skipped - first, 0), pieces.n_rows or 0)
+            last = None if stop is None else stop - first
+            first += own
+            if own and own == pieces.n_rows:
+                continue
+            if last is not None and place and last <= 0:
+                return
+            for piece in rows_from(pieces, n_bytes, own, last):
+                yield piece
+                first += _n_rows(piece)
+
+    def locate(row: int) -> tuple[str, int]:
+        place = bisect_right(starts, row) - 1
+        return shards[place][0], row - starts[place]
+
+    least = max(pieces.least_labels for _, pieces in shards)
+    from_any_row = None if n_rows is None else read
+    return Pieces(n_rows, n_labels, read, locate=locate, read_from=from_any_row, least_labels=least)
+
+
+def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
+    """Yield the rows from ``first`` on, up to ``stop``; others are read where there is no other way."""
+    if stop is None or (pieces.n_rows is not None and stop >= pieces.n_rows):
+        stop = None  # then all is read, and what is wrong at its end is found
+    if pieces.read_from is not None:
+        yield from pieces.read_from(n_bytes, first, stop)
+        return
+    start = 0
+    for piece in pieces.read(n_bytes):
+        n = _n_rows(piece)
+        lo, hi = max(first - start, 0), n if stop is None else min(stop - start, n)
+        if lo < hi or not n:
+            yield piece if hi - lo == n else _cut(piece, lo, hi)
+        start += n
+        if stop is not None and start >= stop:
+            return
+
+
+def count_columns(pieces: Pieces, n_bytes: int) -> int:
+    """Return the number of labels, reading everything where nothing else tells it."""
+    if pieces.n_labels is not None:
+        return pieces.n_labels
+    most = (int(as_signed(rows.labels).max(initial=-1)) for rows in pieces.read(n_bytes))
+    return max(pieces.least_labels, 1 + max(most, default=0))
+
+
+class RowReader:
+    """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
+
+    ``name`` is what messages call it; the first row taken is row ``first``, the last one that before
+    ``stop``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pieces: Pieces,
+        n_bytes: int,
+        first: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        self.name = name
+        self.n_rows = pieces.n_rows
+        self.n_labels = pieces.n_labels  # None where the input does not tell it
+        self.n_taken = first
+        self._locate = pieces.locate
+        self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first, stop)
+        self._pool = Pool(1)
+        self._piece: Any = None
+        self._place, self._size = 0, 0
+        self._next: Future[Any] | None = self._pool.submit(self._read)
+
+    def ready(self) -> int:
+        """Return how many rows can be taken at once; 0 at the end."""
+        while self._place == self._size and self._next is not None:
+            piece = self._next.result()
+            self._next = None if piece is None else self._pool.submit(self._read)
+            self._piece, self._place = piece, 0
+            self._size = 0 if piece is None else _n_rows(piece)
+        return self._size - self._place
+
+    def _read(self) -> Any:
+        """Return the next piece, None at the end."""
+        try:
+            return next(self._iterator, None)
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, self.name) from None  # reading an open file names none
+
+    def take(self, n: int) -> Any:
+        """Return the next rows, of those that are ready."""
+        start, stop = self._place, self._place + n
+        self._place = stop
+        self.n_taken += n
+        return self._piece if n == self._size else _cut(self._piece, start, stop)
+
+    def list_width(self) -> int | None:
+        """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
+        if not self.ready() or not isinstance(self._piece, Rows):
+            return None
+        sizes = {*np.diff(self._piece.ptr).tolist()}
+        return sizes.pop() if self._piece.best_first and len(sizes) == 1 else None
+
+    def count(self) -> int:
+        """Return how many rows there are, reading what is left where nothing else tells it."""
+        while self.n_rows is None and (n := self.ready()):
+            self.take(n)
+        return self.n_taken if self.n_rows is None else self.n_rows
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """Return the file of a row that was taken, and its number in it."""
+        return (self.name, row) if self._locate is None else self._locate(row)
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if isinstance(self._iterator, Generator):
+            self._iterator.close()  # and with it the file
+
+
+def _n_rows(piece: Any) -> int:
+    return piece.n_rows if isinstance(piece, Rows) else int(piece.shape[0])
+
+
+def _cut(piece: Any, start: int, stop: int) -> Any:
+    return piece.part(start, stop) if isinstance(piece, Rows) else piece[start:stop]

@@ -20,8 +20,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import DENSE, PAIRS
 from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, completed, find_format, reader_of
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import joined
+from xmleval.input.pieces import Pieces, joined
 from xmleval.numerals import whole_number
 
 

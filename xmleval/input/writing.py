@@ -39,14 +39,12 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
     ``data`` is what `xmleval.evaluate` takes, or what a reader gives; ``kind`` is "truth" for blocks of
     Truth, "scores" for blocks of Ranking.
     """
-    if not isinstance(data, Pieces):
-        rows = _rows(data, kind, n_labels)
-        yield from ((rows.n_labels, block) for block in rows.blocks())
-        return
-    first, most = 0, 0
-    for piece in data.read(PIECE_BYTES):
+    first = most = 0
+    if isinstance(data, Pieces):
+        n_labels = data.n_labels or n_labels
+    for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
         try:
-            rows = _rows(piece, kind, data.n_labels or n_labels)
+            rows = _rows(piece, kind, n_labels)
             most = max(most, rows.n_labels)
             for block in rows.blocks():
                 yield most, block
@@ -71,13 +69,12 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         n_labels = max(1, int(data.labels.max(initial=0)) + 1, len(data.names or ()))
     if kind == "truth":
         return set_rows("truth", data, None, n_labels)
-    if n_labels is None and isinstance(data, tuple):
-        labels = np.asarray(data[0])  # as far as they go
-        n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
-    elif n_labels is None:
-        n_labels = known_labels(data, None) or 1
     if isinstance(data, tuple) and not isinstance(data, Rows):
+        labels = np.asarray(data[0])  # as far as they go
+        if n_labels is None and labels.dtype.kind in "iu":
+            n_labels = int(labels.max(initial=0)) + 1
         data = {"indices": data[0], "scores": data[1]}
+    n_labels = n_labels or known_labels(data, None) or 1
     return ranking_rows(data, None, Reading("scores", n_labels))
 
 

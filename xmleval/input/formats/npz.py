@@ -30,8 +30,7 @@ from xmleval.input.formats.npy import (
     list_pieces,
     matrix_pieces,
 )
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import whole
+from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists

@@ -22,8 +22,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import scores_named, truth_named
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import whole
+from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
 from xmleval.numerals import decimal_number, whole_number

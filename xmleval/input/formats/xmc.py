@@ -21,8 +21,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
-from xmleval.input.pieces import Pieces
-from xmleval.input.reader import whole
+from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
