@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import as_array
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take_truth
-from xmleval.input.objects.vectors import ByLabel, by_name, of_labels, read_by_position
+from xmleval.input.objects.vectors import ByLabel, by_name, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.propensity import count_labels_of
@@ -249,8 +249,7 @@ def given_groups(
         return Groups(groups.names, groups.of, groups.ranges), []
     if isinstance(value, str):
         raise InputError(argument, f"{value!r} is no groups; label_groups(y_train, ...) makes them")
-    value = of_labels(argument, value)
-    notes = read_by_position(argument, value, names)
+    value, notes = of_labels(argument, value, names)
     if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
         value = _filled(argument, value, n_labels, names)
     else:

@@ -13,7 +13,7 @@ from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.shapes import dense_lists
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import ByLabel, by_name, nameless, of_labels, read_by_position
+from xmleval.input.objects.vectors import ByLabel, by_name, nameless, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
@@ -224,8 +224,7 @@ def given_or_estimated(
     if y_train is None:
         if dataset is not None:
             raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
-        q = of_labels("inverse_propensity", q)
-        notes = read_by_position("inverse_propensity", q, names)
+        q, notes = of_labels("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
     found = y_train if dataset is None else None  # which may be estimated, for several models at once
     if not isinstance(found, InversePropensity):
@@ -235,7 +234,7 @@ def given_or_estimated(
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
-    notes = read_by_position("y_train", found, names)
+    notes = of_labels("y_train", found, names)[1]
     return _without_names(by_name("y_train", found, names, in_order)), notes
 
 

@@ -86,6 +86,7 @@ NUMBERED: list[Case] = [
      {"y_true": np.eye(3, 2), "y_score": np.ones((2, 3)), "n_labels": 3}),
     ("labels of shape (4, 1) have scores of shape (4, 2)", single([[1]] * M, np.ones((M, 2)))),
     ("a tuple must be (labels, scores or None), not 3 items", {"y_score": (S, S, S)}),
+    ("row 1: 2 labels with 1 score", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
     *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": with_ptr(*ptr)})
       for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
     ("indptr has 3 entries; 5 were expected", {"y_true": with_ptr(0, 2, 8)}),
@@ -132,7 +133,7 @@ NAMED_ROWS: list[Case] = [
      {"y_true": [[], ["pink"], ["black"], ["pink"]], "labels": NAMES}),
     (f"row 0: value 0.75 {NO_JUDGEMENT}; are the truth and the scores", {"y_true": SCORED}),
     (f"row 0: value 0.75 {NO_JUDGEMENT}", {"y_pred": [[*row.items()] for row in SCORED], "y_score": None}),
-    ("row 0: {'corpus_id': 1} has no 'score'", {"y_score": [[{"corpus_id": 1}]] * 4}),
+    ("row 0: {'corpus_id': 1} is not a label with its score", {"y_score": [[{"corpus_id": 1}]] * 4}),
     ("row 1: score 'high' is not a number", {"y_score": [{}, {"red": "high"}, {}, {}]}),
     ("row 1: some labels have a score", {"y_score": [[("red", 1.0)], ["blue"], [], []]}),
     ("row 1: score nan is not a number", {"y_score": [{"red": 1}, {"red": np.nan}, {}, {}]}),
@@ -142,7 +143,7 @@ NAMED_ROWS: list[Case] = [
     ("'red' is not a list of names", {"labels": "red"}),
     ("name 1 is empty", {"labels": ["red", ""]}),
     ("3 does not match the 4 names of labels", {"n_labels": 3, "labels": NAMES}),
-    ("3 is less than the 4 labels with names", {"n_labels": 3}),
+    ("3 does not match the 4 names of labels", {"n_labels": 3}),
     ("row 0: label id 9 is not in 0..3", {"y_score": [{9: 0.5}] * 4, "labels": NAMES}),
     ("names no label; give labels=", {"y_true": {}, "y_score": {"q1": {"red": 1.0}}}),
     *((f"a {kind} is no list; list(...) makes one of it", {name: value})
@@ -192,6 +193,7 @@ def test_frames_are_refused_by_column_and_row() -> None:
         ("no column 'score' beside 'doc'; name that", from_df(long, instance="q", label="doc")),
     ):
         refuse(message, {"y_score": frame}, y_true=pd.DataFrame(QRELS).T)
+    refuse("shape (4, 3) has 3 labels; 4 were expected", {"y_score": scores[NAMES[:3]]}, y_true=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
     refuse("row 0: 2 labels with 1 score", {"y_score": uneven}, y_true=TAGS[:1])

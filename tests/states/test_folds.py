@@ -116,7 +116,7 @@ def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> N
     ({"confidence": 0.9, "clusters": [1, 2]}, "clusters: shape (2,) does not match 300 rows"),
     ({"confidence": 0.9, "clusters": [*range(299), math.nan]}, "nan is neither"),
     ({"confidence": 0.9, "clusters": np.full(300, 0.5)}, "clusters: float64 names no clusters"),
-    ({"confidence": 0.9, "clusters": [*range(299), 2**70]}, "does not fit in 64 bits"),
+    ({"confidence": 0.9, "clusters": [*range(299), 2**70]}, "is neither a string nor an integer of 64 bits"),
     ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: tables of 32 groups"),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:

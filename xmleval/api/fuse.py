@@ -13,9 +13,9 @@ from xmleval.budget import MEMORY
 from xmleval.engine.run import make_work
 from xmleval.fusion import Fusion, Part, Rising, longest_of
 from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, checked, rows_at_a_time
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.errors import InputError, positive_integer, renaming
 from xmleval.input.match import Joined, as_scores
-from xmleval.input.objects.joint import join_names, naming_model
+from xmleval.input.objects.joint import join_names
 from xmleval.input.objects.shapes import as_own_rows, shape_of
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.stack import rows_as_lists
@@ -112,7 +112,7 @@ def fuse(
     work = make_work(MEMORY, threads)
     given: list[Any] = []
     for number, one in enumerate(predictions):
-        with naming_model(number):
+        with renaming("y_score", f"predictions[{number}]"):
             given.append(as_own_rows("y_score", one))
     joint = join_names(given)
     width = len(joint.label_names) if joint else _width(given, n_labels)
@@ -185,7 +185,7 @@ def _width(predictions: Sequence[Any], n_labels: int | None) -> int | None:
 
 
 def _largest_id(number: int, pair: Any) -> int:
-    with naming_model(number):
+    with renaming("y_score", f"predictions[{number}]"):
         labels, _ = pair_members("y_score", pair, MOST_LABELS)
     return int(labels.max(initial=0)) if labels.dtype.kind in "iu" else 0
 

@@ -14,8 +14,6 @@ from xmleval.kernels.folds import find_folds
 from xmleval.message import counted
 from xmleval.records import Bytes, Ints
 
-NAMES = (str, int, np.integer)
-
 
 def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
     """Return the fold of the cluster of each row, uint8 (n_rows,), or refuse clusters that are not such.
@@ -25,7 +23,7 @@ def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
     if isinstance(value, np.ma.MaskedArray):
         raise InputError("clusters", "masked arrays are not supported; fill or drop the masked entries")
     if isinstance(value, list | tuple):  # NumPy would make texts of all
-        value = _as_objects(value)
+        value = np.array(value, object)
     clusters = np.asarray(as_plain("clusters", value))
     if clusters.shape != (n_rows,):
         raise InputError("clusters", f"shape {clusters.shape} does not match {counted(n_rows, 'rows')}")
@@ -42,40 +40,26 @@ def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
 
 def keys_of_folds(keys: Sequence[Any] | None) -> Sequence[Any] | None:
     """Return names of rows that can decide on their folds, None if some are not integers or strings."""
-    fit = keys is not None and all(isinstance(key, str) or _is_small(key) for key in keys)
-    return keys if fit else None
+    return keys if keys is not None and all(map(_is_name, keys)) else None
 
 
-def _is_small(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and -(1 << 63) <= int(number) < 1 << 63
-
-
-def _as_objects(clusters: Sequence[Any]) -> Any:
-    found = np.empty(len(clusters), object)
-    found[:] = clusters
-    return found
+def _is_name(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and -(1 << 63) <= int(value) < 1 << 63
+    return whole or isinstance(value, str)
 
 
 def _numbers_of(clusters: list[Any]) -> Ints:
     """Return a number for each cluster that depends on its name alone."""
-    known: dict[Any, int] = {}
-    numbers: Ints = np.empty(len(clusters), np.int64)
-    for row, cluster in enumerate(clusters):
-        number = known.get(cluster) if isinstance(cluster, NAMES) else None
-        if number is None:
-            number = known[cluster] = _number_of(cluster, row)
-        numbers[row] = number
-    return numbers
+    bad = next((row for row, cluster in enumerate(clusters) if not _is_name(cluster)), None)
+    if bad is not None:
+        message = f"{clusters[bad]!r} is neither a string nor an integer of 64 bits"
+        raise InputError("clusters", message, row=bad, value=clusters[bad])
+    number = {cluster: _number_of(cluster) for cluster in {*clusters}}
+    return np.fromiter(map(number.__getitem__, clusters), np.int64, len(clusters))
 
 
-def _number_of(cluster: Any, row: int) -> int:
-    if isinstance(cluster, str):
-        code = hashlib.blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(code, "little", signed=True)
-    if not isinstance(cluster, (int, np.integer)):
-        raise InputError(
-            "clusters", f"{cluster!r} is neither an integer nor a string", row=row, value=cluster
-        )
-    if not _is_small(cluster):
-        raise InputError("clusters", f"{cluster} does not fit in 64 bits", row=row, value=cluster)
-    return int(cluster)
+def _number_of(cluster: Any) -> int:
+    if not isinstance(cluster, str):
+        return int(cluster)
+    code = hashlib.blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(code, "little", signed=True)

@@ -189,7 +189,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     value = value.ids if listed_pairs else value
     if isinstance(value, Rows) and value.best_first:
         value = value.only(value.labels != -1)._replace(values=None)
-    is_list = argument == WITHIN and is_pair(value) and not isinstance(value, Rows)
+    is_list = argument == WITHIN and is_pair(value)
     value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
     other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != truth.shape
     if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:

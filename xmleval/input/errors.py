@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from xmleval.message import Message
@@ -35,6 +37,17 @@ class InputError(ValueError):
     def __str__(self) -> str:
         """Return the whole message, which starts with the argument's name."""
         return f"{self.argument}: {self.message}"
+
+
+@contextlib.contextmanager
+def renaming(argument: str, name: str) -> Iterator[None]:
+    """Raise errors about an argument by another name, which the caller gave it."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument != argument:
+            raise
+        raise InputError(name, error.reason, row=error.row, value=error.value) from None
 
 
 class LabelRangeError(InputError):

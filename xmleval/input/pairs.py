@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.csr import as_array, is_sparse
@@ -31,25 +32,17 @@ def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any]
     if not named and scores.dtype.kind in "iu":
         if labels.dtype.kind == "f":
             return scores, labels
-        if (
-            labels.dtype.kind in "iu"
-            and _can_be_labels(labels, n_labels)
-            and _can_be_labels(scores, n_labels)
-        ):
-            raise InputError(
-                argument,
-                "two arrays of integers that can both be labels; give the scores as floating-point numbers",
-            )
+        both = labels.dtype.kind in "iu" and labels.size > 0 and scores.size > 0
+        if both and min(labels.min(), scores.min()) >= -1 and max(labels.max(), scores.max()) < n_labels:
+            message = "two arrays of integers that can both be labels"
+            raise InputError(argument, f"{message}; give the scores as floating-point numbers")
     return labels, scores
-
-
-def _can_be_labels(values: NDArray[Any], n_labels: int) -> bool:
-    return values.size > 0 and int(values.min()) >= -1 and int(values.max()) < n_labels
 
 
 def is_pair(value: Any) -> bool:
     """Tell whether a value holds labels and scores, or labels alone."""
-    return isinstance(value, tuple) or (isinstance(value, dict) and not is_sparse(value))
+    is_tuple = isinstance(value, tuple) and not isinstance(value, Rows)
+    return is_tuple or (isinstance(value, dict) and not is_sparse(value))
 
 
 def pair_has_scores(value: Any) -> bool:
@@ -61,7 +54,5 @@ def pair_has_scores(value: Any) -> bool:
 
 def list_width(value: Any, n_labels: int) -> int | None:
     """Return how many labels each row of the arrays of a top-k list holds; None of anything else."""
-    if isinstance(value, Rows) or not is_pair(value):
-        return None
-    labels = pair_members("y_score", value, n_labels)[0]
+    labels = pair_members("y_score", value, n_labels)[0] if is_pair(value) else np.empty(0)
     return int(labels.shape[1]) if labels.ndim == 2 else None

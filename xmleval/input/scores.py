@@ -100,7 +100,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
-    if is_pair(value) and not isinstance(value, Rows):
+    if is_pair(value):
         return _pair_rows(how, *pair_members(how.argument, value, how.n_labels))
     value = as_plain(how.argument, value)
     if is_sparse(value):

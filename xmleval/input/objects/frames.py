@@ -40,7 +40,7 @@ class Frame(NamedTuple):
     columns: list[Any]
     column: Callable[[Any], Any]
     matrix: Callable[[list[Any]], Any]
-    keys: list[Any] | None
+    keys: list[Any] | None = None
 
     def values(self, name: Any) -> list[Any]:
         """Return the values of a column."""
@@ -109,24 +109,20 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     >>> evaluate(truth, run, metrics="p@1")["p@1"]
     0.5
     """
-    found = open_frame("frame", frame)
-    if found is None:
+    table = open_frame("frame", frame)
+    if table is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
     with _asking_for_names("frame"):
-        is_usual = False
-        entries = find_entries(found.columns, True) if label is None and instance is None else None
+        entries = find_entries(table.columns, True) if label is None and instance is None else None
         if entries is not None:
             instance, label = entries.instance, entries.label
-        label = _column("label", label, found.columns, (LABEL_COLUMN, LABELS_COLUMN))
-        lists = _holds_lists(found.values(label))
-        others = [name for name in found.columns if name != label]
-        usual = find_instance(others) if instance is None else None
-        if instance is not None or usual is None:
-            instance = _column("instance", instance, found.columns, OWN_INSTANCE, needed=not lists)
-        else:
-            instance, is_usual = usual, lists and usual not in OWN_INSTANCE
-        score = None if score is None else _column("score", score, found.columns, SCORE_COLUMNS[:2])
-    return Columns(found, instance, label, score, is_usual)
+        label = _column("label", label, table.columns, (LABEL_COLUMN, LABELS_COLUMN))
+        lists = _holds_lists(table.values(label))
+        usual = find_instance([name for name in table.columns if name != label]) if instance is None else None
+        if usual is None and (instance is not None or not lists):
+            instance = _column("instance", instance, table.columns, OWN_INSTANCE)
+        score = None if score is None else _column("score", score, table.columns, ())
+    return Columns(table, usual or instance, label, score, lists and usual not in (None, *OWN_INSTANCE))
 
 
 @contextlib.contextmanager
@@ -138,16 +134,14 @@ def _asking_for_names(argument: str) -> Iterator[None]:
         raise InputError(argument, f"columns {error}; xmleval.from_df names those that are") from None
 
 
-def _column(role: str, name: Any, columns: list[Any], usual: Sequence[str], needed: bool = True) -> Any:
+def _column(role: str, name: Any, columns: list[Any], usual: Sequence[str]) -> Any:
     """Return the column of a role by its name, or else by its usual ones."""
-    if name is not None and name in columns:
-        return name
-    if name is None:
-        found = next((one for one in usual if one in columns), None)
-        if found is not None or not needed:
-            return found
-    missing = " or ".join(map(repr, usual)) if name is None else repr(name)
-    raise InputError(role, f"no column {missing}; the columns are {', '.join(map(repr, columns))}")
+    names = usual if name is None else [name]
+    column = next((name for name in names if name in columns), None)
+    if column is None:
+        expected, columns_text = " or ".join(map(repr, names)), ", ".join(map(repr, columns))
+        raise InputError(role, f"no column {expected}; the columns are {columns_text}")
+    return column
 
 
 def open_frame(argument: str, value: Any) -> Frame | None:
@@ -155,10 +149,11 @@ def open_frame(argument: str, value: Any) -> Frame | None:
     if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
         index = value.index.tolist()
         return Frame(value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), index)
-    if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
-        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy(), None)
-    if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
-        return Frame([*value.column_names], value.column, lambda names: _stacked(value, names), None)
+    polars = hasattr(value, "get_column")
+    names, get = ("columns", "get_column") if polars else ("column_names", "column")  # of Arrow
+    if hasattr(value, names) and hasattr(value, get):
+        column = getattr(value, get)
+        return Frame([*getattr(value, names)], column, lambda ns: _stacked(column, ns))
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
     if is_column or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")):
         return None
@@ -186,8 +181,8 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     return found
 
 
-def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
-    return np.column_stack([table.column(name).to_numpy() for name in names])
+def _stacked(column: Callable[[Any], Any], names: list[Any]) -> NDArray[Any]:
+    return np.column_stack([column(name).to_numpy() for name in names])
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
@@ -205,7 +200,8 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         if lists is not None:
             instance = find_instance([name for name in names if name != lists])
             return _lists(argument, Columns(frame, instance, lists, None, instance not in OWN_INSTANCE))
-        keyed = _ids_among(frame, labels)
+        usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
+        keyed = find_instance([name for name in usual if _are_ids(frame.values(name))])
     ids = [name for name in names if name == keyed or is_written_index(name)]
     known = {*names}.difference(ids) if labels is None else {*labels}
     wanted = [name for name in names if name in known]
@@ -223,16 +219,9 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
     return Wide(frame.keys, matrix, wanted, beside, None if frame.keys is None else BY_INDEX)
 
 
-def _ids_among(frame: Frame, labels: Sequence[Any] | None) -> Any:
-    """Return the column that names the rows, each by another text or integer, None if there is none."""
-    usual = named_as(frame.columns, INSTANCE)
-    ids = [name for name in usual if name not in (labels or ()) and _are_ids(frame.values(name))]
-    return find_instance(ids)
-
-
 def _are_ids(values: list[Any]) -> bool:
-    kinds = {*map(type, values)}
-    return kinds in ({str}, {int}) and len({*values}) == len(values)
+    """Tell whether values name rows, each by another text or integer."""
+    return {*map(type, values)} in ({str}, {int}) and len({*values}) == len(values)
 
 
 def _lists_among(frame: Frame) -> Any:
@@ -264,13 +253,16 @@ def _value_column(argument: str, held: Columns) -> Any:
 def _long(argument: str, held: Columns) -> Rows:
     frame, instance, score = held.frame, held.instance, _value_column(argument, held)
     if argument == "y_score" and score is None:
-        raise InputError(
-            argument,
-            f"no column {SCORE_COLUMNS[0]!r} beside {held.label!r}; name that of scores: "
-            "xmleval.from_df(df, score=...)",
-        )
-    if score is None:
-        _refuse_unknown_values(argument, held)
+        message = f"no column {SCORE_COLUMNS[0]!r} beside {held.label!r}; name that of scores: "
+        raise InputError(argument, message + "xmleval.from_df(df, score=...)")
+    others = [name for name in frame.columns if name not in (instance, held.label) and may_hold_values(name)]
+    for name in others if score is None else ():
+        if frame.matrix([name]).dtype.kind in "biuf":
+            raise InputError(
+                argument,
+                f"column {name!r} may hold judgements of the labels; name it, from_df(df, score={name!r}), "
+                "or leave it out",
+            )
     keys = frame.values(instance)
     if any(map(is_missing, {*keys})):
         row = next(row for row, key in enumerate(keys) if is_missing(key))
@@ -282,19 +274,6 @@ def _long(argument: str, held: Columns) -> Rows:
         raise InputError(argument, f"column {score!r} holds no numbers")
     found = Rows(keys, BY_KEY, np.arange(len(keys) + 1), labels, names, values, is_long=True)
     return without_empty_names(found)
-
-
-def _refuse_unknown_values(argument: str, held: Columns) -> None:
-    """Refuse numbers beside labels that may be judgements."""
-    for name in held.frame.columns:
-        if name in (held.instance, held.label) or not may_hold_values(name):
-            continue
-        if held.frame.matrix([name]).dtype.kind in "biuf":
-            raise InputError(
-                argument,
-                f"column {name!r} may hold judgements of the labels; name it, from_df(df, score={name!r}), "
-                "or leave it out",
-            )
 
 
 def _lists(argument: str, held: Columns) -> Rows:

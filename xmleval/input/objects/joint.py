@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, renaming
 from xmleval.input.match import Joined, join_models
 from xmleval.input.objects.named import numbered_labels, without_labels
 from xmleval.input.objects.take import read_named
@@ -23,31 +22,19 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
     """
     held: list[NamedInput | None] = []
     for number, value in enumerate(predictions):
-        with naming_model(number):
+        with renaming("y_score", f"predictions[{number}]"):
             held.append(read_named("y_score", value, None))
     if not any(held):
         return None
     found: list[Rows] = []
     for number, (value, one) in enumerate(zip(predictions, held, strict=True)):
-        with naming_model(number):
+        with renaming("y_score", f"predictions[{number}]"):
             rows = _as_rows(one) if one is not None else without_labels(value)
         if rows is None:
             other = next(place for place, one in enumerate(held) if one is not None)
             raise InputError(f"predictions[{number}]", f"has no names, which predictions[{other}] has")
         found.append(rows)
     return join_models([(f"predictions[{number}]", rows) for number, rows in enumerate(found)])
-
-
-@contextlib.contextmanager
-def naming_model(number: int) -> Iterator[None]:
-    """Raise errors about scores as errors about those of one of several models."""
-    try:
-        yield
-    except InputError as error:
-        if error.argument != "y_score":
-            raise
-        name = f"predictions[{number}]"
-        raise InputError(name, error.reason, row=error.row, value=error.value) from None
 
 
 def _as_rows(held: NamedInput) -> Rows:

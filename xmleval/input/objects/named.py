@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +17,7 @@ from xmleval.input.tensors import as_plain, refuse_other
 from xmleval.message import counted
 from xmleval.records import Ints
 
-IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
+NUMBERS = (int, float, np.integer, np.floating)
 PLAIN = frozenset({int, str})  # types of labels alone
 
 
@@ -150,13 +149,14 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
                 row = ()
             for item in row:
                 if isinstance(item, dict):
-                    labels.append(_member(argument, number, item, IDS))
-                    values.append(_member(argument, number, item, (SCORE,)))
-                elif isinstance(item, tuple | list):
-                    if len(item) != 2:
-                        raise InputError(argument, f"{item!r} is not a (label, score) pair", row=number)
-                    labels.append(item[0])
-                    values.append(item[1])
+                    pair = [item[name] for name in ("corpus_id", "label", "score") if name in item]
+                else:
+                    pair = item
+                if isinstance(pair, tuple | list):
+                    if len(pair) != 2:
+                        raise InputError(argument, f"{item!r} is not a label with its score", row=number)
+                    labels.append(pair[0])
+                    values.append(pair[1])
                 else:
                     labels.append(item)
         sizes[number] = len(labels) - before
@@ -177,13 +177,6 @@ def rows_of_ids(argument: str, lists: Any) -> Rows:
         label, row = rows.label(entry), rows.row_of(entry)
         raise InputError(argument, f"label {label!r} is not an integer id from 0 up", row=row, value=label)
     return rows
-
-
-def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) -> Any:
-    name = next((name for name in names if name in hit), None)
-    if name is None:
-        raise InputError(argument, f"{hit!r} has no {' or '.join(map(repr, names))}", row=row, value=hit)
-    return hit[name]
 
 
 def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints, list[Any] | None]:
@@ -215,19 +208,18 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
         found = np.array(values)
     except (ValueError, TypeError, RuntimeError):
         found = np.empty(0, object)
-    if found.shape == (len(values),) and found.dtype.kind in "biuf":
-        if found.dtype.kind != "f" or {*map(type, values)} == {float}:
-            return found
-        lost = (i for i, value in enumerate(values) if isinstance(value, int) and int(found[i]) != value)
-        bad = next(lost, None)
-    else:
-        numbers = (int, float, np.integer, np.floating)
-        bad = next((i for i, value in enumerate(values) if not isinstance(value, numbers)), 0)
+    fine = found.shape == (len(values),) and found.dtype.kind in "biuf"
+    if fine and (found.dtype.kind != "f" or {*map(type, values)} == {float}):
+        return found
+    wrong = (
+        isinstance(value, int) and int(found[entry]) != value if fine else not isinstance(value, NUMBERS)
+        for entry, value in enumerate(values)
+    )
+    bad = next((entry for entry, is_wrong in enumerate(wrong) if is_wrong), None if fine else 0)
     if bad is None:
         return found
-    raise InputError(
-        argument, f"score {values[bad]!r} is not a number of float64", row=rows.row_of(bad), value=values[bad]
-    )
+    message = f"score {values[bad]!r} is not a number of float64"
+    raise InputError(argument, message, row=rows.row_of(bad), value=values[bad])
 
 
 def _refuse_text(argument: str, row: int, text: Any) -> NoReturn:

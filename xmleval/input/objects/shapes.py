@@ -23,17 +23,17 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
-def dense_lists(given: dict[str, Any], width: int, n_labels: int | None) -> dict[str, Any]:
+def dense_lists(given: dict[str, Any], width: int | None, n_labels: int | None) -> dict[str, Any]:
     """Make arrays of dense lists, which the number of labels would make lists of ids, if none was given."""
-    if n_labels is not None:
+    if n_labels is not None or not width:
         return given
     dense = {a for a, value in given.items() if isinstance(value, list) and not are_ids(value, width)}
     return {a: as_array(a, value) if a in dense else value for a, value in given.items()}
 
 
-def are_ids(rows: list[Any], width: int) -> bool:
+def are_ids(rows: list[Any], width: int | None) -> bool:
     """Tell whether lists can only be of ids, not the rows of a dense array of that width."""
-    if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
+    if not width or not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
         return False
     if any(isinstance(row, set | frozenset) for row in rows):
         return True
@@ -85,6 +85,5 @@ def class_one_scores(
                 f"predict_proba's array of label {label} has one class, which may be 0 or 1; give an array "
                 "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer",
             )
-        for place in np.flatnonzero(np.asarray(known) == 1):
-            scores[:, label] = columns[:, place]
+        scores[:, label] = columns[:, known.index(1)] if 1 in known else 0
     return scores

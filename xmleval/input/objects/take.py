@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.input.csr import Source, is_sparse, list_hint
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.missing import missing_names_note
@@ -22,8 +22,8 @@ from xmleval.input.objects.wide import (
     column_numbers,
     joined_by_ids,
     labels_of_columns,
+    matrix_by_number,
     named_columns,
-    numbered_matrix,
     numbers_of_columns,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows
@@ -89,12 +89,11 @@ def _take(given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool
     width = next((shape[1] for shape in shapes.values() if shape), None)
     if held:
         return _by_name(given, held, n_labels, width, names, graded, fits)
-    if names is None and n_labels is None:  # lists of ids take the number of labels from a matrix beside them
-        known = any(width and isinstance(value, list) and are_ids(value, width) for value in given.values())
-        width = width if known else None
-    else:
-        width = None if names is None else len(names)
-    inputs = dense_lists(given, width, n_labels) if width else given
+    if names is not None:
+        width = len(names)
+    elif n_labels is not None or not any(isinstance(v, list) and are_ids(v, width) for v in given.values()):
+        width = None  # else lists of ids take the number of labels from a matrix beside them
+    inputs = dense_lists(given, width, n_labels)
     return Taken(tuple(inputs.values()), width or n_labels, names)
 
 
@@ -140,18 +139,15 @@ def _by_name(
         if not match.n_labels:
             raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
         if n_labels and len(label_names) > n_labels:
-            message = f"{n_labels} is less than the {len(label_names)} labels with names"
-            raise InputError("n_labels", message)
+            refuse_other_count(n_labels, len(label_names))
         n_labels = match.n_labels
-    inputs: list[Any] = []
-    for argument, value in given.items():
-        if argument in held:
-            inputs.append(_as_input(match, argument, held[argument], matched[argument], n_labels, graded))
-        else:
-            inputs += (dense_lists({argument: value}, n_labels, told) if n_labels else {"": value}).values()
+    inputs = {
+        a: _as_input(match, a, held[a], matched[a], n_labels, graded) if a in held else value
+        for a, value in given.items()
+    }
     values = getattr(truth, "values", None)
     return Taken(
-        tuple(inputs),
+        tuple(dense_lists(inputs, n_labels, told).values()),
         n_labels,
         label_names if match.number is not None and n_labels == len(label_names) else None,
         match.number is None or match.closed,
@@ -213,12 +209,12 @@ def _as_input(
     names = match.names
     by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
     ids, of_row = matched if isinstance(rows, Wide) else (matched.labels, None)
-    if ids is None and n_labels and isinstance(rows, Wide) and len(rows.columns) < n_labels:
-        ids = np.arange(len(rows.columns))  # predictions to fit to name more labels
     wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
     names = names if wider else names[:n_labels]
     if isinstance(rows, Wide):
-        return numbered_matrix(rows, ids, of_row, n_labels, names if by_name or wider else None, by_name)
+        shown = names if by_name or wider else None
+        width = len(shown or ()) or n_labels or 0
+        return matrix_by_number(rows.in_order(of_row), ids, width, shown, by_name)
     names_of_rows = names if wider or (by_name and rows.names is not None) else None
     if argument == "y_score":
         return as_scores(matched, names_of_rows)
@@ -227,11 +223,8 @@ def _as_input(
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
     """Return a truth that is called otherwise without names, as `take` does."""
-    try:
+    with renaming("y_true", argument):
         return take(value, None, None, n_labels, labels)
-    except InputError as error:
-        named = argument if error.argument == "y_true" else error.argument
-        raise InputError(named, error.reason, row=error.row, value=error.value) from None
 
 
 def labels_of(truth: Any) -> tuple[int, list[Any] | None]:

@@ -34,12 +34,6 @@ def _keys(value: Any) -> list[Any] | None:
     return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
 
 
-def _values_of(value: dict[Any, Any]) -> NDArray[Any]:
-    """Return the values of a dict, of which NumPy would make texts where any is one."""
-    values = [*value.values()]
-    return np.array(values, object if any(isinstance(each, str) for each in values) else None)
-
-
 class ByLabel(NamedTuple):
     """Entries of labels, in the first dimension of an array, and the names of these labels."""
 
@@ -62,37 +56,31 @@ def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
     return places
 
 
-def of_labels(argument: str, value: Any) -> Any:
-    """Return a frame with a value for each label as a dict by name, or as a list where it names none.
+def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, list[str]]:
+    """Return values of labels, of a frame as a dict by name, or as a list where it names none; and notes.
 
-    It has columns ``label`` and another, one column, or one row; what is no frame stays as it is.
+    A frame has columns ``label`` and another, one column, or one row. A note tells of names of labels beside
+    a truth that has none.
     """
     frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
-    if frame is None:
-        return value
-    columns = frame.columns
-    others = [name for name in columns if name != LABEL_COLUMN]
-    if len(others) == 1:
-        values = frame.values(others[0])
-        keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else frame.keys
-    else:
-        rows = frame.matrix(columns).tolist()
-        if len(rows) != 1:
-            told = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
-            raise InputError(argument, f"{told}; give one with columns {LABEL_COLUMN!r} and the value")
-        keys, values = columns, rows[0]
-    if keys is None or keys == [*range(len(keys))]:
-        return values
-    _places(argument, keys)
-    return dict(zip(keys, values, strict=True))
-
-
-def read_by_position(argument: str, value: Any, names: list[Any] | None) -> list[str]:
-    """Return a note where values have names of labels and the truth has none."""
+    if frame is not None:
+        columns = frame.columns
+        others = [name for name in columns if name != LABEL_COLUMN]
+        if len(others) == 1:
+            values = frame.values(others[0])
+            keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else frame.keys
+        else:
+            rows = frame.matrix(columns).tolist()
+            if len(rows) != 1:
+                shape = f"a frame of {len(rows)} rows and {len(columns)} columns"
+                hint = f"give one with columns {LABEL_COLUMN!r} and the value"
+                raise InputError(argument, f"{shape} has no value for each label; {hint}")
+            keys, values = columns, rows[0]
+        counts = keys is None or keys == [*range(len(keys))]
+        value = values if counts else dict(zip(_places(argument, keys or []), values, strict=True))
     own = getattr(value, "label_names", None) or _keys(value)
-    if names is not None or own is None or numbers_of_columns(own) is not None:
-        return []
-    return [f"{argument}: {BY_POSITION.format('y_true')}"]
+    by_position = names is None and own is not None and numbers_of_columns(own) is None
+    return value, [f"{argument}: {BY_POSITION.format('y_true')}"] * by_position
 
 
 def nameless(argument: str) -> InputError:
@@ -120,7 +108,11 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
         raise nameless(argument)
     if keys is None:
         return value
-    values = _values_of(value) if isinstance(value, dict) else value.to_numpy()
+    if isinstance(value, dict):  # NumPy would make texts of all where any is one
+        cells = [*value.values()]
+        values = np.array(cells, object if any(isinstance(cell, str) for cell in cells) else None)
+    else:
+        values = value.to_numpy()
     if keys == names:
         return values
     if names is None and (ids := as_numbers(keys)) is not None:

@@ -34,16 +34,13 @@ class RowColumns(NamedTuple):
     keyed : the one that names the rows, None if there is none
     names : all of them
     values : gives those of a column
+    how_to_join : what to do about rows in another order
     """
 
     keyed: Any
     names: list[Any]
     values: Callable[[Any], list[Any]]
-
-    @property
-    def how_to_join(self) -> str:
-        """What to do about rows in another order; ``{!r}`` stands for the column that shows it."""
-        return "rename it to 'instance' where it names the rows, or bring them in the same order"
+    how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
 
     def in_other_order(self, truth: RowColumns) -> Any:
         """Return a column that has the values of the truth's, each once, in another order, or None."""
@@ -78,6 +75,13 @@ class Wide(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return self.shape[0]
+
+    def in_order(self, of_row: Ints | None) -> Wide:
+        """Return the rows in the order of their numbers, if there are any, without those that have -1."""
+        if of_row is None:
+            return self
+        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        return self._replace(matrix=(self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix)[order])
 
     def cells(self, codes: Ints) -> Rows:
         """Return all cells, or those stored of a sparse matrix, of columns whose labels are ``codes``."""
@@ -119,9 +123,9 @@ def labels_of_columns(columns: list[Any], nameless: list[str], notes: list[str])
 
 
 def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | None:
-    """Return the number of the label of each column; None where columns are in order already."""
-    number = match.number or {}
-    missing = [name for name in number if name not in {*columns}]
+    """Return the number of the label of each column; None where they are those of all labels in order."""
+    number, present = match.number or {}, {*columns}
+    missing = [name for name in number if name not in present]
     unknown = [name for name in columns if name not in number]
     if match.closed and missing:
         hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
@@ -129,43 +133,30 @@ def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | Non
     match.note(argument, "labels without column", len(missing))
     match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
     codes = match.label_ids(columns)
-    return None if np.array_equal(codes, np.arange(match.n_labels)) else codes
+    return codes if match.fits or not np.array_equal(codes, np.arange(match.n_labels)) else None
 
 
-def numbered_matrix(
-    rows: Wide,
-    codes: Ints | None,
-    of_row: Ints | None,
-    n_labels: int | None,
-    label_names: list[Any] | None,
-    by_name: bool,
+def matrix_by_number(
+    rows: Wide, codes: Ints | None, width: int, names: list[Any] | None, by_name: bool
 ) -> Any:
-    """Return a matrix with rows and columns in order; `Rows` where it does not have all columns.
+    """Return a matrix with columns in order; `Rows` where some of ``width`` labels have no column.
 
-    ``of_row`` is the place of each row, -1 of those that are left out. ``label_names`` are those of all
-    labels, where they may be more than ``n_labels``; with ``by_name``, equal scores rank by the names of the
-    columns, as `name_places` has them.
+    ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
+    them, or some labels are unknown.
     """
-    matrix, columns = rows.matrix, rows.columns
-    if of_row is not None:
-        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
-        matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
-    width = n_labels if label_names is None else len(label_names)
+    matrix, columns, dense = rows.matrix, rows.columns, not is_sparse(rows.matrix)
     if codes is None and not by_name:
         return matrix
     codes = np.arange(len(columns)) if codes is None else codes
-    if codes.size == width and not is_sparse(matrix):
-        if by_name:
-            return NamedColumns(matrix, codes.astype(label_dtype(codes.size)), columns)
-        if width == n_labels:
-            return matrix[:, np.argsort(codes)]
+    if dense and codes.size == width and (by_name or names is None):
+        labels = codes.astype(label_dtype(width))
+        return NamedColumns(matrix, labels, columns) if by_name else matrix[:, np.argsort(codes)]
     if by_name:
         order = np.argsort(name_places(columns))
-        codes = codes[order]
-        matrix = matrix.tocsr()[:, order] if is_sparse(matrix) else matrix.take(order, axis=1)
-        if is_sparse(matrix):
+        codes, matrix = codes[order], matrix.take(order, axis=1) if dense else matrix.tocsr()[:, order]
+        if not dense:
             matrix.sort_indices()
-    return rows._replace(matrix=matrix).cells(codes)._replace(names=label_names)
+    return rows._replace(matrix=matrix).cells(codes)._replace(names=names)
 
 
 def matched_by_ids(rows: NamedInput) -> NamedInput:
