@@ -19,7 +19,7 @@ from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import DENSE, PAIRS
 from xmleval.input.formats.npz import NPZ, holds_list
-from xmleval.input.formats.registry import FORMATS, completed, find_format, reader_of
+from xmleval.input.formats.registry import FORMATS, completed, find_format
 from xmleval.input.pieces import Pieces, joined
 from xmleval.numerals import whole_number
 
@@ -65,10 +65,9 @@ class Input:
 
     def with_fields(self, fields: Fields) -> Input:
         """Return it with the names of its fields, where its format has fields."""
-        formats = [known.for_fields(fields) if known.for_fields else known for _, known in self.shards]
-        return replace(
-            self, shards=[Shard(s.path, known) for s, known in zip(self.shards, formats, strict=True)]
-        )
+        given = [(shard, shard.format.for_fields) for shard in self.shards]
+        shards = [shard._replace(format=make(fields)) if make else shard for shard, make in given]
+        return replace(self, shards=shards)
 
     def pieces(self) -> Pieces:
         """Return its rows."""
@@ -76,12 +75,8 @@ class Input:
 
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Return its files with the rows of each."""
-        each = []
-        for shard in self.shards:
-            read = reader_of(shard.format, shard.path, self.kind)
-            pieces = self._by_number.get(shard.path) or read(shard.path, self.kind, self.allowance)
-            each.append((shard, pieces))
-        return each
+        more = self.kind, self.allowance
+        return [(s, s.format.read(s.path, *more, self._by_number.get(s.path))) for s in self.shards]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:

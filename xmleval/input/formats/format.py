@@ -88,6 +88,16 @@ class Format:
     by_pieces: bool = False
     keeps_order: bool = False
 
+    def read(self, path: Path, kind: str, allowance: Allowance, known: Pieces | None = None) -> Pieces:
+        """Return the rows of a file by number, unless they are known, or refuse its kind (@private)."""
+        held = "scores" if kind == "scores" else "truth"
+        if held not in self.holds:
+            what = "relevant labels" if held == "truth" else held
+            raise ValueError(f"{path}: a {self.title} holds no {held}; expected a file of {what}")
+        if self.pieces is None:
+            raise ValueError(f"{path}: rows and labels of a {self.title} have names; so must those of TRUTH")
+        return known or self.pieces(path, kind, allowance)
+
 
 @contextlib.contextmanager
 def naming(path: Path, expected: str) -> Iterator[None]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
+from xmleval.budget import PIECE_BYTES, UNLIMITED
 from xmleval.files.input import version_of
 from xmleval.files.remote import as_path, is_there
 from xmleval.input.errors import InputError
@@ -25,7 +24,6 @@ from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
-from xmleval.input.pieces import Pieces
 from xmleval.input.stack import arrays_of, stack_rows
 from xmleval.message import Keyword, Message
 
@@ -52,11 +50,9 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     Parameters
     ----------
     path : path
-        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it; a text file of the Extreme
-        Classification Repository, of labels with features or of labels with scores; a multi-label svmlight
-        file. Text may be compressed by gzip.
+        File of one of `xmleval.io.FORMATS`, by number.
     format : str, optional
-        Name of the format, ``"npz"``, ``"xmc"`` or ``"svmlight"``; default by the file's name.
+        Name of the format, such as ``"lines"``; default by the file's name.
 
     Returns
     -------
@@ -91,12 +87,10 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     Parameters
     ----------
     path : path
-        A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
-        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or an .npz archive
-        of arrays ``indices`` and ``scores``; a dense array ``NAME.npy``, or ``scores`` of an .npz archive; or
-        a text file of the Extreme Classification Repository, of labels with scores.
+        File of one of `xmleval.io.FORMATS`, by number. Either file of a top-k list, ``NAME_indices.npy`` or
+        ``NAME_scores.npy``, or ``NAME`` stands for both.
     format : str, optional
-        Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
+        Name of the format, such as ``"lines"``; default by the file's name.
 
     Returns
     -------
@@ -132,7 +126,7 @@ def _read(path: Path, kind: str, name: str | None) -> Any:
     if known.whole is not None and kind in known.holds:
         arrays = known.whole(path, kind)
     else:
-        pieces = reader_of(known, path, kind)(path, kind, UNLIMITED)
+        pieces = known.read(path, kind, UNLIMITED)
         rows = stack_rows(pieces.read(sys.maxsize if known is NPZ else PIECE_BYTES))
         try:
             arrays = arrays_of(rows, pieces.n_labels or pieces.least_labels)
@@ -141,18 +135,6 @@ def _read(path: Path, kind: str, name: str | None) -> Any:
     if isinstance(arrays, tuple) and arrays[1] is not None and arrays[1].dtype.kind in "iu":
         return arrays[0], arrays[1].astype(np.float64)  # integers may be taken for labels
     return arrays
-
-
-def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path, str, Allowance], Pieces]:
-    """Return the reader of rows by number, or refuse a file of a format that does not hold a kind."""
-    kind = "scores" if kind == "scores" else "truth"
-    if known.pieces is None and kind in known.holds:
-        raise ValueError(f"{path}: rows and labels of a {known.title} have names; so must those of TRUTH")
-    if known.pieces is None or kind not in known.holds:
-        holding = (other for other in FORMATS if other.pieces is not None and kind in other.holds)
-        titles = " or ".join(f"{other.title} ({other.files})" for other in holding)
-        raise ValueError(f"{path}: a {known.title} holds no {kind}; expected a {titles}")
-    return known.pieces
 
 
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
