@@ -147,7 +147,7 @@ def xmc_data(path: Path, matrix: Any) -> Path:
 
 def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
     """Ids of a row on each line; the last row tells the last label."""
-    return write_lines(path, ".txt", (separator.join(map(str, row)) for row in rows_of(matrix)))
+    return write_lines(path, ".lines", (separator.join(map(str, row)) for row in rows_of(matrix)))
 
 
 def mulan(path: Path, matrix: Any) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 WHOLE = re.compile(r"-?[0-9]{1,4000}")
@@ -31,3 +32,15 @@ def decimal_number(text: object) -> float | None:
     if isinstance(text, bytes):
         return float(text) if DECIMAL_BYTES.fullmatch(text) else None
     return float(text) if isinstance(text, str) and DECIMAL_TEXT.fullmatch(text) else None
+
+
+def score_number(text: object) -> float | None:
+    """Return the number that a string is, None if it is none, or NaN.
+
+    Examples
+    --------
+    >>> score_number("-inf"), score_number("nan")
+    (-inf, None)
+    """
+    number = decimal_number(text)
+    return None if number is None or math.isnan(number) else number

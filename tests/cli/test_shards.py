@@ -124,7 +124,7 @@ NOTE = "S_{1}.npz: evaluated on T_{0}.npz, though T_{1}.npz is there; "
 @pytest.mark.parametrize(("words", "refusal", "note"), [
     (f"{T} {S}", f"{ALONE} 'S_*.npz'", ""),
     (f"{T} 8.npz", f"T_11.npz: 2 {ROWS} 3 of T_9.npz; do {T.replace(' ', ' and ')} {FOLLOW}", ""),
-    ("t_1.txt t_2.txt 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.txt; do t_1.txt and t_2.txt {FOLLOW}", ""),
+    ("t_1.lines t_2.lines 6.npz", f"6.npz: 6 {ROWS} 3 of t_1.lines; do t_1.lines and t_2.lines {FOLLOW}", ""),
     (f"T8.npz {S}", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} quote the pattern: 'S_*.npz'", ""),
     ("T8.npz S_9.npz S_11.npz", f"S_9.npz: 3 {ROWS} 8 of T8.npz; {ASK} give their folder", ""),
     ("T_9.npz S_9.npz S_10.npz", "", NOTE.format(9, 10)),
@@ -136,8 +136,8 @@ def test_patterns_that_a_shell_expands(folder: Path, words: str, refusal: str, n
     for name, n_rows in (*shards, ("6", 6), ("8", 8), ("T8", 8)):
         matrix = rng.random((n_rows, 4))
         sp.save_npz(f"{name}.npz", sp.csr_array((matrix < 0.4).astype(int) if "T" in name else matrix))
-    Path("t_1.txt").write_text("0\n1\n3\n")
-    Path("t_2.txt").write_text("0\n1\n3\n")
+    Path("t_1.lines").write_text("0\n1\n3\n")
+    Path("t_2.lines").write_text("0\n1\n3\n")
     if "S_13" in words:
         sp.save_npz("S_13.npz", sp.csr_array(matrix[:3]))
     code, out, err = answer(f"evaluate {words} --metrics p@1".split())

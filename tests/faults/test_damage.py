@@ -38,7 +38,7 @@ def cut(share: float) -> Callable[[Path, bytes], Any]:
     return write
 
 
-TEXTS = {".txt", ".svm", ".arff", ".xml", ".qrels", ".run", ".csv", ".tsv", ".json", ".jsonl"}
+TEXTS = {".txt", ".lines", ".svm", ".arff", ".xml", ".qrels", ".run", ".csv", ".tsv", ".json", ".jsonl"}
 DAMAGES: dict[str, tuple[Callable[[Path, bytes], Any], str]] = {  # and words of the refusal
     "missing": (lambda path, data: None, "No such file or directory"),
     "empty": (lambda path, data: path.touch(), "the file is empty"),

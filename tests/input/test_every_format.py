@@ -30,7 +30,7 @@ BY_TEXT = (
     "scores xmc-gz",
     "parquet-entries",
 )  # whose pieces are small where lines or instances are
-TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json")
+TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json", ".lines")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "no last newline": lambda text: text.removesuffix(b"\n"),
     "two gzip members": lambda text: gzip.compress(text[:7]) + gzip.compress(text[7:]),
@@ -46,7 +46,7 @@ def matrices(draw: st.DrawFn, name: str) -> Any:
     sizes = draw(st.lists(st.sampled_from([0, 0, 1, 2, 9]), max_size=12))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     cells = np.zeros((len(sizes) + 2, 9), np.float32)
-    for row, size in enumerate(sizes, "ids" in name):  # whose first row must not look like a header
+    for row, size in enumerate(sizes):
         cells[row, rng.permutation(9)[:size]] = 1
     cells[-1, [0, -1]] = 1
     if name.startswith("scores"):

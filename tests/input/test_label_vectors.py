@@ -46,7 +46,7 @@ FILES: dict[str, tuple[str, Callable[[Any], Any]]] = {  # a name, and what is wr
     "csv of text": ("Y.csv", joined(",")),
     "parquet": ("Y.parquet", list),
     "parquet by key": ("Y.parquet", list),
-    "lines": ("Y.txt", joined(" ")),
+    "lines": ("Y.lines", joined(" ")),
     "svmlight": ("Y.svm", joined(",", " 0:1.5 3:0.25")),
 }
 OBJECTS: dict[str, Callable[[Any], Any]] = {
@@ -70,7 +70,7 @@ def refusal(form: str, rows: Any, n_labels: int) -> str:
     if form in FILES:
         name, write = FILES[form]
         cells = [*map(write, rows)]
-        if name in ("Y.txt", "Y.svm"):
+        if name in ("Y.lines", "Y.svm"):
             write_lines(Path(name), Path(name).suffix, cells)
         else:
             write_table(Path(name), {"instance" if "key" in form else "text": keys_of(rows), "labels": cells})

@@ -69,7 +69,7 @@ def json_lines() -> str:
 
 def fast_text() -> str:
     lines = (" ".join(f"__label__{name}" for name in row) + " a text" for row in TAGS)
-    return f"{write('test.txt', lines)} {write('pred.txt', pairs('__label__{} {}'))}"
+    return f"{write('test.lines', lines)} {write('pred.lines', pairs('__label__{} {}'))}"
 
 
 def faiss_search() -> Any:
@@ -97,7 +97,7 @@ FILES: list[tuple[str, str, Callable[[], str]]] = [
     ("tags", "CSV", csv_of_tags),
     ("tags", "JSON Lines", json_lines),
     ("LibMultiLabel", "label:score lines", lambda: (
-        f"{write('Y.jsonl', objects({'labels': row} for row in TAGS))} {write('p.txt', pairs('{}:{}'))}"
+        f"{write('Y.jsonl', objects({'labels': row} for row in TAGS))} {write('p.lines', pairs('{}:{}'))}"
     )),
     ("fastText", "__label__x", fast_text),
 ]  # fmt: skip

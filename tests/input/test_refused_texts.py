@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npz
 from xmleval.io import read_scores, read_truth
 
@@ -134,14 +133,18 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ("[" * 200000, "nested without end"),
     ]),
     ("Z.txt", "evaluate {} m.npz --metrics p@1", [
-        ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
-        ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
+        ("1\n2 3\n", "line 1: '1' is not a header of two or three integers"),
         ("names of\nlabels\n", "line 1: 'names of' is not a header of two or three integers"),
     ]),
-    ("Z.txt", "evaluate t.txt {} --metrics p@1", [
-        ("a:0.5 b:0.25\na b:1\n", "line 2: labels with scores, and others without"),
+    ("Z.txt", "evaluate {} m.npz --metrics p@1 --input-format lines", [
+        ("1\n2 x\n", "line 2: 'x' is not a label id, a whole number from 0 up"),
+        ("1\n\n2 3 2\n", "line 3: label id 2 occurs twice"),
+    ]),
+    ("Z.txt", "evaluate t.txt {} --metrics p@1 --input-format lines", [
+        ("a:0.5 b:0.25\na b:1\n", "line 2: ' a' is not a label with its score"),
+        ("a:0.5\nb\n", "line 2: labels with scores, and others without"),
         ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
-        ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b x' is not __label__name and its"),
+        ("__label__a 0.5\n__label__b x\n", "line 2: 'b x' is not a label with its score"),
     ]),
     ("t.json", "evaluate {} s.json", [
         ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
@@ -185,17 +188,10 @@ def test_faults_are_named(refused: Any, name: str, command: str, text: str, mess
     assert "; expected " in actual
 
 
-NUMBERS = [  # which names in qrels are not
-    ("q 0 1 1\n", "instance 'q' is not called by a number"),
-    ("0 0 x 1\n", "label 'x' is not called by a number"),
-    ("0 0 1 1\n2 0 1 1\n", "instance 2, of 2"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), NUMBERS)
-def test_names_are_not_taken_for_numbers(text: str, message: str) -> None:
+@pytest.mark.parametrize("text", ["q 0 1 1\n", "0 0 x 1\n", "0 0 1 1\n2 0 1 1\n", "0 0 01 1\n", "0 0 -1 1\n"])
+def test_names_are_not_taken_for_numbers(text: str) -> None:
     Path("t.qrels").write_text(text)
-    with pytest.raises(ValueError, match=f"^t.qrels: .*{message}"):
+    with pytest.raises(ValueError, match=r"^t.qrels: it has names, or numbers that leave some out; expected"):
         read_truth("t.qrels")
     with pytest.raises(ValueError, match="holds no scores; expected"):
         read_scores("t.qrels")
@@ -209,10 +205,3 @@ def test_options_that_do_not_fit(refused: Any, line: str, message: str) -> None:
 def test_two_xml_files_of_one_arff_file_are_refused(refused: Any) -> None:
     Path("y-t.xml").write_text(XML)
     assert "y-t.xml and y.xml may both name its labels" in refused("stats y-train.arff")
-
-
-def test_a_header_that_may_be_a_row_of_ids_is_noted(refused: Any) -> None:
-    hint = "of ids without a header, --input-format lines"
-    Path("Z.txt").write_text("17 28 78\n15\n" + "4,5\n" * 58)
-    assert f"labels do not match the 78 of Z.txt; {hint}" in refused("evaluate Z.txt m.npz --metrics p@1")
-    assert answer(["stats", "Z.txt", "--input-format", "lines"])[0] == 0

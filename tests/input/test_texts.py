@@ -39,10 +39,10 @@ SPELLINGS: list[tuple[str, str, Rows, int]] = [  # name of a file, text, labels 
     ("n.txt", "0 5", [], 5),
     ("v.txt", "2\t4\n0:1 1:0\t2:1.0\n3:-0.0 1:1e0\n", [[0, 2], [1]], 4),
     ("d.txt", "2 9 4\n1,3\t0:1\t4:2\n\t0:1\n", [[1, 3], []], 4),
-    ("ids.txt", "3, 9\n1\n2\n4, 0\n", [[3, 9], [1], [2], [0, 4]], 10),
-    ("ids.txt", "3\t9\n1\n\n4,0\n", [[3, 9], [1], [], [0, 4]], 10),
-    ("ids.txt", "3 8 9\n\n1 0\n2\n", [[3, 8, 9], [], [0, 1], [2]], 10),  # which looks like a header
-    ("ids.txt", "17 28 78\n15\n4 5\n4 5\n", [[17, 28, 78], [15], [4, 5], [4, 5]], 79),
+    ("ids.lines", "3, 9\n1\n2\n4, 0\n", [[3, 9], [1], [2], [0, 4]], 10),
+    ("ids.lines", "3\t9\n1\n\n4,0\n", [[3, 9], [1], [], [0, 4]], 10),
+    ("ids.lines", "3 8 9\n\n1 0\n2\n", [[3, 8, 9], [], [0, 1], [2]], 10),  # which looks like a header
+    ("ids.lines", "17 28 78\n15\n4 5\n4 5\n", [[17, 28, 78], [15], [4, 5], [4, 5]], 79),
 ]
 
 
@@ -56,28 +56,26 @@ def test_spellings_of_texts(name: str, text: str, rows: Rows, n_labels: int) -> 
 
 def test_a_long_line_does_not_widen_short_ones() -> None:
     rows = [[*range(20_000)], *([0] for _ in range(20_000))]
-    path = write_lines(Path("long"), ".txt", (" ".join(map(str, row)) for row in rows))
-    assert sum(rows.labels.size for rows in pieces_of(path, "scores", "lines").read(1 << 26)) < 1 << 20
+    path = write_lines(Path("long"), ".lines", (" ".join(map(str, row)) for row in rows))
+    assert sum(rows.labels.size for rows in pieces_of(path, "scores").read(1 << 26)) < 1 << 20
     assert rows_of(read_truth(path))[0] == rows[0]
 
 
 # ------------------------------------------------------------------------------------- lines of labels
 
 
-HEADER_OR_IDS = "2 5\n4 2\n0\n--input-format lines"  # which the option tells from a header
-TEXTS = ["85 37 23 76 43\n4 2\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n", "0 5 1", "3, 5\n", HEADER_OR_IDS]
+TEXTS = ["85 37 23 76 43\n4 2\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n", "0 5 1", "3, 5\n", "2 5\n4 2\n0\n"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_ids_without_scores_are_lists_best_first(text: str) -> None:
-    text, option, _ = text.partition("--input-format lines")
-    Path("p.txt").write_text(text)
+    Path("p.lines").write_text(text)
     rows = [[int(word) for word in line.replace(",", " ").split()] for line in text.splitlines()]
-    labels, scores = read_scores("p.txt", format="lines" if option else None)
+    labels, scores = read_scores("p.lines")
     assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
     npz(Path("T"), sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
     expected = dict(evaluate(np.eye(len(rows), 90), rows, n_labels=90, metrics=["p@1", "lrap"]))
-    assert values_of(["p@1", "lrap"], f"T.npz p.txt {option}") == expected
+    assert values_of(["p@1", "lrap"], "T.npz p.lines") == expected
 
 
 @pytest.mark.parametrize("form", ["l{}:{!r}", "__label__l{} {!r}", "l{}"])
@@ -89,8 +87,7 @@ def test_names_on_lines_as_libmultilabel_and_fasttext_write_them(form: str) -> N
     write_lines(Path("p"), ".txt", (" ".join(map(form.format, *pair)) for pair in pairs))
     metrics, bare = ["p@1", "ndcg@5", "lrap"], form == "l{}"
     expected = dict(evaluate(make_truth(), (labels, None if bare else scores), metrics=metrics))
-    line = "t.txt p.txt" + " --input-format lines" * bare
-    assert values_of(metrics, line) == pytest.approx(expected, rel=1e-12)
+    assert values_of(metrics, "t.txt p.txt --input-format lines") == pytest.approx(expected, rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- ARFF

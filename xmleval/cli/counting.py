@@ -20,7 +20,6 @@ from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.exclusion import Pairs, pairs_of_rows
-from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
@@ -158,8 +157,6 @@ def _refuse_other_count(
             hint = f"; {name} {TRANSPOSED}"
         if not hint and reader.list_width() == expected:
             hint = f"; it {LIST_TRANSPOSED}; save the .T of its arrays"
-        if not hint and pieces.n_rows is not None:  # known before they are read: a header
-            hint = lines_hint(name)
         raise ValueError(f"{told}{hint}")
 
 

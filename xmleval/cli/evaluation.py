@@ -35,7 +35,6 @@ from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import read_pairs
-from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.glances import swapped_notes
 from xmleval.input.pieces import Pieces, count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
@@ -272,8 +271,7 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
             raise ValueError(f"{name}: {counted(n_own, 'labels')}; expected 1 or more")
         _expect_few(name, n_own)
         if n_own != n_labels:
-            of_ids = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            hint = of_ids or lines_hint(first) or lines_hint(name)
+            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
             if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"

@@ -15,7 +15,6 @@ from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.shards import Input
 from xmleval.message import NO_MATCH, counted
@@ -121,8 +120,7 @@ def cut(
     for argument, own in places.items():
         if own[-1].stop != n_rows:
             told = counted(own[-1].stop, *NO_MATCH)
-            hint = lines_hint(truth.name)
-            raise ValueError(f"{inputs[argument].name}: {told} the {n_rows} of {truth.name}{hint}")
+            raise ValueError(f"{inputs[argument].name}: {told} the {n_rows} of {truth.name}")
     for argument, values in (vectors or {}).items():
         if len(values) != n_rows:
             raise InputError(argument, f"{counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")

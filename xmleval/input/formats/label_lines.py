@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,110 +11,36 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
-from xmleval.input.formats.xmc import HEADER
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Batch, Facts, Rows, rows_by_id
 from xmleval.input.stack import sorted_rows
 from xmleval.kernels.decimal import SPARE
-from xmleval.numerals import decimal_number
+from xmleval.numerals import score_number
 
 EXPECTED = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
 ADVICE = (
     "convert vectors with np.save(NAME.npy, np.loadtxt(...)), or write a header 'rows 0 labels' above ids"
 )
-IDS = re.compile(rb"[ \t]*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,]*")
+IDS = re.compile(rb"\s*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,\r]*(?:\n|$)")
 PER_PIECE = 2 * LINE_BYTES  # of memory for each byte of a line of ids
 PREFIX = "__label__"  # of fastText
-BEGIN_BYTES = 1 << 16
+BEGIN_BYTES = 1 << 16  # which tell what is on the lines
 
 
-def first_lines(path: Path) -> list[bytes]:
-    """Return the first lines of a text; the last may be cut."""
-    with open_text(InputFile(path)) as file:
-        begin = file.read(BEGIN_BYTES)
-    lines = [line.rstrip(b"\r") for line in begin.split(b"\n")]
-    return lines if len(begin) < BEGIN_BYTES or len(lines) == 1 else lines[:-1]
-
-
-def claims(path: Path, kind: str | None) -> bool:
-    """Tell by its first lines whether a text is of this kind, and not of a repository with its header."""
-    if not path.name.lower().endswith((".txt", ".txt.gz")):
-        return False
-    try:
-        lines = first_lines(path)
-    except (OSError, ValueError):
-        return False  # which another reader says
-    filled = [line for line in lines if line.strip()]
-    if _is_fasttext(lines):
-        return True
-    if kind in ("truth", "scores") and _begins_with_ids(filled):
-        alone = kind == "scores" and lines[1:] in ([], [b""])
-        return _is_lone_row(lines[0]) if alone else not _has_header(lines[0], filled[1:])
-    words = filled[0].decode("utf-8", "replace").split() if filled else []
-    scored = [_scored(word) for word in words]
-    return kind == "scores" and None not in scored and not all(one and one[0].isdecimal() for one in scored)
-
-
-def _begins_with_ids(filled: list[bytes]) -> bool:
-    """Tell whether the first of the lines that are not blank has ids alone, and none has values."""
-    return bool(filled) and IDS.fullmatch(filled[0]) is not None and not any(b":" in line for line in filled)
-
-
-def _has_header(first: bytes, following: list[bytes]) -> bool:
-    """Tell whether a first line may be a header, by others that are not blank: ids alone cannot follow it.
-
-    Below a header of three numbers, there may be rows of ids without features, with commas between them.
-    """
-    header = HEADER.fullmatch(first)
-    if header is None or not following or not IDS.fullmatch(following[0]):
-        return header is not None
-    return header[3] is not None and not any(
-        IDS.fullmatch(line) and len(line.split()) > 1 for line in following
-    )
-
-
-def _is_lone_row(line: bytes) -> bool:
-    """Tell whether the only line of scores is a row of ids: a header has two numbers, and promises no row."""
-    header = HEADER.fullmatch(line)
-    return header is None or header[3] is not None or int(header[1]) > 0
-
-
-def lines_hint(name: str) -> str:
-    """Return what to do where the header of a text may be its first row of ids; nothing where it cannot."""
-    path = as_path(name)
-    if not path.name.lower().endswith((".txt", ".txt.gz")):
-        return ""
-    try:
-        lines = first_lines(path)
-    except (OSError, ValueError):
-        return ""  # the name stands for several files, or another message tells
-    filled = [line for line in lines if line.strip()]
-    may_be = _begins_with_ids(filled) and _has_header(lines[0], filled[1:])
-    return "; of ids without a header, --input-format lines" if may_be else ""
-
-
-def _is_fasttext(lines: list[bytes]) -> bool:
-    return any(line.startswith(PREFIX.encode()) for line in lines)
-
-
-def _scored(word: str) -> tuple[str, float] | None:
-    """Return the label and the score of a word, None if it has none."""
-    name, _, text = word.rpartition(":")
-    score = decimal_number(text)
-    return None if score is None or math.isnan(score) or not name else (name, score)
+def _begin(path: Path) -> bytes:
+    with naming(path, EXPECTED), open_text(InputFile(path)) as file:
+        return file.read(BEGIN_BYTES)
 
 
 def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
     """Read ids some rows at a time; None where the first line that is not blank has names."""
-    with naming(path, EXPECTED):
-        filled = [line for line in first_lines(path) if line.strip()]
-    return ids_pieces(path, kind, allowance) if not filled or IDS.fullmatch(filled[0]) else None
+    begin = _begin(path)
+    return ids_pieces(path, kind, allowance) if not begin.strip() or IDS.match(begin) else None
 
 
 def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
@@ -128,7 +53,7 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         vectors = VectorRows(ADVICE)
         with naming(path, EXPECTED), open_text(source) as file:
             for lines in whole_lines(file, n_bytes // PER_PIECE, 1, allowance):
-                rows = _parse(lines)
+                rows = [_ids(number, line) for number, line in _numbered(lines)]
                 flat = np.array([label for row in rows for label in row], np.int64)
                 ptr = np.cumsum([0, *map(len, rows)])
                 if kind == "scores":
@@ -144,80 +69,70 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     return Pieces(None, None, read)
 
 
-def _parse(lines: Lines) -> list[list[int]]:
-    """Return the ids of each line."""
-    rows = []
-    for number, line in enumerate(lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines], lines.first):
-        words = line.replace(b",", b" ").split()
-        for word in words:
-            if not word.isdigit() or len(word) > MOST_DIGITS:
-                raise ValueError(f"line {number}: {shown(word)} is not a label id, a whole number from 0 up")
-        rows.append([int(word) for word in words])
-    return rows
+def _numbered(lines: Lines) -> Iterator[tuple[int, bytes]]:
+    texts = lines.text[:-SPARE].tobytes().split(b"\n")
+    return enumerate(texts[: lines.n_lines], lines.first)
+
+
+def _ids(number: int, line: bytes) -> list[int]:
+    words = line.replace(b",", b" ").split()
+    for word in words:
+        if not word.isdigit() or len(word) > MOST_DIGITS:
+            raise ValueError(f"line {number}: {shown(word)} is not a label id, a whole number from 0 up")
+    return [*map(int, words)]
 
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    scored: bool | None = None
-    place = 0
-    with naming(path, EXPECTED):
-        is_fasttext = _is_fasttext(first_lines(path))
-    batch = Batch(Facts(), by_key=False, best_first=True)
+    is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(path), re.MULTILINE) is not None
+    batch, scored = Batch(Facts(), by_key=False, best_first=True), None
     with naming(path, EXPECTED), open_text(InputFile(path)) as file:
         for lines in whole_lines(file, PIECE_BYTES // PER_PIECE, 1, allowance):
-            for line in lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines]:
-                place += 1
+            for number, line in _numbered(lines):
                 try:
-                    labels, scores = _labels(line.decode("utf-8"), kind, is_fasttext)
+                    labels, scores = _labels(line.decode("utf-8").split(), kind, is_fasttext)
+                    if labels and scored not in (None, scores is not None):
+                        raise ValueError("labels with scores, and others without")
                 except UnicodeDecodeError as error:
-                    raise ValueError(f"line {place} is not in UTF-8 ({error.reason})") from None
+                    raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
                 except ValueError as error:
-                    raise ValueError(f"line {place}: {error}") from None
-                if labels:
-                    if scored not in (None, scores is not None):
-                        raise ValueError(f"line {place}: labels with scores, and others without")
-                    scored = scores is not None
-                batch.add("", labels, scores, place)
+                    raise ValueError(f"line {number}: {error}") from None
+                scored = scores is not None if labels else scored
+                batch.add("", labels, scores, number)
                 if batch.is_full:
                     yield batch.rows()
         yield batch.rows()
 
 
-def _labels(line: str, kind: str, is_fasttext: bool) -> tuple[list[str], list[float] | None]:
-    """Return the labels of a line, and their scores if they have any."""
-    words = line.split()
+def _labels(words: list[str], kind: str, is_fasttext: bool) -> tuple[list[str], list[float] | None]:
+    """Return labels, and their scores if they have any: behind a colon, or as the words that follow them.
+
+    Of fastText, labels stand in front of a text, or each is followed by its probability, or all by none.
+    """
     if is_fasttext:
-        return _labels_of_fasttext(words, kind)
-    pairs = [_scored(word) for word in words] if kind == "scores" else []
-    scored = [pair for pair in pairs if pair is not None]
-    if not scored:
+        n_labels = next((n for n, word in enumerate(words) if not word.startswith(PREFIX)), len(words))
+        if kind != "scores" or n_labels == len(words):
+            return [word.removeprefix(PREFIX) for word in words[:n_labels]], None
+        pairs = [*zip(words[::2], [*words[1::2], ""], strict=False)]
+        pairs = [(word.removeprefix(PREFIX), text * word.startswith(PREFIX)) for word, text in pairs]
+    elif kind == "scores":
+        pairs = [(name, text) for name, _, text in (word.rpartition(":") for word in words)]
+    else:
         return words, None
-    if len(scored) < len(words):
-        raise ValueError("labels with scores, and others without")
-    return [name for name, _ in scored], [score for _, score in scored]
-
-
-def _labels_of_fasttext(words: list[str], kind: str) -> tuple[list[str], list[float] | None]:
-    """Return labels in front of a text, or labels each followed by its probability or all by none."""
-    n_labels = next((n for n, word in enumerate(words) if not word.startswith(PREFIX)), len(words))
-    if kind != "scores" or n_labels == len(words):
-        return [word.removeprefix(PREFIX) for word in words[:n_labels]], None
-    labels, scores = list[str](), list[float]()
-    for word, text in zip(words[::2], [*words[1::2], ""], strict=False):
-        score = decimal_number(text)
-        if not word.startswith(PREFIX) or score is None or math.isnan(score):
-            raise ValueError(f"{shown(f'{word} {text}')} is not {PREFIX}name and its probability")
-        labels.append(word.removeprefix(PREFIX))
-        scores.append(score)
-    return labels, scores
+    scores = [score_number(text) if name else None for name, text in pairs]
+    if not is_fasttext and not any(score is not None for score in scores):
+        return words, None
+    if None in scores:
+        raise ValueError(f"{shown(' '.join(pairs[scores.index(None)]))} is not a label with its score")
+    return [name for name, _ in pairs], [score for score in scores if score is not None]
 
 
 LINES = Format(
     name="lines",
     title="text of labels, a row on each line",
-    files="NAME.txt without header",
+    files="NAME.lines or NAME.lines.gz",
+    extensions=(".lines", ".lines.gz"),
     pieces=ids_pieces,
     rows=batches,
     by_number=by_number,
-    claims=claims,
 )

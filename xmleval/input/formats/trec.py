@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,32 +16,79 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.trec_texts import are_ranks, claims_qrels, claims_run, first_fields
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import scores_named, truth_named
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
-from xmleval.numerals import decimal_number, whole_number
+from xmleval.numerals import whole_number
+from xmleval.records import Ints
 
 MOST_FIELDS, MOST_DIGITS = 6, 18
-PLAIN = re.compile("[-+.0-9EINFATYeinfaty]*")  # of which `float` reads decimal numbers alone
-TAG = "xmleval"
+BY_NUMBER = "instances and labels that are called by their numbers, from 0"
+
+
+class Layout(NamedTuple):
+    """What the fields of lines are: an instance is the first; ``label`` and ``value`` are places of others.
+
+    ``read`` makes a number of the text of a value, which is ``least`` or more; ``wrong`` says that it is not.
+    """
+
+    n_fields: int
+    label: int
+    value: int
+    read: Callable[[str], float]
+    wrong: str
+    least: float = -np.inf
+    sign: int = 1
+    told: Sequence[str] = ()
+
+    def rows(self, lines: Sequence[tuple[str, str, str, int]], facts: Facts) -> Rows:
+        """Return lines, each an instance, a label, a value and a number, as rows of one label each."""
+        keys, labels, texts, numbers = zip(*lines, strict=True) if lines else ((), (), (), ())
+        try:
+            values = self._values(texts)
+        except (ValueError, OverflowError):
+            for number, text in zip(numbers, texts, strict=True):
+                try:
+                    self._values([text])
+                except (ValueError, OverflowError):
+                    raise ValueError(f"line {number}: {self.wrong.format(shown(text))}") from None
+            raise
+        places, ptr = np.array(numbers, np.int64), np.arange(len(keys) + 1)
+        of_names = *numbered(labels), self.sign * values, False, places
+        return Rows(keys, BY_KEY, ptr, *of_names, is_long=True, beside=facts)
+
+    def _values(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        joined = "".join(texts)
+        if not joined.isascii() or "_" in joined:
+            raise ValueError  # `int` and `float` read more than plain numbers
+        values = np.fromiter(map(self.read, texts), np.float64, len(texts))
+        if not (values >= self.least).all():  # NaN is not
+            raise ValueError
+        return values
+
+
+QRELS_LINES = "TREC qrels, lines of: instance, 0, label, relevance"
+RUN_LINES = "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO's: instance, label, rank"
+JUDGEMENTS = Layout(4, 2, 3, int, "relevance {} is not an integer")
+SCORES = Layout(6, 2, 4, float, "score {} is not a number")
+BY_RANK = ["read as a run of MS MARCO, by rank"]
+RANKS = Layout(3, 1, 2, int, "rank {} is not a number from 1 up", 1, -1, BY_RANK)
 
 
 def read_qrels(
     path: str | os.PathLike[str], labels: list[str] | None = None, *, grades: bool = False
 ) -> Named:
-    r"""Read relevant labels from TREC qrels.
+    r"""Read relevant labels from TREC qrels: lines ``qid iteration docid rel``, in any order.
 
     Parameters
     ----------
     path : path
-        Lines ``qid iteration docid rel``, in any order, packed by gzip or not. A label is relevant where
-        ``rel`` is positive; other judgements give it and its instance a place, nothing more.
+        Packed by gzip or not. A label is relevant where ``rel`` is positive; other judgements give it and its
+        instance a place, nothing more.
     labels : list of str, optional
-        Names of all labels by column, as `read_names` reads them; by default those of the file, in the
-        order in which they appear first.
+        Names of all labels by column; by default those of the file, as they appear first.
     grades : bool, default False
         Whether to keep ``rel`` of all judged labels, as `xmleval.evaluate` takes them with ``gains``.
 
@@ -55,10 +99,8 @@ def read_qrels(
 
     Raises
     ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If a line is malformed or judges a label again, or names a label that is not one of ``labels``.
+    OSError, ValueError
+        If the file cannot be read, or a line is malformed, judges a label again or one not of ``labels``.
 
     Examples
     --------
@@ -74,10 +116,8 @@ def read_qrels(
     ...     scores = read_run(run, truth)
     >>> truth.row_names, truth.label_names, truth.matrix.toarray().tolist()
     (['q7', 'q9'], ['sport', 'art'], [[1, 0], [0, 1]])
-    >>> scores.label_names, scores.matrix.toarray().tolist()
-    (['sport', 'art'], [[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]])
-    >>> scores.n_empty, scores.n_ignored, scores.unknown_labels
-    (1, 0, ['law'])
+    >>> scores.matrix.toarray().tolist(), scores.n_empty, scores.n_ignored, scores.unknown_labels
+    ([[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]], 1, 0, ['law'])
     >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
     0.5
     """
@@ -86,16 +126,15 @@ def read_qrels(
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
-    r"""Read scores from a TREC run, brought in line with the truth.
+    r"""Read scores from a TREC run: lines ``qid Q0 docid rank score tag``, or MS MARCO's ``qid docid rank``.
 
     Parameters
     ----------
     path : path
-        Lines ``qid Q0 docid rank score tag``, in any order, packed by gzip or not. Ranks are passed over:
-        as in trec_eval, the scores give the order, and of equal ones the later name is first.
+        Packed by gzip or not. As in trec_eval, the scores give the order, and of equal ones the later name is
+        first; the ranks are read where there is nothing else.
     like : Named or list of str
-        The truth, as `read_qrels` reads it, or names of labels: rows are then in the order in which they
-        appear first.
+        The truth, as `read_qrels` reads it, or names of labels: rows are then as they appear first.
 
     Returns
     -------
@@ -105,10 +144,8 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
 
     Raises
     ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If a line is malformed, scores a label of an instance again, or a score is NaN.
+    OSError, ValueError
+        If the file cannot be read, or a line is malformed, scores a label again, or a score is NaN.
 
     Examples
     --------
@@ -117,8 +154,7 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     >>> from xmleval.io import read_run
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "a.run").write_text("q1 Q0 dog 1 0.75 a\n")
-    ...     scores = read_run(Path(folder) / "a.run", ["cat", "dog"])
-    >>> scores.matrix.toarray().tolist()
+    ...     read_run(Path(folder) / "a.run", ["cat", "dog"]).matrix.toarray().tolist()
     [[0.0, 0.75]]
     """
     return scores_named(str(path), partial(run_batches, as_path(path), "scores", UNLIMITED), like)
@@ -126,165 +162,68 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
 
 def qrels_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield judgements, a row for each."""
-    told = ["read as TREC qrels, by its first lines"] * claims_qrels(path, None)
-    return _batches(path, JUDGEMENTS, Facts(told=told), allowance)
+    return _batches(path, QRELS_LINES, [JUDGEMENTS], allowance)
 
 
 def run_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
-    """Yield scores, a row for each."""
-    if are_ranks(path, first_fields(path)):
-        return _batches(path, RANKS, Facts(told=["read as a run of MS MARCO, by rank"]), allowance)
-    told = ["read as a TREC run, by its first lines"] * claims_run(path, None)
-    return _batches(path, SCORES, Facts(told=told), allowance)
+    """Yield scores, a row for each; the first line tells whether there are ranks alone."""
+    return _batches(path, RUN_LINES, [SCORES, RANKS], allowance)
 
 
-def _batches(path: Path, layout: Layout, facts: Facts, allowance: Allowance) -> Iterator[Rows]:
-    with naming(path, layout.expected):
-        lines, n_bytes = Lines(), 0
+def _batches(path: Path, expected: str, layouts: Sequence[Layout], allowance: Allowance) -> Iterator[Rows]:
+    layout: Layout | None = None
+    lines, n_bytes, facts = list[tuple[str, str, str, int]](), 0, Facts()
+    with naming(path, expected):
         for number, line in numbered_lines(InputFile(path), "strict", allowance):
             fields = line.split(maxsplit=MOST_FIELDS)
+            if layout is None:
+                layout = next((own for own in layouts if own.n_fields == len(fields)), layouts[0])
+                facts.told += layout.told
             if len(fields) != layout.n_fields:
                 layout.rows(lines, facts)  # what is wrong before
-                more = " or more" if len(fields) > MOST_FIELDS else ""
-                raise ValueError(f"line {number}: {len(fields)}{more} fields, not {layout.n_fields}")
-            lines.keys.append(fields[0])
-            lines.labels.append(fields[layout.label])
-            lines.values.append(fields[layout.value])
-            lines.numbers.append(number)
+                raise ValueError(f"line {number}: {len(line.split())} fields, not {layout.n_fields}")
+            lines.append((fields[0], fields[layout.label], fields[layout.value], number))
             n_bytes += len(line) + ENTRY_BYTES
             if n_bytes > CHECKED_BYTES:
                 yield layout.rows(lines, facts)
-                lines, n_bytes = Lines(), 0
-        yield layout.rows(lines, facts)
-
-
-def _whole_numbers(texts: Sequence[str], least: float, told: str) -> NDArray[np.float64]:
-    numbers = [whole_number(text) for text in texts]
-    for text, number in zip(texts, numbers, strict=True):
-        if number is None or not least <= number < 10**MOST_DIGITS:
-            raise ValueError(told.format(shown(text)))
-    return np.array(numbers, np.float64)
-
-
-def _judgements(texts: Sequence[str]) -> NDArray[np.float64]:
-    return _whole_numbers(texts, 1 - 10**MOST_DIGITS, "relevance {} is not an integer")
-
-
-def _negative_ranks(texts: Sequence[str]) -> NDArray[np.float64]:
-    return -_whole_numbers(texts, 1, "rank {} is not a number from 1 up")
-
-
-def _scores(texts: Sequence[str]) -> NDArray[np.float64]:
-    if PLAIN.fullmatch("".join(texts)):
-        with contextlib.suppress(ValueError):  # which the first of them tells below
-            scores = np.fromiter(map(float, texts), np.float64, len(texts))
-            if not np.isnan(scores).any():
-                return scores
-    for text in texts:
-        score = decimal_number(text)
-        if score is None or math.isnan(score):
-            raise ValueError(f"score {shown(text)} is not a number")
-    raise AssertionError("a score that is no number")
-
-
-class Lines:
-    """Fields of lines, and the numbers of these, in lists of texts, which garbage collection passes over."""
-
-    def __init__(self) -> None:
-        self.keys, self.labels, self.values = list[str](), list[str](), list[str]()
-        self.numbers: list[int] = []
-
-
-class Layout(NamedTuple):
-    """What the fields of lines are: an instance is the first; ``label`` and ``value`` are places of others.
-
-    ``numbers`` makes numbers of texts, or refuses the first that is none.
-    """
-
-    expected: str
-    n_fields: int
-    label: int
-    value: int
-    numbers: Callable[[Sequence[str]], NDArray[np.float64]]
-
-    def rows(self, lines: Lines, facts: Facts) -> Rows:
-        """Return lines as rows of one label each."""
-        try:
-            values = self.numbers(lines.values)
-        except ValueError:
-            for number, text in zip(lines.numbers, lines.values, strict=True):
-                try:
-                    self.numbers([text])
-                except ValueError as error:
-                    raise ValueError(f"line {number}: {error}") from None
-            raise
-        places, ptr = np.array(lines.numbers, np.int64), np.arange(len(lines.keys) + 1)
-        of_names = *numbered(lines.labels), values, False, places
-        return Rows(lines.keys, BY_KEY, ptr, *of_names, is_long=True, beside=facts)
-
-
-JUDGEMENTS = Layout("TREC qrels, lines of: instance, 0, label, relevance", 4, 2, 3, _judgements)
-SCORES = Layout("a TREC run, lines of: instance, Q0, label, rank, score, tag", 6, 2, 4, _scores)
-RANKS = Layout("a run of MS MARCO, lines of: instance, label, rank", 3, 1, 2, _negative_ranks)
-
-
-class _FoundNameError(Exception):
-    """What stops reading qrels by number."""
-
-
-class _GapError(ValueError):
-    """Numbers of instances that leave some out."""
+                lines, n_bytes = [], 0
+        if layout is not None:
+            yield layout.rows(lines, facts)
 
 
 def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
-    """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
-    taken = allowance.taken
+    """Read qrels whose names are the numbers of their rows and labels; None where others are.
 
-    def batches() -> Iterator[Rows]:
-        return map(_refuse_names, _batches(path, JUDGEMENTS, Facts(), allowance))
-
-    try:
-        return _by_number(truth_named(str(path), batches, None, kind == "grades", allowance))
-    except _FoundNameError:
-        return None
-    except _GapError:
+    The first lines mostly tell; if they do not, all of the file is read.
+    """
+    batches, taken = partial(qrels_batches, path, kind, allowance), allowance.taken
+    for first in islice(batches(), 1):
+        if _numbers(first.keys) is None or _numbers(first.names) is None:
+            return None
+    named = truth_named(str(path), batches, None, kind == "grades", allowance)
+    rows, labels = _numbers(named.row_names), _numbers(named.label_names)
+    if rows is None or labels is None or rows.max(initial=-1) >= rows.size:  # some are left out
         allowance.taken = taken  # it is read again
         return None
+    matrix = named.matrix[np.argsort(rows)]
+    by_id = rows_by_id(matrix.indptr.astype(np.int64), labels[matrix.indices], matrix.data)
+    return whole(by_id, int(labels.max(initial=-1)) + 1)
+
+
+def _numbers(names: Sequence[str] | None) -> Ints | None:
+    """Return names as the numbers that they are, None where one is none."""
+    for name in names or ():
+        if len(name) > MOST_DIGITS or str(whole_number(name)) != name or name[0] == "-":
+            return None
+    return np.array([*map(int, names or ())], np.int64)
 
 
 def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels, as `write_qrels` writes them."""
-    batches = partial(qrels_batches, path, kind, allowance)
-    named = truth_named(str(path), batches, None, kind == "grades", allowance)
-    with naming(path, "instances and labels that are called by their numbers, from 0"):
-        return _by_number(named)
-
-
-def _is_number(name: str) -> bool:
-    plain = name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS
-    return plain and str(int(name)) == name
-
-
-def _refuse_names(rows: Rows) -> Rows:
-    if not all(map(_is_number, chain(dict.fromkeys(rows.keys or ()), rows.names or ()))):
-        raise _FoundNameError
-    return rows
-
-
-def _by_number(named: Named) -> Pieces:
-    rows, labels = _numbers("instance", named.row_names), _numbers("label", named.label_names)
-    if rows.size and rows.max() != rows.size - 1:
-        raise _GapError(f"instance {rows.max()}, of {rows.size}")
-    matrix = named.matrix[np.argsort(rows)]
-    found = rows_by_id(matrix.indptr.astype(np.int64), labels[matrix.indices], matrix.data)
-    return whole(found, int(labels.max(initial=-1)) + 1)
-
-
-def _numbers(kind: str, names: list[str]) -> Any:
-    for name in names:
-        if not _is_number(name):
-            raise ValueError(f"{kind} {shown(name)} is not called by a number")
-    return np.array([int(name) for name in names], np.int64)
+    pieces = qrels_by_number(path, kind, allowance)
+    if pieces is None:
+        raise ValueError(f"{path}: it has names, or numbers that leave some out; expected {BY_NUMBER}")
+    return pieces
 
 
 def write_qrels(
@@ -293,7 +232,9 @@ def write_qrels(
     row_names: list[str] | None = None,
     label_names: list[str] | None = None,
 ) -> None:
-    """Write relevant labels as TREC qrels.
+    r"""Write relevant labels as TREC qrels.
+
+    A row without labels, and the last label where no row has it, are written as judged and not relevant.
 
     Parameters
     ----------
@@ -304,11 +245,6 @@ def write_qrels(
     row_names, label_names : list of str, optional
         Names without blanks; by default the numbers of rows and labels, from 0.
 
-    Notes
-    -----
-    A row without labels, and the last label where none has it, would be lost. They are written as judged
-    and not relevant.
-
     Examples
     --------
     >>> import tempfile
@@ -317,11 +253,8 @@ def write_qrels(
     >>> from xmleval.io import write_qrels
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_qrels(Path(folder) / "news.qrels", np.eye(2))
-    ...     text = (Path(folder) / "news.qrels").read_text()
-    >>> print(text)
-    0 0 0 1
-    1 0 1 1
-    <BLANKLINE>
+    ...     (Path(folder) / "news.qrels").read_text()
+    '0 0 0 1\n1 0 1 1\n'
     """
     with replacing_text(Path(path)) as file:
         first, last, last_is_there = 0, -1, False
@@ -329,11 +262,9 @@ def write_qrels(
             last = n_labels - 1
             for row, labels, _ in _rows(block, first):
                 name = _name(row_names, row, "row")
-                last_is_there |= last in labels[-1:]
-                lines = [f"{name} 0 {_name(label_names, label, 'label')} 1\n" for label in labels]
-                if not labels:
-                    last_is_there = True
-                    lines = [f"{name} 0 {_name(label_names, last, 'label')} 0\n"]
+                last_is_there |= not labels or last in labels[-1:]
+                judged = [(label, 1) for label in labels] or [(last, 0)]
+                lines = (f"{name} 0 {_name(label_names, label, 'label')} {rel}\n" for label, rel in judged)
                 file.write("".join(lines).encode())
             first += block.ptr.size - 1
         if first and not last_is_there:
@@ -347,7 +278,7 @@ def write_run(
     row_names: list[str] | None = None,
     label_names: list[str] | None = None,
 ) -> None:
-    """Write scores as a TREC run, the labels of each row best first.
+    r"""Write scores as a TREC run, the labels of each row best first.
 
     Parameters
     ----------
@@ -367,11 +298,8 @@ def write_run(
     >>> lists = np.array([[1, 0]]), np.array([[0.75, 0.5]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_run(Path(folder) / "a.run", lists)
-    ...     text = (Path(folder) / "a.run").read_text()
-    >>> print(text)
-    0 Q0 1 1 0.75 xmleval
-    0 Q0 0 2 0.5 xmleval
-    <BLANKLINE>
+    ...     (Path(folder) / "a.run").read_text()
+    '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'
     """
     with replacing_text(Path(path)) as file:
         first = 0
@@ -379,7 +307,7 @@ def write_run(
             for row, labels, values in _rows(block, first):
                 name = _name(row_names, row, "row")
                 lines = [
-                    f"{name} Q0 {_name(label_names, label, 'label')} {rank} {value!r} {TAG}\n"
+                    f"{name} Q0 {_name(label_names, label, 'label')} {rank} {value!r} xmleval\n"
                     for rank, (label, value) in enumerate(zip(labels, values, strict=True), start=1)
                 ]
                 file.write("".join(lines).encode())
@@ -409,9 +337,8 @@ def _name(names: list[str] | None, number: int, kind: str) -> str:
 QRELS = Format(
     name="qrels",
     title="TREC qrels with numbers for names",
-    files="NAME.qrels or NAME.qrels.gz; .txt, .tsv or .trec of such lines",
+    files="NAME.qrels or NAME.qrels.gz",
     extensions=(".qrels", ".qrels.gz"),
-    claims=claims_qrels,
     sibling="run",
     holds=("truth",),
     pieces=qrels_pieces,
@@ -422,9 +349,8 @@ QRELS = Format(
 RUN = Format(
     name="run",
     title="TREC run",
-    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth; .txt, .tsv or .trec of such lines",
+    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
-    claims=claims_run,
     sibling="qrels",
     holds=("scores",),
     rows=run_batches,

@@ -32,7 +32,10 @@ from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, par
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, Labels, label_dtype
 
-SCORES = "'rows labels' above lines of 'label:score ...'; of labels without a header, --input-format lines"
+SCORES = (
+    "'rows labels' above lines of 'label:score ...'; of labels without a header, --input-format lines or "
+    "NAME.lines, and of TREC's lines, --input-format run"
+)
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 KINDS = ("truth", "scores")
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
