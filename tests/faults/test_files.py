@@ -139,7 +139,7 @@ def test_pickles_in_archives_are_never_run(role: str, part: str) -> None:
 
     pair = ("Z.npz", "Y.npz") if role == "truth" else (str(npz(Path("Y"), make_truth())), "Z.npz")
     np.savez("Z.npz", **(ANY_CSR | {part: np.array([Bomb()], dtype=object)}))
-    assert refusal(*pair).startswith(f"Z.npz: {part}.npy: Python objects are not supported; expected ")
+    assert re.match(f"Z.npz: {part}.*Python objects are not supported; expected ", refusal(*pair))
     Path("Z.npz").write_bytes(pickle.dumps(Bomb()))
     assert refusal(*pair).startswith("Z.npz: not a zip archive, or cut short; expected ")
     assert not Path("unpickled").exists()

@@ -130,11 +130,15 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("m.npz", {"I": LABELS, "D": VALUES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
     ("m.npz", {"scores": np.ones(4)}, "scores is float64 of shape (4,); expected scores of all labels"),
     ("m.npy", DENSE.astype(int), "int64 of shape (4, 4); expected scores of all labels, floating"),
-    ("m.npy", np.ones((4, 0)), "shape (4, 0), without a label; expected scores"),
+    ("m.npy", np.ones((4, 0)), "float64 of shape (4, 0), without a label; expected scores"),
     ("m.npy", SCORED[:3], "3 rows do not match the 4 of T.npy"),
     ("m.npy", SCORED[:, :3], "3 labels do not match the 4 of T.npy"),
     ("m.npy", np.where(np.arange(4) == 3, np.nan, SCORED), "row 0: score nan is not a number"),
-    ("m-labels.npy", LABELS.astype(object), "Python objects are not supported; expected"),
+    (
+        "m-labels.npy",
+        LABELS.astype(object),
+        "object of shape (4, 2); Python objects are not supported",
+    ),
 ]
 
 

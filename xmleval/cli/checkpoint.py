@@ -22,7 +22,7 @@ from typing import Any
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
-from xmleval.files.archive import ArrayFile, write_chunks
+from xmleval.files.archive import open_npy, write_chunks
 from xmleval.files.input import InputFile, digest
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
@@ -107,7 +107,7 @@ class Checkpoint:
             for name, runs in states:
                 saved = load_state(self.folder / name, allowance=allowance)
                 for key, file in runs.items():
-                    saved.arrays[key] = ArrayFile(InputFile(self.folder / file), packed=False).chunks()
+                    saved.arrays[key] = open_npy(InputFile(self.folder / file)).chunks()
                 evaluators.append(Evaluator.from_saved(saved, **more))
                 if evaluators[-1].n_rows != rows:
                     raise ValueError(f"{name} is of other rows")

@@ -11,8 +11,9 @@ import click
 
 from xmleval.budget import Allowance, OverLimitError
 from xmleval.cli.help import Choice
+from xmleval.files.archive import read_arrays
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.npy import Part, matrix_pieces, open_array
+from xmleval.input.formats.npy import dense_pieces, open_array
 from xmleval.input.formats.npz import open_npz, read_matrix
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import Pieces
@@ -54,22 +55,14 @@ def read_features(path: Path, allowance: Allowance) -> Any:
     """Return features of rows: a sparse matrix, or an array."""
     if not path.name.endswith(".npy"):
         return read_matrix(open_npz(path), allowance)
-    features = _open_features(path)
+    features = open_array(path, FEATURES)
     with naming(path, FEATURES):
-        return features.file.read("", allowance=allowance)[0]
+        return read_arrays([features], allowance)[0]
 
 
 def feature_pieces(path: Path, allowance: Allowance) -> Pieces:
     """Return the rows of an array of features."""
-    return matrix_pieces(_open_features(path), allowance)
-
-
-def _open_features(path: Path) -> Part:
-    features = open_array(path, FEATURES)
-    with naming(path, FEATURES):
-        if len(features.arrays[0].shape) != 2:
-            raise ValueError(f"shape {features.arrays[0].shape}")
-    return features
+    return dense_pieces(open_array(path, FEATURES), FEATURES, allowance)
 
 
 def refuse_reordered_files(truth: Input, given: Input) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.cluster.job import Job, digest_of
-from xmleval.files.archive import ArrayFile
+from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.errors import InputError
@@ -114,7 +114,7 @@ def cut(
     for path in dict.fromkeys(path for given in inputs.values() for path in given.files):
         if path.suffix == ".npz" and not isinstance(path, RemotePath):
             with naming(path, "an archive without damage"):
-                ArrayFile(InputFile(path)).check_sums()  # once, as each task reads a part
+                check_sums(InputFile(path))  # once, as each task reads a part
     places = {argument: _places(given) for argument, given in inputs.items()}
     truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
     for argument, own in places.items():

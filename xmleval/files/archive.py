@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-import struct
 import threading
 import tokenize
 import warnings
-import weakref
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,33 +19,41 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import in_one_line
 from xmleval.records import Chunks
 
 DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
+HEAD_BYTES = 10_240  # read of each array at once: NumPy parses headers of up to 10,000 bytes
 LOCAL_LENGTHS = 26  # where the header of a member has the lengths of its name and of what follows it
-HEADER_BYTES = 10_000  # the longest header that NumPy parses
-MOST_NESTED = 500  # brackets or signs in a header
-PARSING = threading.RLock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
-MOST_OPEN = 64  # files that stay open between readings
-DAMAGE = (ValueError, RuntimeError, zlib.error, EOFError)  # of a member; encryption is a RuntimeError
+PARSING = threading.Lock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
+DAMAGE = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, SyntaxError, TypeError,
+    ValueError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip  # encryption is a RuntimeError, a header that nests deeply a MemoryError
 
 
 class Array(NamedTuple):
     """An array as its header describes it.
 
-    ``start`` is where its header lies in the file, None where it is compressed; ``member`` its entry of an
-    archive. Where it is stored ``by_column``, it may have to be read ``whole``.
+    start : where its header lies in the file, or the compressed bytes that hold it
+    member : its entry of an archive, None of an .npy file
+    data : what follows the header, if that is little
     """
 
+    file: InputFile
     name: str
     shape: tuple[int, ...]
     by_column: bool
     dtype: np.dtype[Any]
     header_bytes: int
-    start: int | None
+    start: int
     member: zipfile.ZipInfo | None
-    whole: bool
+    data: bytes | None
+
+    def __str__(self) -> str:
+        """Return what messages say of it."""
+        return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
 
     @property
     def row_bytes(self) -> int:
@@ -60,231 +66,183 @@ class Array(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
+    def whole(self) -> bool:
+        """Whether all of it is read at once."""
+        return self.by_column and (self.member is not None or self.file.is_remote)
+
+    @property
     def any_row(self) -> bool:
         """Whether rows can be read without those before."""
-        return self.start is not None and not self.whole
+        return not (self.whole or (self.member and self.member.compress_type != zipfile.ZIP_STORED))
 
-
-class ArrayFile:
-    """The array "" of an .npy file, or all arrays of an .npz archive by their names.
-
-    The file is opened once: all headers are read then, and it stays open for rows, unless many files do or it
-    is remote. Damaged headers and impossible sizes are refused with a ValueError or `zipfile.BadZipFile`.
-    """
-
-    def __init__(self, file: InputFile, packed: bool = True) -> None:
-        self.file, self.path = file, file.path
-        self._kept: tuple[contextlib.ExitStack, io.BufferedReader[Any]] | None = None
-        with self.opened() as handle:
-            described = _archived(file, handle) if packed else [_described(file, "", handle, file.size, 0)]
-            self.arrays = {array.name: array for array in described}  # the last of those of one name
-
-    def __contains__(self, name: str) -> bool:
-        """Tell whether it has an array of that name."""
-        return name in self.arrays
-
-    def __getitem__(self, name: str) -> Array:
-        """Return an array, or refuse one that is not there or holds Python objects."""
-        if name not in self:
-            raise ValueError(f"no array {name!r} in it")
-        array = self.arrays[name]
-        if array.dtype.hasobject:
-            with _naming_member(array.member):
-                raise ValueError("Python objects are not supported")
-        return array
+    def read(self) -> NDArray[Any]:
+        """Return all of it."""
+        values = np.empty(math.prod(self.shape), self.dtype)
+        with self._opened() if self.data is None else io.BytesIO(self.data) as stream:
+            self._fill(values, stream)
+        return values.reshape(self.shape, order="F" if self.by_column else "C")
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[io.BufferedReader[Any]]:
-        """Yield the open file, compared at the end with what it was at the beginning."""
-        (stack, handle), self._kept = self._kept or (contextlib.ExitStack(), None), None
-        with stack:
-            if handle is None:
-                handle = stack.enter_context(self.file.open())
-                weakref.finalize(self, handle.close)
-            else:
-                self.file.check(handle.raw)
-            handle.seek(0)
-            yield handle
-            if not self.file.is_remote and (self in OPEN or len(OPEN) < MOST_OPEN):
-                self.file.check(handle.raw)
-                OPEN.add(self)
-                self._kept = stack.pop_all(), handle
+    def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
+        """Yield ``take(start, stop)``, which returns rows, from ``first`` on and one after another.
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Callable[..., Callable[[int], NDArray[Any]]]]:
-        """Yield ``rows(array, first=0, stop=None)``, which returns a function that takes the next n rows.
-
-        Where all rows to the end are read, a wrong checksum is refused there.
+        Where all rows to the end are taken, a wrong checksum is refused there.
         """
-        with contextlib.ExitStack() as more, self.opened() as handle:
+        if self.whole:
+            values = self.read()
+            yield lambda start, stop: values[start:stop]
+            return
+        with self._opened(0 if self.by_column else first, stop) as stream:
+            width = math.prod(self.shape[1:])
+            begin = stream.tell() if self.by_column else 0
 
-            def rows(array: Array, first: int = 0, stop: int | None = None) -> Callable[[int], NDArray[Any]]:
-                own = more.enter_context(self.file.open()) if self.file.is_remote else handle
-                if stop is not None and array.start is not None:
-                    self.file.has_ends([array.start + array.header_bytes + stop * array.row_bytes])
-                return _Rows(array, own, first, stop is None and not (first and self.file.is_remote)).take
+            def take(start: int, stop: int) -> NDArray[Any]:
+                shape = stop - start, *self.shape[1:]
+                rows = np.empty(shape, self.dtype, order="F" if self.by_column else "C")
+                if not self.by_column:
+                    self._fill(rows.reshape(-1), stream)
+                    return rows
+                for number, column in enumerate(rows.reshape(stop - start, width, order="F").T):
+                    stream.seek(begin + (number * self.shape[0] + start) * self.dtype.itemsize)
+                    self._fill(column, stream)
+                return rows
 
-            yield rows
+            yield take
 
-    def read(self, *names: str, allowance: Allowance = UNLIMITED) -> list[NDArray[Any]]:
-        """Return whole arrays; raise OverLimitError, before anything is unpacked, if there is no memory."""
-        arrays = [self[name] for name in names]
-        allowance.take(sum(array.n_bytes for array in arrays))
-        with self.opened() as handle:
-            return [_Rows(array, handle).read() for array in arrays]
-
-    def chunks(self, name: str = "") -> Chunks:
+    def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
-        array = self[name]
-        if len(array.shape) != 1:
-            raise ValueError(f"array of shape {array.shape}, not a vector")
-        size, step = array.shape[0], READ_BYTES // array.dtype.itemsize
+        if len(self.shape) != 1:
+            raise ValueError(f"array of shape {self.shape}, not a vector")
+        size, step = self.shape[0], READ_BYTES // self.dtype.itemsize
 
         def read() -> Iterator[NDArray[Any]]:
-            with self.reading() as rows:
-                take = rows(array)
+            with self.rows() as take:
                 for start in range(0, size, step):
-                    yield take(min(step, size - start))
+                    yield take(start, min(start + step, size))
 
-        return Chunks(array.dtype, size, read)
+        return Chunks(self.dtype, size, read)
 
     def mapped(self) -> NDArray[Any]:
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
-        if self.file.is_remote or 0 in self[""].shape:
-            return self.read("")[0]
-        array = self[""]
-        order: Literal["F", "C"] = "F" if array.by_column else "C"
-        return np.memmap(self.path, array.dtype, "r", array.header_bytes, array.shape, order)
+        if self.file.is_remote or 0 in self.shape or self.dtype.hasobject:
+            return self.read()
+        order: Literal["F", "C"] = "F" if self.by_column else "C"
+        return np.memmap(self.file.path, self.dtype, "r", self.header_bytes, self.shape, order)
 
-    def load_sparse(self) -> Any:
-        """Return the matrix of any storage scheme that `scipy.sparse.save_npz` wrote, or refuse it."""
-        import scipy.sparse  # imported here to keep start-up fast
+    @contextlib.contextmanager
+    def _opened(self, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        """Yield a stream of rows; of a member of an archive, it checks the checksum at the end."""
+        n_before = self.header_bytes + first * self.row_bytes
+        n_stored = self.member.compress_size if self.member else self.file.size
+        end = self.start + (n_stored if stop is None else self.header_bytes + stop * self.row_bytes)
+        is_part = stop is not None or (first and self.file.is_remote)
+        with self.file.open(end=end) as handle:
+            if self.member is None or (is_part and self.any_row):
+                handle.seek(self.start + n_before)
+                yield handle
+                return
+            handle.seek(self.start)
+            stream: Any = _Stored(handle, self.member)
+            if self.member.compress_type != zipfile.ZIP_STORED:
+                stream = zipfile.ZipFile(handle).open(self.member)  # noqa: SIM115
+            for place in range(0, n_before, READ_BYTES):
+                stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
+            yield stream
 
-        try:
-            with self.opened() as handle, PARSING, warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*created on Python 2")
-                return scipy.sparse.load_npz(handle)
-        except (*DAMAGE, ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            raise ValueError(" ".join(str(error).split()).strip("'")) from None
-
-    def check_sums(self) -> None:
-        """Refuse a wrong checksum of an array that is not compressed, as no reader of parts checks it."""
-        with self.opened() as handle:
-            for array in self.arrays.values():
-                if array.start is not None:
-                    _Rows(array, handle).skip(array.n_bytes)
-
-
-OPEN: weakref.WeakSet[ArrayFile] = weakref.WeakSet()
-
-
-class _Rows:
-    """Rows of an array from row ``first`` on, read from a file that others may read too.
-
-    If ``checked``, those before are read as well, for the checksum.
-    """
-
-    def __init__(
-        self, array: Array, handle: io.BufferedReader[Any], first: int = 0, checked: bool = True
-    ) -> None:
-        self._array, self._handle, self._row = array, handle, first
-        self._all: NDArray[Any] | None = None
-        self._stream: Any = None
-        if array.start is None and array.member is not None:
-            self._stream = _open_zip(handle).open(array.member)
-        self._checked = array.member if checked and not self._stream else None
-        self._place, self._sum = array.start or 0, 0
-        self._data = self._place + array.header_bytes
-        self.skip(array.header_bytes + (0 if array.by_column else first * array.row_bytes))
-
-    def take(self, n: int) -> NDArray[Any]:
-        """Return the next rows."""
-        array, first = self._array, self._row
-        self._row += n
-        if array.whole:
-            self._all = self.read() if self._all is None else self._all
-            return self._all[first : self._row]
-        rows = np.empty((n, *array.shape[1:]), array.dtype, order="F" if array.by_column else "C")
-        if not array.by_column:
-            self._fill(rows.reshape(-1))
-        elif n:
-            for number, column in enumerate(rows.reshape(n, -1, order="F").T):
-                self._place = self._data + (number * array.shape[0] + first) * array.dtype.itemsize
-                self._fill(column)
-        return rows
-
-    def read(self) -> NDArray[Any]:
-        """Return all rows."""
-        values = np.empty(math.prod(self._array.shape), self._array.dtype)
-        self._fill(values)
-        return values.reshape(self._array.shape, order="F" if self._array.by_column else "C")
-
-    def skip(self, n_bytes: int) -> None:
-        """Pass over bytes, which are read where the checksum or the compression needs them."""
-        if not self._checked and not self._stream:
-            self._place += n_bytes
-            return
-        unused = np.empty(min(n_bytes, READ_BYTES), np.uint8)
-        for start in range(0, n_bytes, READ_BYTES):
-            self._fill(unused[: n_bytes - start])
-
-    def _fill(self, values: NDArray[Any]) -> None:
+    def _fill(self, values: NDArray[Any], stream: Any) -> None:
         """Read into an array, which can be written: kernels are compiled again for one that cannot."""
-        view, n = values.view(np.uint8).data, 0
-        with _naming_member(self._array.member):
-            while n < len(view):
-                n_read = self._read_into(view[n : n + READ_BYTES])
-                if not n_read:
+        with _naming(self.name, self.member):
+            if self.dtype.hasobject:
+                raise ValueError("Python objects are not supported")
+            view: Any = values.view(np.uint8).data
+            for start in range(0, len(view), READ_BYTES):
+                part = view[start : start + READ_BYTES]
+                if stream.readinto(part) < len(part):
                     raise ValueError("fewer bytes of data than declared in its header")
-                n += n_read
 
-    def _read_into(self, view: memoryview) -> int:
-        if self._stream:
-            return int(self._stream.readinto(view))
-        self._handle.seek(self._place)
+
+class _Stored:
+    """The bytes of a member of an archive without compression, with its checksum; `zipfile` copies them."""
+
+    def __init__(self, handle: io.BufferedReader[Any], member: zipfile.ZipInfo) -> None:
+        self._handle, self._member, self._left, self._sum = handle, member, member.file_size, 0
+
+    def readinto(self, view: Any) -> int:
+        """Read some of the next bytes."""
         n = self._handle.readinto(view)
-        self._place += n
-        if self._checked:
-            self._sum = zlib.crc32(view[:n], self._sum)
-            if self._place == self._data + self._array.n_bytes and self._sum != self._checked.CRC:
-                raise zipfile.BadZipFile(f"Bad CRC-32 for file {self._checked.filename!r}")
+        self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
+        if not self._left and self._sum != self._member.CRC:
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {self._member.filename!r}")
         return n
 
 
-def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, whether it is stored by column, and dtype from the header of an .npy file, or refuse it."""
-    try:
-        with PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # headers written by Python 2
-            major, _ = npy.read_magic(file)
-            read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-            length = file.read(2 if major == 1 else 4)
-            n_bytes = int.from_bytes(length, "little")  # of which NumPy would read any number at once
-            header = length + file.read(min(n_bytes, HEADER_BYTES))
-            if max(map(header.count, (b"(", b"[", b"{", b"-", b"+", b"~"))) > MOST_NESTED:
-                raise ValueError("its header cannot be parsed")  # for Python's parser, a lack of memory
-            shape, by_column, dtype = read(io.BytesIO(header))
-    except RecursionError:
-        raise ValueError("not a NumPy array (its header cannot be parsed)") from None
-    except (ValueError, TypeError, LookupError, OverflowError, SyntaxError, tokenize.TokenError) as error:
-        raise ValueError(f"not a NumPy array ({error})") from None
-    if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
-        raise ValueError(f"impossible array, {dtype} of shape {shape}")
-    return shape, by_column and len(shape) > 1 and 0 not in shape, dtype
+def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> list[NDArray[Any]]:
+    """Return whole arrays; raise OverLimitError, before anything is unpacked, if there is no memory."""
+    arrays = [*arrays]
+    allowance.take(sum(array.n_bytes for array in arrays))
+    return [array.read() for array in arrays]
+
+
+def open_npy(file: InputFile) -> Array:
+    """Return the array of an .npy file; refuse a damaged header or size."""
+    with file.open(in_order=False) as handle:
+        return _described(file, "", handle, file.size, 0)
+
+
+class Archive(dict[str, Array]):
+    """The arrays of an .npz archive by their names, the last of those of one name.
+
+    Damaged headers and impossible sizes are refused with a ValueError or `zipfile.BadZipFile`.
+    """
+
+    def __init__(self, file: InputFile) -> None:
+        self.file = file
+        with file.open(in_order=False) as handle:
+            super().__init__((array.name, array) for array in _archived(file, handle))
+
+    def __missing__(self, name: str) -> Array:
+        """Refuse an array that is not there."""
+        raise ValueError(f"no array {name!r} in it")
+
+    def load_sparse(self) -> Any:
+        """Return the matrix that `scipy.sparse.save_npz` wrote; its index values are not checked."""
+        import scipy.sparse  # imported here to keep start-up fast
+
+        with self.file.open() as handle:
+            try:
+                matrix = scipy.sparse.load_npz(handle)
+            except DAMAGE as error:
+                raise ValueError(in_one_line(error).strip("'")) from None
+        return getattr(scipy.sparse, f"{matrix.format}_array")(matrix)
+
+
+def check_sums(file: InputFile) -> None:
+    """Refuse an archive of which an array has a wrong checksum, as no reader of parts checks it."""
+    with file.open() as handle:
+        name = zipfile.ZipFile(handle).testzip()
+    if name is not None:
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file {name!r}")
 
 
 def _described(
-    file: InputFile,
-    name: str,
-    stream: IO[bytes],
-    n_bytes: int,
-    start: int | None,
+    file: InputFile, name: str, stream: IO[bytes], n_bytes: int, start: int,
     member: zipfile.ZipInfo | None = None,
-) -> Array:
-    """Return what the next bytes of a stream, the header of an array, say of it."""
-    shape, by_column, dtype = read_header(stream)
-    whole = by_column and (member is not None or file.is_remote)
-    array = Array(name, shape, by_column, dtype, stream.tell(), start, member, whole)
+) -> Array:  # fmt: skip
+    """Return what the header of an array says of it, or refuse it."""
+    head = io.BytesIO(stream.read(HEAD_BYTES))
+    try:
+        with PARSING, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # headers written by Python 2
+            major, _ = npy.read_magic(head)
+            read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
+            shape, by_column, dtype = read(head)
+    except DAMAGE as error:
+        raise ValueError(f"not a NumPy array ({in_one_line(error)})") from None
+    if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
+        raise ValueError(f"impossible array, {dtype} of shape {shape}")
+    by_column = by_column and len(shape) > 1 and 0 not in shape
+    data = head.getvalue()[head.tell() :] if n_bytes <= HEAD_BYTES else None
+    array = Array(file, name, shape, by_column, dtype, head.tell(), start, member, data)
     n_stored = n_bytes - array.header_bytes
     if array.n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {array.n_bytes}")
@@ -293,45 +251,32 @@ def _described(
 
 def _archived(file: InputFile, handle: io.BufferedReader[Any]) -> Iterator[Array]:
     """Yield the arrays of an archive whose sizes are plausible."""
-    archive = _open_zip(handle)
-    members = archive.infolist()
-    file.has_ends([archive.start_dir, *(info.header_offset for info in members)])
-    if sum(info.compress_size for info in members) > file.size:
-        raise ValueError("the archive members exceed the size of the file")
-    for info in members:
-        ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_LIMIT}.get(info.compress_type)
-        if ratio is None:
-            raise ValueError(f"{info.filename}: unsupported compression method")
-        if info.file_size > ratio * max(info.compress_size, 1):
-            raise ValueError(f"{info.filename}: impossible uncompressed size of {info.file_size} bytes")
-        if info.filename.endswith(".npy"):
-            with _naming_member(info), archive.open(info) as stream:
-                start = None
-                if ratio == 1:
-                    handle.seek(info.header_offset + LOCAL_LENGTHS)
-                    start = info.header_offset + LOCAL_LENGTHS + 4 + sum(struct.unpack("<HH", handle.read(4)))
-                name = info.filename.removesuffix(".npy")
-                yield _described(file, name, stream, info.file_size, start, info)
-
-
-def _open_zip(handle: io.BufferedReader[Any]) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(handle)
-    except NotImplementedError as error:  # unsupported zip version
-        raise ValueError(str(error)) from None
-    except zipfile.BadZipFile as error:
+        archive = zipfile.ZipFile(handle)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None  # of reading, which is not what is wrong with it
         raise ValueError("not a zip archive, or cut short") from None
+    for info in archive.infolist():
+        limit = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_LIMIT}.get(info.compress_type, 0)
+        if info.file_size > limit * max(info.compress_size, 1):
+            raise ValueError(f"{info.filename}: {info.file_size} bytes, which deflate packs into more")
+        name = info.filename.removesuffix(".npy")
+        if name != info.filename:
+            with _naming(name, info), archive.open(info) as stream:
+                start = info.header_offset + LOCAL_LENGTHS
+                handle.seek(start)
+                start += 4 + int(np.frombuffer(handle.read(4), "<u2").sum())
+                yield _described(file, name, stream, info.file_size, start, info)
 
 
 @contextlib.contextmanager
-def _naming_member(member: zipfile.ZipInfo | None) -> Iterator[None]:
+def _naming(name: str, member: zipfile.ZipInfo | None) -> Iterator[None]:
     """Name a member of an archive in what goes wrong with it."""
     try:
         yield
-    except DAMAGE as error:
-        raise ValueError(f"{member.filename}: {error}" if member else str(error)) from None
+    except (ValueError, RuntimeError, zlib.error, EOFError) as error:
+        raise ValueError(f"{name}.npy: {error}" if member else str(error)) from None
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import NO_RANGES, RemotePath
 
-BUFFER_BYTES, DIGEST_BYTES = 1 << 15, 1 << 20
+BUFFER_BYTES = 1 << 15
 NO_SIZE = "its server does not tell its size; download it first"
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
@@ -26,14 +26,10 @@ TAGS = (
 
 
 class Version(NamedTuple):
-    """Size of a file, and in words what else differs between its versions."""
+    """Size of a file, and in words all that tells its versions apart."""
 
     size: int
-    tags: str
-
-    def __str__(self) -> str:
-        """Return all of it in words."""
-        return f"{self.size} bytes{self.tags}"
+    words: str
 
 
 def version_of(path: Path) -> Version:
@@ -41,11 +37,12 @@ def version_of(path: Path) -> Version:
     if not isinstance(path, RemotePath):
         return _version(os.stat(path), path)
     details = path.details()
+    size = details["size"]
     if details["type"] == "directory":
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if details["size"] is None or not details.get("partial", True):
-        raise OSError(errno.ENOTSUP, NO_RANGES if details["size"] else NO_SIZE, str(path))
-    return Version(details["size"], "".join(f", {tag} {details[tag]}" for tag in TAGS if details.get(tag)))
+    if size is None or not details.get("partial", True):
+        raise OSError(errno.ENOTSUP, NO_RANGES if size else NO_SIZE, str(path))
+    return Version(size, ", ".join([f"{size} bytes", *(f"{t} {details[t]}" for t in TAGS if details.get(t))]))
 
 
 def _version(status: os.stat_result, path: Path) -> Version:
@@ -54,12 +51,12 @@ def _version(status: os.stat_result, path: Path) -> Version:
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("not a regular file")
     time = str(np.datetime64(status.st_mtime_ns, "ns")).replace("T", " ")
-    return Version(status.st_size, f" of {time} UTC")
+    return Version(status.st_size, f"{status.st_size} bytes of {time} UTC")
 
 
 def stamp(path: Path) -> str:
     """Identify a version of a file by its path or address, and what tells versions apart."""
-    return f"{path.resolve()} ({version_of(path)})"
+    return f"{path.resolve()} ({version_of(path).words})"
 
 
 class InputFile:
@@ -72,8 +69,7 @@ class InputFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._version: Version | None = None
-        self._ends: list[int] = []
-        self._unchecked = True  # whether bytes of a remote file were fetched since its version was compared
+        self._fetched = True  # whether bytes of a remote file came since its version was compared
 
     @property
     def is_remote(self) -> bool:
@@ -87,50 +83,45 @@ class InputFile:
         return self._version.size
 
     @contextlib.contextmanager
-    def open(self, in_order: bool = True) -> Iterator[io.BufferedReader[Any]]:
+    def open(self, in_order: bool = True, end: int | None = None) -> Iterator[io.BufferedReader[Any]]:
         """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
 
-        A remote one that is not read in order is not read ahead.
+        A remote one is read ahead if it is read in order, but not beyond ``end``.
         """
         raw: io.RawIOBase
         if self.is_remote:
-            raw = RangeReader(self._fetch, self._ends, in_order)
+            self._check(None)
+            raw = RangeReader(self._fetch, self.size, in_order, end)
         else:
             version_of(self.path)  # opening alone can have effects on a device
             raw = io.FileIO(self.path, opener=_open_at_once)
         with io.BufferedReader(raw, BUFFER_BYTES) as file:
-            self.check(raw)
+            self._check(raw)
             try:
                 yield file
             except Exception:
-                self.check(raw)  # a change may be what went wrong
+                self._check(raw)  # a change may be what went wrong
                 raise
-            self.check(raw)
+            self._check(raw)
 
     def _fetch(self, start: int, stop: int) -> bytes:
         assert isinstance(self.path, RemotePath)
-        self._unchecked = True
+        self._fetched = True
         return self.path.fetch(self.size, start, stop)
 
-    def has_ends(self, ends: Iterable[int]) -> None:
-        """Tell where those who read the file in order may stop: a remote one is not read ahead beyond."""
-        self._ends[:] = sorted({*self._ends, *(end for end in ends if 0 < end < self.size)})
-
-    def check(self, raw: io.RawIOBase) -> None:
+    def _check(self, raw: io.RawIOBase | None) -> None:
         """Compare the version of the open file, or of the remote one that is there now, with the first."""
         if isinstance(raw, io.FileIO):
             version = _version(os.fstat(raw.fileno()), self.path)
-        elif self._unchecked:
-            self._unchecked, version = False, version_of(self.path)
+        elif self._fetched:
+            self._fetched, version = False, version_of(self.path)
         else:
             return
-        if self._version is None:
-            if not version.size:
-                raise ValueError("the file is empty")
-            self._version = version
-            self._ends.append(version.size)
-        if version != self._version:
-            raise OSError(f"changed while it was read, from {self._version} to {version}")
+        if not version.size:
+            raise ValueError("the file is empty")
+        self._version = first = self._version or version
+        if version != first:
+            raise OSError(f"changed while it was read, from {first.words} to {version.words}")
 
 
 def digest(*paths: Path) -> str:
@@ -138,8 +129,7 @@ def digest(*paths: Path) -> str:
     total = hashlib.sha256()
     for path in paths:
         with InputFile(path).open() as file:
-            while block := file.read(DIGEST_BYTES):
-                total.update(block)
+            hashlib.file_digest(file, lambda: total)
     return total.hexdigest()
 
 

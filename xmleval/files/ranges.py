@@ -6,9 +6,8 @@ import errno
 import functools
 import io
 import os
-from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -26,21 +25,22 @@ class RangeReader(io.RawIOBase):
     """A remote file as an open file; ``fetch`` returns its bytes between two positions.
 
     Where reads follow one another ``in_order``, blocks grow, and the next one is fetched in another thread
-    while one is used, up to the next of ``ends``, the last of which is that of the file.
+    while one is used, up to ``end``.
     """
 
     _share = MOST_BLOCK_BYTES  # of a memory limit
 
-    def __init__(self, fetch: Fetch, ends: Sequence[int], in_order: bool) -> None:
+    def __init__(self, fetch: Fetch, size: int, in_order: bool, end: int | None = None) -> None:
         super().__init__()
-        self._fetch, self._ends, self._in_order = fetch, ends, in_order
+        self._fetch, self._size, self._in_order = fetch, size, in_order
+        self._end = min(end or size, size)
         self._place = 0
         self._block = 0, b""  # where it begins
         self._blocks: deque[tuple[int, bytes]] = deque(maxlen=KEPT_BLOCKS)  # where not in order
         self._length = 0  # bytes that the last block could have
         self._most = min(self._share, MOST_BLOCK_BYTES)
         self._next: Future[bytes] | None = None
-        self._pool: Pool | None = None
+        self._pool = Pool(1)
 
     @classmethod
     def share(cls, allowance: Allowance) -> None:
@@ -60,7 +60,7 @@ class RangeReader(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Go to another position."""
-        place = offset + (0, self._place, self._ends[-1])[whence]
+        place = offset + (0, self._place, self._size)[whence]
         if place < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         self._place = place
@@ -69,7 +69,7 @@ class RangeReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read some of the next bytes."""
         view, place = memoryview(buffer).cast("B"), self._place
-        if not len(view) or place >= self._ends[-1]:
+        if not len(view) or place >= self._size:
             return 0
         blocks = (block for block in (self._block, *self._blocks) if 0 <= place - block[0] < len(block[1]))
         start, data = self._block = next(blocks, None) or self._load(len(view))
@@ -81,13 +81,13 @@ class RangeReader(io.RawIOBase):
     def _load(self, n_wanted: int) -> tuple[int, bytes]:
         """Return where a block begins, and the block, which has the next byte."""
         place, last_stop = self._place, self._block[0] + len(self._block[1])
-        follows = self._in_order and place == last_stop and place not in self._ends
+        follows = self._in_order and place == last_stop
         ahead, self._next = self._next, None
         self._block = 0, b""  # two are held at a time, not three
         if not follows and n_wanted <= PAGE_BYTES:
             start, self._length = place // PAGE_BYTES * PAGE_BYTES, PAGE_BYTES
-            return start, _page(self._fetch, start, min(start + PAGE_BYTES, self._ends[-1]))
-        end = self._ends[bisect_right(self._ends, place)]
+            return start, _page(self._fetch, start, min(start + PAGE_BYTES, self._size))
+        end = self._end if place < self._end else self._size
         n_bytes = n_wanted if self._in_order else n_wanted + PAGE_BYTES  # with what a buffer takes beside it
         self._length = min(max(n_bytes, 2 * self._length * follows), self._most)
         if ahead is not None and follows:
@@ -98,14 +98,12 @@ class RangeReader(io.RawIOBase):
             self._blocks.append((place, data))
         elif self._length >= min(AHEAD_BYTES, self._most) and place + len(data) < end:
             start, length = place + len(data), min(2 * self._length, self._most)
-            self._pool = self._pool or Pool(1)
             self._next = self._pool.submit(self._fetch, start, min(start + length, end))
         return place, data
 
     def close(self) -> None:
         """Stop reading ahead."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=True, cancel_futures=True)
         self._block, self._next = (0, b""), None
         self._blocks.clear()
         super().close()

@@ -233,7 +233,7 @@ def _named(error: Exception, url: str, what: str) -> OSError:
     if isinstance(error, ImportError):
         protocol = url.partition("://")[0]
         extra = EXTRAS.get(protocol) or ("remote" if error.name == "fsspec" else "")
-        needed = f"{protocol}:// needs `pip install 'xmleval[{extra}]'`" if extra else _line(error)
+        needed = f"{protocol}:// needs `pip install 'xmleval[{extra}]'`" if extra else in_one_line(error)
         return OSError(errno.EPROTONOSUPPORT, needed, url)
     cause: BaseException = error
     if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
@@ -242,11 +242,11 @@ def _named(error: Exception, url: str, what: str) -> OSError:
     if isinstance(cause, FileNotFoundError) or status in GONE:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
     if isinstance(cause, PermissionError) or status in REFUSED:
-        return PermissionError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({_line(cause)})", url)
-    return OSError(errno.EIO, f"cannot be {what}: {_line(cause)}", url)
+        return PermissionError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({in_one_line(cause)})", url)
+    return OSError(errno.EIO, f"cannot be {what}: {in_one_line(cause)}", url)
 
 
-def _line(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
     """Return an error of a library in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

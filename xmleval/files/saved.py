@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
-from xmleval.files.archive import ArrayFile, write_archive
+from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.message import Message
@@ -23,10 +22,6 @@ from xmleval.records import MOST
 
 LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
 JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
-DAMAGE = (
-    zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
-    ValueError,
-)  # fmt: skip
 
 
 class Form(NamedTuple):
@@ -79,21 +74,20 @@ def from_bytes(sent: bytes) -> Saved:
 def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED) -> Saved:
     """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
-        archive = ArrayFile(InputFile(path))
-        meta = parse_json(archive.read("meta", allowance=allowance)[0].tobytes(), allowance)
+        archive = Archive(InputFile(path))
+        (text,) = read_arrays([archive["meta"]], allowance)
+        meta = parse_json(text.tobytes(), allowance)
         if meta["format"] != form.mark:
             raise KeyError("format")
-        version = meta["version"]
-    if version != form.version:
-        raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
-    with naming_damage(path, form):
-        names = sorted({*archive.arrays} - {"meta"})
-        if names != meta["arrays"]:
-            raise KeyError("arrays")
-        arrays: dict[str, Any] = {name: archive.chunks(name) for name in filter(LARGE, names)}
-        small = [name for name in names if name not in arrays]
-        arrays |= zip(small, archive.read(*small, allowance=allowance), strict=True)
-    return Saved(meta, arrays)
+        if (version := meta["version"]) == form.version:
+            names = sorted({*archive} - {"meta"})
+            if names != meta["arrays"]:
+                raise KeyError("arrays")
+            arrays: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, names)}
+            small = [name for name in names if name not in arrays]
+            arrays |= zip(small, read_arrays([archive[name] for name in small], allowance), strict=True)
+            return Saved(meta, arrays)
+    raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
 
 
 def parse_json(text: bytes, allowance: Allowance) -> Any:

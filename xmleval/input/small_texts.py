@@ -157,15 +157,12 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
     """Read inverse propensities within an allowance of memory."""
-    vector = open_array(path, PROPENSITIES) if path.name.lower().endswith(".npy") else None
-    numbers = array("d")
+    is_array, numbers = path.name.lower().endswith(".npy"), array("d")
+    vector = open_array(path, PROPENSITIES, n_dims=1) if is_array else None
     with naming(path, PROPENSITIES):
         if vector is not None:
-            shape = vector.arrays[0].shape
-            if len(shape) != 1:
-                raise ValueError(f"an array of shape {shape}")
-            allowance.take(NUMBER_BYTES * shape[0])
-            return vector.file.read("")[0]
+            allowance.take(NUMBER_BYTES * vector.shape[0])
+            return vector.read()
         for line, (text,) in text_columns(path, allowance, NUMBER_BYTES):
             value = decimal_number(text)
             if value is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
-from xmleval.files.archive import Array, ArrayFile
+from xmleval.files.archive import Array, open_npy
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
@@ -26,80 +26,87 @@ ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 LABELS, SCORES = "_indices.npy", "_scores.npy"
 OTHER_LABELS, OTHER_SCORES = "-labels.npy", "-scores.npy"  # as AttentionXML and LightXML call them
 PAIRS = {LABELS: SCORES, OTHER_LABELS: OTHER_SCORES}
-STRINGS = "strings, of a fixed length, not Python objects: numpy.save(file, labels.astype(str))"
-DENSE_EXPECTED = {
-    "truth": "relevant labels as zeros and ones, of shape (instances, labels)",
-    "scores": "scores of all labels, floating-point numbers of shape (instances, labels); "
-    "a top-k list is called NAME_indices.npy",
-}
+LIST = (
+    "a top-k list of shape (instances, k): integers as labels, or in NAME-labels.npy strings, not Python "
+    "objects: numpy.save(file, labels.astype(str)); and real numbers as scores"
+)
+DENSE_LABELS = "relevant labels as zeros and ones, of shape (instances, labels)"
+DENSE_SCORES = (
+    "scores of all labels, floating-point numbers of shape (instances, labels); a top-k list is called "
+    "NAME_indices.npy, or array 'indices'"
+)
+REAL = "biuf"  # kinds of dtypes
 
 
-class Part(NamedTuple):
-    """Arrays of a file that have the same rows; ``expected`` completes the message where they are damaged."""
-
-    file: ArrayFile
-    arrays: list[Array]
-    expected: str
-
-    def read(self, step: int, first: int, stop: int) -> Iterator[list[NDArray[Any]]]:
-        """Yield the same rows of each array, ``step`` at a time; of arrays without rows, none once."""
-        n_rows = self.arrays[0].shape[0]
-        with naming(self.file.path, self.expected), self.file.reading() as rows:
-            takes = [rows(array, first, None if stop == n_rows else stop) for array in self.arrays]
-            for start in range(first, max(stop, first + 1), step):
-                yield [take(min(step, stop - start)) for take in takes]
-
-    def mapped(self) -> NDArray[Any]:
-        """Return the array of an .npy file as a map of it."""
-        with naming(self.file.path, self.expected):
-            return self.file.mapped()
+def open_array(path: Path, expected: str, kinds: str = REAL, n_dims: int = 2) -> Array:
+    """Read the header of an array of real numbers, or of dtypes of other kinds."""
+    with naming(path, expected):
+        return check_array(open_npy(InputFile(path)), kinds, n_dims)
 
 
-def matrix_pieces(part: Part, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Return the rows of an array of two dimensions."""
-    return _pieces([part], lambda rows: rows[0], part.arrays[0].shape[1], allowance)
+def check_array(array: Array, kinds: str, n_dims: int | None = 2) -> Array:
+    """Return an array, or refuse its dtype or shape."""
+    if array.dtype.hasobject:
+        raise ValueError(f"{array}; Python objects are not supported")
+    if array.dtype.kind not in kinds or n_dims not in (None, len(array.shape)):
+        raise ValueError(str(array))
+    return array
 
 
-def list_pieces(parts: list[Part], allowance: Allowance = UNLIMITED) -> Pieces:
-    """Return the rows of labels and, where there are any, of their scores."""
-    return _pieces(parts, _as_rows, None, allowance)
-
-
-def _as_rows(arrays: list[NDArray[Any]]) -> Rows:
-    n_rows, width = arrays[0].shape
-    values = arrays[1].reshape(-1) if len(arrays) > 1 else None
-    return rows_by_id(np.arange(n_rows + 1) * width, arrays[0].reshape(-1), values, best_first=True)
-
-
-def _pieces(
-    parts: list[Part], make: Callable[[list[NDArray[Any]]], Any], n_labels: int | None, allowance: Allowance
+def array_pieces(
+    arrays: Sequence[Array],
+    expected: str,
+    make: Callable[..., Any],
+    allowance: Allowance = UNLIMITED,
+    n_labels: int | None = None,
 ) -> Pieces:
-    """Return rows made of arrays; those that take more memory than is allowed are refused."""
-    for part in parts:
-        for array in part.arrays:
-            with naming(part.file.path, part.expected):
-                allowance.take(array.whole and array.n_bytes)
-                allowance.check(ROW_ENTRY_BYTES * array.shape[1])
-    arrays = [array for part in parts for array in part.arrays]
+    """Return rows that are made of the same rows of each array.
+
+    Rows that take more memory than is allowed are refused; ``expected`` completes messages about damage.
+    """
+    for array in arrays:
+        with naming(array.file.path, expected):
+            allowance.take(array.whole and array.n_bytes)
+            allowance.check(ROW_ENTRY_BYTES * array.shape[1])
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 
+    def rows(array: Array, step: int, first: int, stop: int) -> Iterator[NDArray[Any]]:
+        with naming(array.file.path, expected), array.rows(first, None if stop == n_rows else stop) as take:
+            for start in range(first, max(stop, first + 1), step):
+                yield take(start, min(start + step, stop))
+
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step = max(1, n_bytes // max(1, row_bytes))
-        reads = [part.read(step, first, n_rows if stop is None else stop) for part in parts]
-        for rows in zip(*reads, strict=True):
-            yield make([array for own in rows for array in own])
+        step, last = max(1, n_bytes // max(1, row_bytes)), n_rows if stop is None else stop
+        for parts in zip(*(rows(array, step, first, last) for array in arrays), strict=True):
+            yield make(*parts)
 
     return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
 
 
-def open_array(path: Path, expected: str, kinds: str = "biuf") -> Part:
-    """Read the header of an array of real numbers, or of dtypes of other kinds."""
-    with naming(path, expected):
-        file = ArrayFile(InputFile(path), packed=False)
-        array = file[""]
-        if array.dtype.kind not in kinds:
-            raise ValueError(f"dtype {array.dtype} does not hold real numbers")
-        return Part(file, [array], expected)
+def dense_pieces(array: Array, expected: str, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Return the rows of a dense array."""
+    return array_pieces([array], expected, lambda rows: rows, allowance, array.shape[1])
+
+
+def list_pieces(arrays: Sequence[Array], allowance: Allowance = UNLIMITED) -> Pieces:
+    """Return the rows of labels and, where there are any, of their scores."""
+    return array_pieces(arrays, LIST, _as_rows, allowance)
+
+
+def _as_rows(labels: NDArray[Any], scores: NDArray[Any] | None = None) -> Rows:
+    values, n_rows = None if scores is None else scores.reshape(-1), len(labels)
+    return rows_by_id(np.arange(n_rows + 1) * labels.shape[1], labels.reshape(-1), values, best_first=True)
+
+
+def check_list(labels: Array, *scores: Array, kinds: str = "iu") -> list[Array]:
+    """Return labels and, where there are any, scores of a list, or refuse their dtypes or shapes."""
+    with naming(labels.file.path, LIST):
+        check_array(labels, kinds)
+    for array in scores:
+        with naming(array.file.path, LIST):
+            if check_array(array, "iuf", None).shape != labels.shape:
+                raise ValueError(f"{array}, for {labels.name or 'labels'} of shape {labels.shape}")
+    return [labels, *scores]
 
 
 def _pair(path: Path) -> tuple[Path, Path] | None:
@@ -111,52 +118,37 @@ def _pair(path: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _open_list(path: Path, kinds: str = "iu") -> list[Part]:
+def _open_list(path: Path, kinds: str = "iu") -> list[Array]:
     """Return the labels of a top-k list and, where there are any, its scores."""
-    pair = _pair(path)
-    labels_path = pair[0] if pair else path  # a file of another name holds labels alone
-    expected = "labels of a top-k list, integers of shape (instances, k)"
-    known = "biuf"
-    if labels_path.name.endswith(OTHER_LABELS):
-        expected, known = f"{expected}, or {STRINGS}", "biufU"
-    parts = [open_array(labels_path, expected, known)]
-    (labels,) = parts[0].arrays
-    with naming(labels_path, expected):
-        if len(labels.shape) != 2 or labels.dtype.kind not in kinds:
-            raise ValueError(f"{labels.dtype} of shape {labels.shape}")
-    if pair is not None and is_there(pair[1]):
-        expected = f"scores of the labels in {labels_path.name}, of shape {labels.shape}"
-        parts.append(open_array(pair[1], expected))
-        (scores,) = parts[1].arrays
-        with naming(pair[1], expected):
-            if scores.shape != labels.shape or scores.dtype.kind == "b":
-                raise ValueError(f"{scores.dtype} of shape {scores.shape}")
-    return parts
+    arrays: list[Array] = []
+    for each in _pair(path) or (path,):
+        if not arrays or is_there(each):
+            with naming(each, LIST):
+                arrays.append(open_npy(InputFile(each)))
+    is_named = arrays[0].file.path.name.endswith(OTHER_LABELS)
+    return check_list(*arrays, kinds=kinds if is_named else "iu")
 
 
 def claims(path: Path, kind: str | None) -> bool:
     """Tell whether a file of another tool's name is a list: labels, or scores with labels beside them."""
-    if kind != "scores" or not path.name.endswith((OTHER_LABELS, OTHER_SCORES)):
-        return False
-    pair = _pair(path)
-    return pair is not None and (path == pair[0] or is_there(pair[0]))
+    pair = _pair(path) if path.name.endswith((OTHER_LABELS, OTHER_SCORES)) else None
+    return kind == "scores" and pair is not None and (path == pair[0] or is_there(pair[0]))
 
 
 def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
     """Return the rows of a list, None where its labels have names."""
-    parts = _open_list(path, "iuU")
-    return None if parts[0].arrays[0].dtype.kind == "U" else list_pieces(parts, allowance)
+    arrays = _open_list(path, "iuU")
+    return None if arrays[0].dtype.kind == "U" else list_pieces(arrays, allowance)
 
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    parts, facts, place = _open_list(path, "iuU"), Facts("row"), 0
-    if parts[0].arrays[0].dtype.kind != "U":
+    arrays, facts, place = _open_list(path, "iuU"), Facts("row"), 0
+    if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
-    for labels, *more in _pieces(parts, lambda arrays: arrays, None, allowance).read(PIECE_BYTES):
-        scores = more[0] if more else None
+    for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts, allowance).read(PIECE_BYTES):
         filled, places = labels != "", place + np.arange(len(labels))
-        values = None if scores is None else scores[filled].astype(np.float64)
+        values = more[0][filled].astype(np.float64) if more else None
         if values is not None and np.isnan(values).any():
             row = int(np.nonzero(filled)[0][np.isnan(values).argmax()])
             raise ValueError(f"{path}: row {places[row]}: a score is NaN")
@@ -165,20 +157,20 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         place += len(labels)
 
 
+def _mapped(array: Array, expected: str) -> NDArray[Any]:
+    with naming(array.file.path, expected):
+        return array.mapped()
+
+
 def map_list(path: Path, kind: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Map the labels of a top-k list and, where they are there, its scores."""
-    labels, *scores = [part.mapped() for part in _open_list(path)]
+    labels, *scores = [_mapped(array, LIST) for array in _open_list(path)]
     return labels, scores[0] if scores else None
 
 
 def other_half(path: Path) -> list[Path]:
     """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
     return [other for other in _pair(path) or () if other != path and is_there(other)]
-
-
-def npy_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read a top-k list some rows at a time."""
-    return list_pieces(_open_list(path), allowance)
 
 
 def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
@@ -195,29 +187,19 @@ def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
                 file.flush()  # so that a full disk is met here
 
 
-def check_dense(part: Part, kinds: str = "f") -> Part:
-    """Return an array of two dimensions and of a dtype of these kinds, or refuse it."""
-    (array,) = part.arrays
-    with naming(part.file.path, part.expected):
-        if len(array.shape) != 2 or array.dtype.kind not in kinds:
-            raise ValueError(f"{array.name} is {array.dtype} of shape {array.shape}".removeprefix(" is "))
-        if not array.shape[1]:
-            raise ValueError(f"shape {array.shape}, without a label")  # rows of nothing may be any number
-    return part
+def check_dense(array: Array, kind: str) -> tuple[Array, str]:
+    """Return a dense array and what is expected of it, or refuse it."""
+    kinds, expected = ("f", DENSE_SCORES) if kind == "scores" else (REAL, DENSE_LABELS)
+    with naming(array.file.path, expected):
+        if not check_array(array, kinds).shape[1]:
+            raise ValueError(f"{array}, without a label")  # rows of nothing may be any number
+    return array, expected
 
 
-def _open_dense(path: Path, kind: str) -> Part:
-    held, kinds = ("scores", "f") if kind == "scores" else ("truth", "biuf")
-    return check_dense(open_array(path, DENSE_EXPECTED[held]), kinds)
-
-
-def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read a dense array some rows at a time."""
-    return matrix_pieces(_open_dense(path, kind), allowance)
-
-
-def _map_dense(path: Path, kind: str) -> Any:
-    return _open_dense(path, kind).mapped()
+def _open_dense(path: Path, kind: str) -> tuple[Array, str]:
+    with naming(path, DENSE_SCORES if kind == "scores" else DENSE_LABELS):
+        array = open_npy(InputFile(path))
+    return check_dense(array, kind)
 
 
 NPY = Format(
@@ -227,7 +209,7 @@ NPY = Format(
     container="npy",
     extensions=(LABELS, SCORES),
     holds=("scores",),
-    pieces=npy_pieces,
+    pieces=lambda path, kind, allowance: list_pieces(_open_list(path), allowance),
     whole=map_list,
     rows=batches,
     by_number=by_number,
@@ -242,6 +224,6 @@ DENSE = Format(
     files="NAME.npy",
     container="npy",
     extensions=(".npy",),
-    pieces=dense_pieces,
-    whole=_map_dense,
+    pieces=lambda path, kind, allowance: dense_pieces(*_open_dense(path, kind), allowance),
+    whole=lambda path, kind: _mapped(*_open_dense(path, kind)),
 )
