@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +47,7 @@ class Frame(NamedTuple):
         return as_list(self.column(name)) or []
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """A frame, and which of its columns are the instance, the labels and the scores; see `from_df`.
 
@@ -55,15 +55,11 @@ class Columns:
     name alone.
     """
 
-    frame: Frame
+    frame: Frame = field(repr=False)
     instance: Any
     label: Any
     score: Any
     is_usual: bool = False
-
-    def __repr__(self) -> str:
-        """Return the names of the columns."""
-        return f"<columns of a frame: instance={self.instance!r}, label={self.label!r}, score={self.score!r}>"
 
     def rows(self, argument: str) -> Rows:
         """Return its rows."""

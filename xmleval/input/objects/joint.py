@@ -41,7 +41,7 @@ def _as_rows(held: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     held = matched_by_ids(held)
     if isinstance(held, Wide):
-        numbers, names = numbered_labels("y_score", held.columns, np.array([len(held.columns)]))
+        numbers, names = numbered_labels("y_score", held.names, np.array([len(held.names)]))
         held = held.cells(numbers)._replace(keys=held.keys, match=held.match, names=names)
     if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
         return held._replace(keys=None, match=None)

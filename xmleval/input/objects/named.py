@@ -223,8 +223,5 @@ def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
 
 
 def _refuse_text(argument: str, row: int, text: Any) -> NoReturn:
-    if not isinstance(text, str):
-        raise InputError(argument, f"{text!r} is not a list of labels", row=row, value=text)
-    cut = next((sign for sign in ",;|" if sign in text), None)
-    how = f"split it at {cut!r}" if cut else f"one label is a list, too: [{text!r}]"
-    raise InputError(argument, f"{text!r} is text, not a list of labels; {how}", row=row, value=text)
+    is_text, hint = ("text, not", f"; split it, or give [{text!r}]") if isinstance(text, str) else ("not", "")
+    raise InputError(argument, f"{text!r} is {is_text} a list of labels{hint}", row=row, value=text)

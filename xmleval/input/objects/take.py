@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import Source, is_sparse, list_hint
+from xmleval.input.csr import Source, is_sparse
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
@@ -29,6 +29,7 @@ from xmleval.input.objects.wide import (
 from xmleval.input.rows import BY_KEY, Named, Rows
 from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
+from xmleval.records import Ints
 
 
 class Taken(NamedTuple):
@@ -70,7 +71,6 @@ def take(
     """
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     given = {argument: as_own_rows(argument, value) for argument, value in given.items()}
-    _refuse_pairs(y_true=given["y_true"], y_pred=given["y_pred"])
     taken = _take(given, n_labels, labels, graded, fits)
     of_classes = isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray)
     return taken._replace(notes=(*taken.notes, CLASS_ONE)) if of_classes else taken
@@ -114,8 +114,6 @@ def _by_name(
         "y_true", _known(given, held, names, notes), n_labels=n_labels, listed=names is not None, fits=fits
     )
     match.notes = notes
-    if isinstance(truth, Wide):
-        match.beside, match.keys, match.by = truth.beside, truth.keys, truth.match
     if match.closed:
         refuse_other_count(n_labels, len(match.label_names))
     told = n_labels
@@ -125,13 +123,20 @@ def _by_name(
         if n_labels is None and lists:
             which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
             raise InputError(lists[0], Message("labels that are integers need ", *which))
-    matched: dict[str, Any] = {}
+    matched: dict[str, tuple[NamedInput, Ints | None]] = {}
     for argument, value in given.items():  # the truth first
         rows = held.get(argument)
         if given["y_true"] is None and rows is not None:
             rows = rows._replace(keys=None, match=None)
-        if value is not None:
+        if rows is not None:
             matched[argument] = _matched(match, argument, rows, n_labels, graded)
+        elif value is not None and argument != "y_true":
+            if match.number is not None and not match.closed:
+                give = Keyword("labels"), ", the name of each column"
+                raise InputError(
+                    argument, Message("y_true has names of labels and this has none; give ", *give)
+                )
+            match.row_numbers(argument, argument, None)
     if fits:
         match.know_all()
     label_names = match.label_names
@@ -141,10 +146,11 @@ def _by_name(
         if n_labels and len(label_names) > n_labels:
             refuse_other_count(n_labels, len(label_names))
         n_labels = match.n_labels
-    inputs = {
-        a: _as_input(match, a, held[a], matched[a], n_labels, graded) if a in held else value
-        for a, value in given.items()
-    }
+    inputs = dict(given)
+    for argument, (rows, ids) in matched.items():
+        inputs[argument] = _as_input(
+            match, argument, rows, ids, held[argument].names is not None, n_labels, graded
+        )
     values = getattr(truth, "values", None)
     return Taken(
         tuple(dense_lists(inputs, n_labels, told).values()),
@@ -169,7 +175,7 @@ def _known(
         return names
     if isinstance(truth, Wide):
         nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
-        return labels_of_columns(truth.columns, nameless, notes)
+        return labels_of_columns(truth.names, nameless, notes)
     if isinstance(given["y_true"], Named):
         return truth.names
     empty = truth.names == [] and any(isinstance(rows, Rows) and rows.named for rows in held.values())
@@ -182,43 +188,41 @@ def _has_names(rows: NamedInput | None) -> bool:
 
 
 def _matched(
-    match: Match, argument: str, rows: NamedInput | None, n_labels: int | None, graded: bool | None
-) -> Any:
-    """Return rows by number; of a matrix the numbers of its columns and of its rows."""
-    if isinstance(rows, Rows):
-        if argument != "y_score":
-            refuse_scores(argument, rows, graded)
-            if rows.are_lists and rows.names is None and rows.values is None:
-                refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
-        return match.place_rows(argument, argument, rows)
-    if rows is None and match.number is not None and not match.closed and argument != "y_true":
-        which = " has none; give ", Keyword("labels"), ", the name of each column"
-        raise InputError(argument, Message("y_true has names of labels and this", *which))
-    of_row = None if argument == "y_true" else match.row_numbers(argument, argument, rows)
-    if rows is None:
-        return None
-    if match.number is None:
-        return column_numbers(argument, rows.columns, n_labels, match.notes), of_row
-    return named_columns(match, argument, rows.columns), of_row
+    match: Match, argument: str, rows: NamedInput, n_labels: int | None, graded: bool | None
+) -> tuple[NamedInput, Ints | None]:
+    """Return rows in order, and their labels by number, those of columns of a matrix."""
+    if isinstance(rows, Wide):
+        rows = rows.in_order(match.row_numbers(argument, argument, rows))
+        if match.number is None:
+            return rows, column_numbers(argument, rows.names, n_labels, match.notes)
+        return rows, named_columns(match, argument, rows.names)
+    if argument != "y_score":
+        refuse_scores(argument, rows, graded)
+        if rows.are_lists and rows.names is None and rows.values is None:
+            refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
+    placed = match.place_rows(argument, argument, rows)
+    return placed, placed.labels
 
 
 def _as_input(
-    match: Match, argument: str, rows: NamedInput, matched: Any, n_labels: int | None, graded: bool | None
+    match: Match,
+    argument: str,
+    rows: NamedInput,
+    ids: Ints | None,
+    named: bool,
+    n_labels: int | None,
+    graded: bool | None,
 ) -> Any:
-    """Return what was matched as a matrix, sets or scores of ``n_labels`` labels."""
+    """Return matched rows as a matrix, sets or scores of ``n_labels`` labels; ``ids`` are their labels."""
     names = match.names
-    by_name = argument == "y_score" and bool(names) and isinstance(names[0], str)
-    ids, of_row = matched if isinstance(rows, Wide) else (matched.labels, None)
+    by_name = argument == "y_score" and named and isinstance(next(iter(names), None), str)
     wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
-    names = names if wider else names[:n_labels]
+    shown = None if not (by_name or wider) else names if wider else names[:n_labels]
     if isinstance(rows, Wide):
-        shown = names if by_name or wider else None
-        width = len(shown or ()) or n_labels or 0
-        return matrix_by_number(rows.in_order(of_row), ids, width, shown, by_name)
-    names_of_rows = names if wider or (by_name and rows.names is not None) else None
+        return matrix_by_number(rows, ids, len(shown or ()) or n_labels or 0, shown, by_name)
     if argument == "y_score":
-        return as_scores(matched, names_of_rows)
-    return as_sets(matched, graded if argument == "y_true" else None)._replace(names=names_of_rows)
+        return as_scores(rows, shown)
+    return as_sets(rows, graded if argument == "y_true" else None)._replace(names=shown)
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
@@ -234,9 +238,9 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     if shape is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
         raise InputError("n_labels", Message(*which))
-    if not isinstance(held, Wide) or numbers_of_columns(held.columns) is not None:
+    if not isinstance(held, Wide) or numbers_of_columns(held.names) is not None:
         return shape[1], None
-    return shape[1], check_labels(held.columns, None)
+    return shape[1], check_labels(held.names, None)
 
 
 def has_label_names(argument: str, value: Any) -> bool:
@@ -286,16 +290,6 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
         return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
-
-
-def _refuse_pairs(**sets: Any) -> None:
-    """Refuse the two arrays of a top-k list as label sets."""
-    for argument, value in sets.items():
-        if not isinstance(value, list | tuple | dict) or len(value) != 2:
-            continue
-        pair = value.values() if isinstance(value, dict) else value
-        if any(map(shape_of, pair)) and all(one is None or shape_of(one) for one in pair):
-            raise InputError(argument, list_hint(argument))
 
 
 def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int | None) -> None:

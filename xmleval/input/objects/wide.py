@@ -57,7 +57,7 @@ class Wide(NamedTuple):
 
     keys: list[Any] | None
     matrix: Any
-    columns: list[Any]
+    names: list[Any]
     beside: RowColumns
     match: str | None
 
@@ -69,7 +69,7 @@ class Wide(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and labels."""
-        return self.matrix.shape[0], len(self.columns)
+        return self.matrix.shape[0], len(self.names)
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +78,7 @@ class Wide(NamedTuple):
 
     def in_order(self, of_row: Ints | None) -> Wide:
         """Return the rows in the order of their numbers, if there are any, without those that have -1."""
-        if of_row is None:
+        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
             return self
         order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
         return self._replace(matrix=(self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix)[order])
@@ -144,7 +144,7 @@ def matrix_by_number(
     ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
     them, or some labels are unknown.
     """
-    matrix, columns, dense = rows.matrix, rows.columns, not is_sparse(rows.matrix)
+    matrix, columns, dense = rows.matrix, rows.names, not is_sparse(rows.matrix)
     if codes is None and not by_name:
         return matrix
     codes = np.arange(len(columns)) if codes is None else codes
@@ -159,10 +159,15 @@ def matrix_by_number(
     return rows._replace(matrix=matrix).cells(codes)._replace(names=names)
 
 
+def _ids_of(rows: NamedInput) -> Any:
+    """Return the column that names the rows, None if there is none."""
+    return getattr(rows.beside, "keyed", None)
+
+
 def matched_by_ids(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
-    keyed = getattr(rows.beside, "keyed", None)
-    return rows if keyed is None else rows._replace(keys=rows.beside.values(keyed), match=BY_KEY)
+    ids = _ids_of(rows)
+    return rows if ids is None else rows._replace(keys=rows.beside.values(ids), match=BY_KEY)
 
 
 def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
@@ -176,16 +181,15 @@ def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
     joined = {argument: rows for argument, rows in by_ids.items() if truth and _have_keys(rows, truth)}
     if truth is not None and joined:
         joined["y_true"] = truth
-    true_ids = held["y_true"].beside.keyed if "y_true" in joined and held["y_true"].beside else None
+    true_ids = _ids_of(held["y_true"]) if joined else None
     for argument, rows in held.items():
-        beside = rows.beside
-        for name in beside.names if isinstance(rows, Wide) else ():
+        for name in rows.beside.names if isinstance(rows, Wide) else ():
             if is_written_index(name):
                 notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
-        name = None if beside is None else beside.keyed
-        if argument in joined and argument != "y_true" and (name is not None or true_ids is not None):
+        name = _ids_of(rows)
+        if argument in joined and argument != "y_true":
             name = true_ids if name is None else name
-            notes.append(f"{argument}: rows are matched by column {name!r}")
+            notes += [f"{argument}: rows are matched by column {name!r}"] * (name is not None)
         elif argument not in joined and name is not None:
             other = "y_true has" if argument != "y_true" else "predictions have"
             notes.append(
