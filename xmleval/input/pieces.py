@@ -57,11 +57,9 @@ class Pieces:
     least_labels: int = 0
 
 
-def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
+def whole(rows: Any, n_labels: int | None = None) -> Pieces:
     """Return what is in memory as one piece: rows by id, or a matrix."""
-    if isinstance(matrix, Rows):
-        return Pieces(matrix.n_rows, n_labels, lambda n_bytes: iter([matrix]))
-    return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
+    return Pieces(_n_rows(rows), n_labels, lambda n_bytes: iter([rows]))
 
 
 def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:

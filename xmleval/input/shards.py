@@ -52,7 +52,7 @@ class Input:
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
         shards = [shard for shard in self.shards if shard.format.rows]
-        return {path: known.by_number(path, self.kind, self.allowance) for path, known in shards}
+        return {path: form.by_number(path, self.kind, self.allowance) for path, form in shards}
 
     def with_grades(self, graded: bool) -> Input:
         """Return a truth that is read with its grades, if so asked."""
@@ -65,8 +65,8 @@ class Input:
 
     def with_fields(self, fields: Fields) -> Input:
         """Return it with the names of its fields, where its format has fields."""
-        given = [(shard, shard.format.for_fields) for shard in self.shards]
-        shards = [shard._replace(format=make(fields)) if make else shard for shard, make in given]
+        makers = [(shard, shard.format.for_fields) for shard in self.shards]
+        shards = [shard._replace(format=make(fields)) if make else shard for shard, make in makers]
         return replace(self, shards=shards)
 
     def pieces(self) -> Pieces:
@@ -81,12 +81,13 @@ class Input:
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
     """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
-    given = [name for name in ("true", "pred", "score", "id") if getattr(fields, name) is not None]
-    options = [*(f"--{name}-field" for name in given), *["--separator"] * (fields.separator is not None)]
-    found = [one for one in several if one is not None]
-    if options and not any(shard.format.for_fields for one in found for shard in one.shards):
-        raise ValueError(f"{found[0].name}: {options[0]} is for CSV and JSON Lines")
-    return [None if one is None else one.with_fields(fields) for one in several]
+    options = {f"--{name}-field": getattr(fields, name) for name in ("true", "pred", "score", "id")}
+    options["--separator"] = fields.separator
+    asked = next((option for option, value in options.items() if value is not None), None)
+    inputs = [each for each in several if each is not None]
+    if asked and not any(shard.format.for_fields for each in inputs for shard in each.shards):
+        raise ValueError(f"{inputs[0].name}: {asked} is for CSV and JSON Lines")
+    return [each and each.with_fields(fields) for each in several]
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
@@ -98,15 +99,15 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     if isinstance(path, RemotePath):
         RangeReader.share(allowance)
     if path.is_dir():
-        found = [file for file in path.iterdir() if _known(file)]
+        files = [file for file in path.iterdir() if _is_shard(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
     elif _is_pattern(path):
-        found = path.matches() if isinstance(path, RemotePath) else [Path(file) for file in glob.glob(name)]
+        files = path.matches() if isinstance(path, RemotePath) else [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:
         return _as_input(name, kind, [path], input_format, allowance)
     # the two files of a top-k list are one shard
-    files = [file for file in found if not _has_labels_beside(file, found)]
+    files = [file for file in files if not _has_labels_beside(file, files)]
     if not files:
         raise ValueError(missing)
     if len(files) == 1:
@@ -118,12 +119,12 @@ def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
     """Find the files of an argument of `evaluate` that names stand for, one after another."""
     kind = "scores" if argument == "y_score" else "truth"
     if argument == "candidates":
-        found = [find_candidates(path, None, UNLIMITED) for path in paths]
+        inputs = [find_candidates(path, None, UNLIMITED) for path in paths]
     else:
-        found = [find_input(path, kind, None, UNLIMITED) for path in paths]
-    if not found:
+        inputs = [find_input(path, kind, None, UNLIMITED) for path in paths]
+    if not inputs:
         raise InputError(argument, "no file is given")
-    return replace(found[0], shards=[shard for one in found for shard in one.shards])
+    return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
 
 
 def _is_pattern(path: Path) -> bool:
@@ -135,35 +136,34 @@ def _is_pattern(path: Path) -> bool:
 
 def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
     """Find label sets, or a list of predictions, whose scores do not count."""
-    found = find_input(path, "truth", input_format, allowance)
-    return find_input(path, "scores", input_format, allowance) if _is_list(found.shards[0]) else found
+    sets = find_input(path, "truth", input_format, allowance)
+    return find_input(path, "scores", input_format, allowance) if _is_list(sets.shards[0]) else sets
 
 
 def holds_predictions(name: str) -> bool:
     """Tell whether a name stands for a list of predictions, which no truth is read from."""
     try:
-        found = find_input(as_path(name), "scores", None, UNLIMITED)
-        return _is_list(found.shards[0])
+        return _is_list(find_input(as_path(name), "scores", None, UNLIMITED).shards[0])
     except (ValueError, OSError):
         return False
 
 
 def _is_list(shard: Shard) -> bool:
-    path, known = shard
-    is_part = known is DENSE and path.name.endswith((*PAIRS, *PAIRS.values()))
-    return "truth" not in known.holds or is_part or (known is NPZ and holds_list(path))
+    path, form = shard
+    is_part = form is DENSE and path.name.endswith((*PAIRS, *PAIRS.values()))
+    return "truth" not in form.holds or is_part or (form is NPZ and holds_list(path))
 
 
 def _as_input(
     name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
 ) -> Input:
-    shards = [Shard(path, known) for known, path in (find_format(path, input_format, kind) for path in files)]
-    path, known = shards[0]
-    if kind is None and len(known.holds) > 1:
-        with naming(path, f"a {known.title}"):
+    shards = [Shard(path, form) for form, path in (find_format(path, input_format, kind) for path in files)]
+    path, form = shards[0]
+    if kind is None and len(form.holds) > 1:
+        with naming(path, f"a {form.title}"):
             version_of(path)  # which tells if there is no such file
-        raise ValueError(f"{path}: a {known.title} may hold truth or scores; expected --kind truth or scores")
-    return Input(name, kind or known.holds[0], shards, allowance)
+        raise ValueError(f"{path}: a {form.title} may hold truth or scores; expected --kind truth or scores")
+    return Input(name, kind or form.holds[0], shards, allowance)
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
@@ -172,14 +172,14 @@ def in_order(path: Path) -> list[tuple[bool, int, str]]:
     return [(number is not None, number or 0, part) for number, part in parts]
 
 
-def _has_labels_beside(file: Path, found: list[Path]) -> bool:
+def _has_labels_beside(file: Path, files: Sequence[Path]) -> bool:
     return any(
-        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in found
+        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in files
         for labels, scores in PAIRS.items()
     )
 
 
-def _known(path: Path) -> bool:
+def _is_shard(path: Path) -> bool:
     """Tell whether a file of a folder is a shard: of rows by number, as others may be anything."""
-    by_number = (known.extensions for known in FORMATS if known.pieces is not None)
+    by_number = (form.extensions for form in FORMATS if form.pieces is not None)
     return path.name.lower().endswith(tuple(end for endings in by_number for end in endings))

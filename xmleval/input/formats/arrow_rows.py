@@ -341,9 +341,9 @@ def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: i
         values = scores.numbers(kind)
         scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
         values = values.astype(np.float64) if named else values
+    of_rows = Rows(keys, None, ptr, labels, names, values, is_list, is_written=not lists)
     match = BY_KEY if named and keys is not None else None
-    rows = Rows(keys, match, ptr, labels, names, values, is_list, places, named and not lists)
-    return rows._replace(is_written=not lists)
+    return of_rows._replace(match=match, places=places, is_long=not lists) if named else of_rows
 
 
 def _instances(batches: Iterator[Rows], instance: str, allowance: Allowance) -> Iterator[Rows]:

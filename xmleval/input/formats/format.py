@@ -88,15 +88,14 @@ class Format:
     by_pieces: bool = False
     keeps_order: bool = False
 
-    def read(self, path: Path, kind: str, allowance: Allowance, known: Pieces | None = None) -> Pieces:
-        """Return the rows of a file by number, unless they are known, or refuse its kind (@private)."""
-        held = "scores" if kind == "scores" else "truth"
-        if held not in self.holds:
-            what = "relevant labels" if held == "truth" else held
-            raise ValueError(f"{path}: a {self.title} holds no {held}; expected a file of {what}")
+    def read(self, path: Path, kind: str, allowance: Allowance, pieces: Pieces | None = None) -> Pieces:
+        """Return rows by number, unless there are ``pieces``, or refuse what files do not hold (@private)."""
+        content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
+        if content not in self.holds:
+            raise ValueError(f"{path}: a {self.title} holds no {content}; expected a file of {expected}")
         if self.pieces is None:
             raise ValueError(f"{path}: rows and labels of a {self.title} have names; so must those of TRUTH")
-        return known or self.pieces(path, kind, allowance)
+        return pieces or self.pieces(path, kind, allowance)
 
 
 @contextlib.contextmanager

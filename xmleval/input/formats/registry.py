@@ -64,7 +64,7 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     OSError
         If the file cannot be read.
     ValueError
-        If it is not of a known format, is damaged, or promises more than it holds.
+        If it is of no format here, is damaged, or promises more than it holds.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     OSError
         If a file cannot be read.
     ValueError
-        If it is not of a known format, is damaged, or promises more than it holds.
+        If it is of no format here, is damaged, or promises more than it holds.
 
     Examples
     --------
@@ -122,12 +122,12 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
 
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
-    known, path = find_format(path, name, kind)
-    if known.whole is not None and kind in known.holds:
-        arrays = known.whole(path, kind)
+    form, path = find_format(path, name, kind)
+    if form.whole is not None and kind in form.holds:
+        arrays = form.whole(path, kind)
     else:
-        pieces = known.read(path, kind, UNLIMITED)
-        rows = stack_rows(pieces.read(sys.maxsize if known is NPZ else PIECE_BYTES))
+        pieces = form.read(path, kind, UNLIMITED)
+        rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
         try:
             arrays = arrays_of(rows, pieces.n_labels or pieces.least_labels)
         except InputError as error:
@@ -169,14 +169,14 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     >>> find_format(Path("news.qrels"))[0].name
     'qrels'
     """
-    by_name = {known.name: known for known in FORMATS}
+    by_name = {form.name: form for form in FORMATS}
     if name is not None and name not in by_name:
         raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
     asked = by_name.get(name or "")
     if asked is not None and kind is not None and kind not in asked.holds:
         asked = by_name.get(asked.sibling, asked)
-    by_ending = next((known for known in FORMATS if known.claims(path, kind)), None) or next(
-        (known for known in FORMATS if path.name.lower().endswith(known.extensions or "/")), None
+    by_ending = next((form for form in FORMATS if form.claims(path, kind)), None) or next(
+        (form for form in FORMATS if path.name.lower().endswith(form.extensions or "/")), None
     )
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
@@ -185,7 +185,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
             version_of(path)  # which tells if there is no such file
-        endings = ", ".join(end for known in FORMATS for end in known.extensions if not end.endswith(".gz"))
+        endings = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
         expected = f"expected one that ends in {endings}, or "
         raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
     return by_ending, whole
