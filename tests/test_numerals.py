@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
 from xmleval.budget import LEAST_WHOLE, Allowance, Budget, OverLimitError, memory_bytes
-from xmleval.input.exclusion import read_pairs
+from xmleval.input.small_texts import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
 from xmleval.numerals import decimal_number, whole_number
 from xmleval.threads import MOST_THREADS

@@ -18,12 +18,12 @@ from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
+from xmleval.input.door import pairs_of_rows
 from xmleval.input.errors import InputError, LabelRangeError
-from xmleval.input.exclusion import Pairs, pairs_of_rows
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.input.small_texts import noun_of
+from xmleval.input.small_texts import Pairs, noun_of
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth

@@ -34,10 +34,10 @@ from xmleval.files.input import digest, stamp
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
-from xmleval.input.exclusion import read_pairs
 from xmleval.input.glances import swapped_notes
 from xmleval.input.pieces import Pieces, count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
+from xmleval.input.small_texts import read_pairs
 from xmleval.message import counted
 from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import conventions_of, expand_metrics

@@ -19,8 +19,8 @@ from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
+from xmleval.input.door import pairs_of_rows
 from xmleval.input.errors import InputError
-from xmleval.input.exclusion import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard

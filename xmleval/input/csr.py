@@ -15,7 +15,6 @@ from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import (
     BAD_LABEL,
-    BAD_POINTER,
     DUPLICATE,
     FINE,
     UNSORTED,
@@ -157,7 +156,9 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
             raise InputError(argument, f"indptr has {ptr.size} entries; {n_rows + 1} were expected")
         code, row, position = check_pointer(ptr, min(labels.shape[0], matrix.data.shape[0]))
         if code != FINE:
-            refuse_code(argument, code, row, int(ptr[position]), n_labels)
+            ought = "it must start at 0, never fall and end at the number of stored entries"
+            told = f"indptr is {ptr[position]} there; {ought}"
+            raise InputError(argument, told, row=row, value=int(ptr[position]))
         return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
     try:
         if hasattr(matrix, "check_format"):  # whose indices SciPy would follow unseen
@@ -178,14 +179,6 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
 
 def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
     """Raise the message of a code of `xmleval.kernels.checking`."""
-    if code == BAD_POINTER:
-        raise InputError(
-            argument,
-            f"indptr is {value} there; it must start at 0, never fall and end at the number of stored "
-            "entries",
-            row=row,
-            value=value,
-        )
     if code == BAD_LABEL:
         raise LabelRangeError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
     assert code == DUPLICATE

@@ -29,11 +29,11 @@ NAMES = frozenset([*RESTRICTIONS, FROM_PREDICTIONS])  # of what can be given
 T = TypeVar("T", Truth, Ranking)
 
 
+@dataclass(frozen=True)
 class IdPairs:
     """Rows and labels of pairs by number, which no array of their shape can be mistaken for."""
 
-    def __init__(self, ids: Any) -> None:
-        self.ids = ids
+    ids: Any
 
 
 @dataclass(frozen=True)
@@ -160,18 +160,20 @@ def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | No
     return Message("all labels of a row (no ", Keyword(name), ")")
 
 
+def pairs_of_rows(rows: Ints, labels: Ints, start: int, stop: int) -> Rows:
+    """Return the pairs of rows start..stop-1, of all that are sorted by row and label."""
+    ptr = np.searchsorted(rows, np.arange(start, stop + 1))
+    return rows_by_id(ptr - ptr[0], labels[ptr[0] : ptr[-1]])
+
+
 def _grouped(value: Any) -> Any:
     """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
-    pairs = isinstance(value, list | set) and all(
+    if not isinstance(value, list | set) or not all(
         isinstance(pair, tuple) and len(pair) == 2 for pair in value
-    )
-    if not pairs:
+    ):
         return value
-    value = [*value]
-    if not value:
-        return IdPairs(np.empty((0, 2), np.int64))
-    if not any(isinstance(name, str) for name in value[0]):
-        return IdPairs(np.array(value))
+    if not any(isinstance(name, str) for pair in value for name in pair):
+        return IdPairs(np.array([*value], None if value else np.int64).reshape(-1, 2))
     rows: dict[Any, dict[Any, int]] = {}
     for row, label in value:
         rows.setdefault(row, {})[label] = 1
@@ -179,39 +181,46 @@ def _grouped(value: Any) -> Any:
 
 
 def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None) -> Source[Truth]:
-    """Accept sets of labels as those of the rows of a truth.
-
-    An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none,
-    as the labels of a top-k list do. One of the same shape holds pairs if it has other values than 0 and 1.
-    """
-    n_rows, n_labels = truth.shape
-    listed_pairs = isinstance(value, IdPairs)
-    value = value.ids if listed_pairs else value
-    if isinstance(value, Rows) and value.best_first:
-        value = value.only(value.labels != -1)._replace(values=None)
-    is_list = argument == WITHIN and is_pair(value)
-    value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
-    other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != truth.shape
-    if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:
-        other = listed_pairs or not bool(((value == 0) | (value == 1)).all())
-        if not other and value.dtype.kind != "b":
-            told = f"0 and 1 of shape {value.shape} can be pairs or a matrix; give pairs as a list of tuples"
-            raise InputError(argument, f"{told}, or a matrix of bool")
-    if argument == WITHIN and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
-        listed = value != -1
-        value = rows_by_id(pointer(listed.sum(axis=1)), value[listed])
-    elif other and argument == "exclude" and value.shape[1] == 2:
-        pairs = as_array(argument, value)
-        for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
-            bad = np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))
-            if bad.size:
-                raise InputError(argument, f"pair {bad[0]}: {kind} {ids[bad[0]]} is not in 0..{n - 1}")
-        rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
-        value = rows_by_id(np.searchsorted(rows, np.arange(n_rows + 1)), labels)
-    sets = set_rows(argument, value, given, n_labels)
-    if sets.n_rows != n_rows:
-        raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {n_rows} of y_true")
+    """Accept sets of labels as those of the rows of a truth, also pairs to exclude and top-k lists."""
+    if isinstance(value, Rows):
+        rows = value.only(value.labels != -1)._replace(values=None) if value.best_first else value
+    else:
+        rows = (_listed if argument == WITHIN else _paired)(argument, value, *truth.shape)
+    sets = set_rows(argument, rows, given, truth.n_labels)
+    if sets.n_rows != truth.n_rows:
+        raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     return sets
+
+
+def _listed(argument: str, value: Any, n_rows: int, n_labels: int) -> Any:
+    """Return the rows of a top-k list, or of its labels in an array of another shape; -1 is none."""
+    is_list = is_pair(value)
+    value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iu":
+        return value
+    if not is_list and value.shape == (n_rows, n_labels):
+        return value
+    listed = value != -1
+    return rows_by_id(pointer(listed.sum(axis=1)), value[listed])
+
+
+def _paired(argument: str, value: Any, n_rows: int, n_labels: int) -> Any:
+    """Return the rows of pairs by number, of which an array (n, 2) is one unless the truth has its shape."""
+    is_array = not isinstance(value, IdPairs)
+    value = as_plain(argument, value) if is_array else value.ids
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.shape[1] != 2:
+        return value
+    if is_array and value.shape == (n_rows, n_labels) and bool(((value == 0) | (value == 1)).all()):
+        if value.dtype.kind == "b":
+            return value
+        told = f"0 and 1 of shape {value.shape} can be pairs or a matrix; give pairs as a list of tuples"
+        raise InputError(argument, f"{told}, or a matrix of bool")
+    pairs = as_array(argument, value)
+    for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
+        for bad in np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))[:1]:
+            raise InputError(argument, f"pair {bad}: {kind} {ids[bad]} is not in 0..{n - 1}")
+    rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
+    return pairs_of_rows(rows, labels, 0, n_rows)
 
 
 def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:

@@ -15,20 +15,11 @@ from xmleval.records import Ints, row_sizes
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 MOST_GRADE = 10
 MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
-LOOKS = 32  # how many times more scores are looked at next, where all so far are 0 or 1
 
 
 def is_binary(scores: NDArray[Any]) -> bool:
     """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
-    if scores.size and scores[0] != 0 and scores[0] != 1:
-        return False
-    start, stop = 0, LOOKS
-    while start < scores.size:
-        part = scores[start:stop]
-        if not ((part == 0) | (part == 1)).all():
-            return False
-        start, stop = stop, LOOKS * stop
-    return True
+    return all(bool(((part == 0) | (part == 1)).all()) for part in (scores[:1], scores[:1024], scores))
 
 
 def lists_several(ptr: Ints) -> bool:
@@ -36,17 +27,12 @@ def lists_several(ptr: Ints) -> bool:
     return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
 
 
-def are_vectors(ptr: Ints, labels: NDArray[Any], n_labels: int | None = None) -> bool:
-    """Tell whether rows that are read as label ids are zeros and ones of each label, or may be.
-
-    They are where all have one length and hold nothing but 0 and 1. Rows of 0 and 1 once each may also be
-    ids; they are, where there are more than two labels.
-    """
+def vector_width(ptr: Ints, labels: NDArray[Any]) -> int:
+    """Return the length of rows, if they have one above 1 and hold nothing but 0 and 1; 0 else."""
     sizes = row_sizes(ptr)
     width = int(sizes[0]) if sizes.size else 0
-    if width < 2 or not (sizes == width).all() or labels.min() < 0 or labels.max() > 1:
-        return False
-    return n_labels in (None, width) or hold_twice(width, labels)
+    are_alike = width > 1 and bool((sizes == width).all())
+    return width if are_alike and labels.min() >= 0 and labels.max() <= 1 else 0
 
 
 def hold_twice(width: int, labels: NDArray[Any]) -> bool:
@@ -55,13 +41,17 @@ def hold_twice(width: int, labels: NDArray[Any]) -> bool:
 
 
 def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int) -> None:
-    """Refuse lists of zeros and ones of each label, which are read as label ids."""
-    if are_vectors(ptr, labels, n_labels):
+    """Refuse lists of zeros and ones of each label, which are read as label ids.
+
+    Rows of 0 and 1 once each may also be ids; they are, where there are more than two labels.
+    """
+    width = vector_width(ptr, labels)
+    if width and (width == n_labels or hold_twice(width, labels)):
         raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
 
 
 class VectorRows:
-    """Rows of a file that is read some rows at a time, as `are_vectors` sees all of them.
+    """Refuses vectors in rows of a file that is read some rows at a time.
 
     ``advice`` tells what to do about vectors, ``column`` in which column they are.
     """
@@ -75,8 +65,8 @@ class VectorRows:
         """Take rows, and refuse those that can be no ids."""
         if not self.possible or ptr.size < 2:
             return
-        width = int(ptr[1] - ptr[0])
-        self.possible = self._width in (0, width) and are_vectors(ptr, labels)
+        width = vector_width(ptr, labels)
+        self.possible = width > 0 and self._width in (0, width)
         self._width = width
         if self.possible and hold_twice(width, labels):
             raise ValueError(f"{self._column}{VECTORS}; {self._advice}")

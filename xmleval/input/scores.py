@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,20 +39,11 @@ LOSSY = "lqLQg"  # types that float64 may not hold
 class Reading:
     """How scores are read.
 
-    Parameters
-    ----------
-    argument : str
-        What messages call them.
-    n_labels : int
-        Number of labels.
-    unlisted : float or None
-        Score of labels that are not listed, None where they rank below everything.
-    depth : int or None
-        Number of leading labels of a row that are needed, None for all.
-    ordered : bool
-        Whether labels are needed best first; if not, matrices are left in the order of their labels.
-    higher_is_better : bool
-        If not, they are distances: they are negated, and ``unlisted``, too.
+    argument : what messages call them; n_labels : number of labels
+    unlisted : score of labels that are not listed, None where they rank below everything
+    depth : number of leading labels of a row that are needed, None for all
+    ordered : whether labels are needed best first; if not, matrices are left in the order of their labels
+    higher_is_better : if not, they are distances: they are negated, and ``unlisted``, too
     """
 
     argument: str
@@ -101,7 +91,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
     if is_pair(value):
-        return _pair_rows(how, *pair_members(how.argument, value, how.n_labels))
+        value = _rows_of_pair(how.argument, *pair_members(how.argument, value, how.n_labels))
     value = as_plain(how.argument, value)
     if is_sparse(value):
         if how.unlisted != 0:
@@ -112,13 +102,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     elif n_labels is not None and isinstance(value, list):
         value = rows_of_ids(how.argument, value)._replace(best_first=True)
     if isinstance(value, Rows):
-        how, values = replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value.values
-        if values is not None and not value.best_first:
-            return _entry_rows(how, value)
-        if values is None and not value.labels.size:
-            value = value._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
-        size, order = _mean_size(value), tie_order(value.names, how.level, how.n_labels)
-        return _list_rows(how, value.part, value.n_rows, size, value.values is not None, order)
+        return _listed_rows(replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value)
     array = as_array(how.argument, value)
     if array.ndim == 2 and array.shape[1] != how.n_labels and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
@@ -180,79 +164,67 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 
 
-def _entry_rows(how: Reading, rows: Rows) -> Source[Ranking]:
-    """Accept scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
-    is_written, level = rows.is_written and how.higher_is_better, how.level
-    ties_in_order, order = rows.named, tie_order(rows.names, level, how.n_labels)
-
-    def block(start: int, stop: int) -> Ranking:
-        part, places = sorted_part(how.argument, rows, how.n_labels, start, stop)
-        ptr, labels, data = part.ptr, part.labels, part.values
-        assert data is not None
-        scores = written = how.scores(data, ptr, start)
-        how.refuse_nan(scores, ptr, start)
-        seen_ids = look_at_rows(ptr, labels)
-        if places is not None and (is_written or ties_in_order):
-            written = np.empty_like(scores)
-            written[places] = scores
-        # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
-        rises = is_written and places is not None and rises_unsorted(ptr, places, written)
-        drops = is_written and falls_somewhere(ptr, written)
-        if places is not None and ties_in_order:
-            labels, scores = rows.part(start, stop).labels.astype(labels.dtype), written
-        if level is not None:
-            # such an entry says what its absence would say; ties then go by id among all of them
-            competing = scores != as_score(level, scores)
-            ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
-        given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
-        listed = Ranking(ptr, labels, scores, row_sizes(ptr), given=given, tie_order=order)
-        return rank_entries(listed, level, how.depth, how.ordered)
-
-    row_bytes = (PICKED_BYTES if picks(how.depth, how.ordered) else 32.0) * _mean_size(rows)
-    return Source(rows.n_rows, how.n_labels, row_bytes, block, listed=rows.part)
-
-
-def _mean_size(rows: Rows) -> float:
-    return int(rows.ptr[-1]) / max(rows.n_rows, 1)
-
-
-def _pair_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) -> Source[Ranking]:
-    """Accept a top-k list as arrays (m, k)."""
+def _rows_of_pair(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None) -> Rows:
+    """Return the rows of a top-k list of arrays (m, k)."""
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
-        raise InputError(how.argument, f"{said}{labels.shape}")
+        raise InputError(argument, f"{said}{labels.shape}")
     if scores is not None and scores.shape != labels.shape:
-        raise InputError(how.argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+        raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     n_rows, width = labels.shape
-
-    def part(start: int, stop: int) -> Rows:
-        values = None if scores is None else scores[start:stop].reshape(-1)
-        return rows_by_id(np.arange(stop - start + 1) * width, labels[start:stop].reshape(-1), values)
-
-    return _list_rows(how, part, n_rows, width, scores is not None)
+    scores = None if scores is None else scores.reshape(-1)
+    return rows_by_id(np.arange(n_rows + 1) * width, labels.reshape(-1), scores, best_first=True)
 
 
-def _list_rows(
-    how: Reading,
-    part: Callable[[int, int], Rows],
-    n_rows: int,
-    mean_size: float,
-    has_scores: bool,
-    order: Labels | None = None,
-) -> Source[Ranking]:
-    """Accept lists of labels, best first; ``part(start, stop)`` returns some of their rows."""
-    if how.unlisted is not None and not has_scores:
+def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
+    """Accept labels of each row: best first, or in any order with their scores."""
+    is_list, row_bytes = rows.best_first or rows.values is None, 24.0
+    if rows.values is None and not rows.labels.size:
+        rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
+    if rows.values is None and how.unlisted is not None:
         compares = Keyword("unlisted", f"{how.unlisted:g}"), " compares with scores; this list has none"
         raise InputError(how.argument, Message(*compares))
+    if not is_list:
+        row_bytes = PICKED_BYTES if picks(how.depth, how.ordered) else 32.0
+    order = tie_order(rows.names, how.level, how.n_labels)
+    rank = _ranked_list if is_list else _ranked_entries
 
     def block(start: int, stop: int) -> Ranking:
-        return _ranked_list(how, part(start, stop), start)._replace(tie_order=order)
+        return rank(how, rows, start, stop)._replace(tie_order=order)
 
-    return Source(n_rows, how.n_labels, 24.0 * mean_size, block, listed=part)
+    mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
+    return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
 
 
-def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
+def _ranked_entries(how: Reading, rows: Rows, start: int, stop: int) -> Ranking:
+    """Check scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
+    part, places = sorted_part(how.argument, rows, how.n_labels, start, stop)
+    ptr, labels, data = part.ptr, part.labels, part.values
+    assert data is not None
+    scores = written = how.scores(data, ptr, start)
+    how.refuse_nan(scores, ptr, start)
+    seen_ids = look_at_rows(ptr, labels)
+    is_written = rows.is_written and how.higher_is_better
+    if places is not None and (is_written or rows.named):
+        written = np.empty_like(scores)
+        written[places] = scores
+    # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
+    rises = is_written and places is not None and rises_unsorted(ptr, places, written)
+    drops = is_written and falls_somewhere(ptr, written)
+    if places is not None and rows.named:
+        labels, scores = rows.part(start, stop).labels.astype(labels.dtype), written
+    if how.level is not None:
+        # such an entry says what its absence would say; ties then go by id among all of them
+        competing = scores != as_score(how.level, scores)
+        ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
+    given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
+    listed = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
+    return rank_entries(listed, how.level, how.depth, how.ordered)
+
+
+def _ranked_list(how: Reading, rows: Rows, start: int, stop: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
+    rows = rows.part(start, stop)
     n_labels, seen_ids = how.n_labels, np.empty(2, np.int64)
     ids = rows.labels if rows.labels.dtype in (np.int32, np.int64) else rows.labels.astype(np.int64)
     ids = np.ascontiguousarray(ids)

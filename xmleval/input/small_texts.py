@@ -1,4 +1,4 @@
-"""Small texts with one or two columns: names, propensities, groups, clusters and hierarchies of labels."""
+"""Small texts with one or two columns: names, propensities, groups, clusters, hierarchies and pairs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from xmleval.input.lines import cells_of, numbered_lines, read_json, shown
 from xmleval.input.rows import INDEX_BYTES
 from xmleval.message import counted
 from xmleval.numerals import decimal_number, whole_number
+from xmleval.records import Ints
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
 PROPENSITIES = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
+PAIRS = "pairs of a row and a label, one a line, both counted from 0"
 HEADS = ("label", "row", "id", "name")  # of a first column
 EDGE_HEADS = ("child", "label", "id")
 NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
+PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
 LINE_BYTES = 300  # of memory for a line of a group or an edge
 
 
@@ -281,3 +284,38 @@ def read_edges(path: Path, allowance: Allowance) -> dict[int, tuple[str, str]]:
             raise ValueError("the file has no edges")
         allowance.take(LINE_BYTES * len(edges))
     return edges
+
+
+class Pairs(NamedTuple):
+    """Distinct pairs of a row and a label, sorted by both, and the first line of the file with each."""
+
+    path: Path
+    rows: Ints
+    labels: Ints
+    lines: Ints
+
+    def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
+        """Refuse the first line with a row or label that does not exist, if the sizes are known."""
+        found: list[tuple[int, str]] = []
+        for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
+            if n is not None and (outside := ids >= n).any():
+                at = int(np.argmin(np.where(outside, self.lines, self.lines.max() + 1)))
+                hint = f"; {kind.split()[-1]}s look one-based" if ids[at] == n else ""
+                found.append((int(self.lines[at]), f"{kind} {ids[at]} is not in 0..{n - 1}{hint}"))
+        if found:
+            line, said = min(found)
+            raise ValueError(f"{self.path}: line {line}: {said}")
+
+
+def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
+    """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
+    pairs = array("q")
+    with naming(path, PAIRS):
+        for number, words in text_columns(path, allowance, PAIR_BYTES, " "):
+            if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+                raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
+            pairs.extend((int(words[0]), int(words[1]), number))
+        allowance.take(KEPT_BYTES * (len(pairs) // 3))
+    found = np.asarray(pairs).reshape(-1, 3)
+    distinct, first = np.unique(found[:, :2], axis=0, return_index=True)
+    return Pairs(path, distinct[:, 0], distinct[:, 1], found[first, 2])

@@ -64,16 +64,15 @@ def _dense(tensor: Any) -> NDArray[Any]:
 
 
 def _sparse(argument: str, tensor: Any, layout: str) -> Any:
-    from scipy.sparse import coo_array, csc_array, csr_array  # imported here to keep start-up fast
+    import scipy.sparse  # imported here to keep start-up fast
 
-    if len(tensor.shape) != 2 or layout not in ("sparse_coo", "sparse_csr", "sparse_csc"):
-        raise InputError(argument, f"a {layout} tensor of shape {tuple(tensor.shape)} is no CSR, CSC or COO")
     shape = tuple(tensor.shape)
+    if len(shape) != 2 or layout not in ("sparse_coo", "sparse_csr", "sparse_csc"):
+        raise InputError(argument, f"a {layout} tensor of shape {shape} is no CSR, CSC or COO")
     if layout == "sparse_coo":  # not coalesced, which would add what is there twice
-        rows, labels = tensor._indices().numpy()
-        return coo_array((_dense(tensor._values()), (rows, labels)), shape=shape)
-    if layout == "sparse_csr":
-        parts = _dense(tensor.values()), tensor.col_indices().numpy(), tensor.crow_indices().numpy()
-        return csr_array(parts, shape=shape)
-    parts = _dense(tensor.values()), tensor.row_indices().numpy(), tensor.ccol_indices().numpy()
-    return csc_array(parts, shape=shape)
+        cells = _dense(tensor._values()), (*tensor._indices().numpy(),)
+        return scipy.sparse.coo_array(cells, shape=shape)
+    ptr, ids = ("crow", "col") if layout == "sparse_csr" else ("ccol", "row")
+    ids, ptr = (getattr(tensor, f"{name}_indices")().numpy() for name in (ids, ptr))
+    make = getattr(scipy.sparse, f"{layout[-3:]}_array")
+    return make((_dense(tensor.values()), ids, ptr), shape=shape)
