@@ -85,9 +85,9 @@ class Match:
 
     @property
     def names(self) -> list[Any]:
-        """Names of all labels by number, of unknown ones, too."""
+        """Names of all labels by number, of unknown ones, too; none where labels have ids."""
         known = self.label_names
-        return [*known, *[""] * (self.n_labels - len(known)), *self.unknown]
+        return [] if self.number is None else [*known, *[""] * (self.n_labels - len(known)), *self.unknown]
 
     @property
     def n_rows(self) -> int:
