@@ -168,7 +168,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
                 tell(name, told)
     else:
         like, matched = read_like(truth, given)
-        row_names, first = [*like.match.row_names], like.match.label_names
+        row_names, first = [*like.row_names], like.label_names
         models = [
             (one.name, rows._replace(names=names)) for one, (rows, names) in zip(given, matched, strict=True)
         ]

@@ -57,7 +57,11 @@ def read_truth(
     """
     match = Match(truth.name, labels or (), listed=labels is not None, fits=fits)
     if labels is not None and _is_numbered(truth, labels):
-        pieces = _numbered_pieces(truth, len(labels))
+        pieces = truth.pieces()
+        if pieces.n_labels not in (None, len(labels)):
+            counts = f"{counted(pieces.n_labels or 0, 'labels')}; --labels names {len(labels)}"
+            raise ValueError(f"{truth.name}: {counts}")
+        pieces = replace(pieces, n_labels=len(labels))
         match.n_in_order = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, Facts(), False)
     placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
@@ -91,15 +95,6 @@ def _is_numbered(truth: Input, labels: list[str]) -> bool:
     )
 
 
-def _numbered_pieces(truth: Input, n_labels: int) -> Pieces:
-    """Return the rows of a truth without names whose columns are listed."""
-    pieces = truth.pieces()
-    if pieces.n_labels not in (None, n_labels):
-        told = counted(pieces.n_labels or 0, "labels")
-        raise ValueError(f"{truth.name}: {told}; --labels names {n_labels}")
-    return replace(pieces, n_labels=n_labels)
-
-
 def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
     if facts is not None and facts.judged_by is not None and fields is not None:
@@ -116,19 +111,16 @@ def read_predictions(given: Input) -> Rows:
     return rows._replace(keys=match.keys, match=match.by, names=match.names, beside=match.beside)
 
 
-def read_like(truth: Input, several: Sequence[Input]) -> tuple[NamedTruth, list[tuple[Rows, list[str]]]]:
+def read_like(truth: Input, scores: Sequence[Input]) -> tuple[Match, list[tuple[Rows, list[str]]]]:
     """Read a truth, and predictions in line with it with the names of their labels; tell what is seen."""
-    found, models = read_truth(truth, None, "has names", several), list[tuple[Rows, list[str]]]()
-    if found.facts.told:
-        tell(truth.name, ", ".join(found.facts.told))
-    for given in several:
-        batches, match = prediction_batches(given, found.facts), found.match.fork()
-        placed = match.place("y_score", given.name, batches, given.allowance)
-        if placed.beside.told:
-            tell(given.name, ", ".join(placed.beside.told))
+    named, models = read_truth(truth, None, "has names", scores), list[tuple[Rows, list[str]]]()
+    tell_notes(_notes(truth.name, named.facts.told))
+    for predictions in scores:
+        batches, match = prediction_batches(predictions, named.facts), named.match.fork()
+        placed = match.place("y_score", predictions.name, batches, predictions.allowance)
+        tell_notes([*_notes(predictions.name, placed.beside.told), *match.notes])
         models.append((placed.rows(), match.names))
-        tell_notes(match.notes)
-    return found, models
+    return named.match, models
 
 
 def _candidate_batches(given: Input) -> Batches:
@@ -146,65 +138,66 @@ def holds_both(truth: Input) -> bool:
 
 def named_rows(
     truth: Input,
-    several: list[Input],
-    other: Input | None,
-    own: bool,
+    scores_files: list[Input],
+    sets_file: Input | None,
+    in_truth_file: bool,
     options: dict[str, Any],
-    among: Input | None = None,
+    candidates_file: Input | None = None,
 ) -> Inputs:
-    """Return the rows of a truth, of SCORES and of what other predictions there are, by name.
+    """Return the rows of a truth, of SCORES and of a file of predicted sets, by name.
 
-    The option ``fits`` tells that something is fitted to them.
+    ``in_truth_file`` tells that the sets stand in that of the truth; the option ``fits`` that something is
+    fitted to them.
     """
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
-    every = [*several, *([] if other is None else [other])]
-    found = read_truth(truth, labels, "has names", every, bool(options.get("fits")))
-    fields, match = fields_of(options, joined=True), found.match
-    pred, shared = None, _notes(truth.name, found.facts.told)
-    if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
+    predictions = [*scores_files, *([] if sets_file is None else [sets_file])]
+    named = read_truth(truth, labels, "has names", predictions, bool(options.get("fits")))
+    fields, match = fields_of(options, joined=True), named.match
+    pred, shared = None, _notes(truth.name, named.facts.told)
+    if named.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
         asked = expand_metrics(options["metrics"], options["k"])
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
         shared += [unread] * any(spec.metric.graded for spec, _ in asked)
     scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
-    for given in [*every[len(several) :], *several]:  # unknown labels of sets are those of all
-        is_other = given is other
-        model = match if is_other else match.fork()
-        role, batches = "y_pred" if is_other else "y_score", prediction_batches(given, found.facts, fields)
-        placed = model.place(role, given.name, batches, given.allowance)
-        if is_other:
-            _refuse_other_use(given.name, not placed.scored, own, options)
-        is_ranked = not is_other or (own and (options["ranked"] or placed.scored))
-        is_set = is_other and not placed.scored and options["decision"] is None
+    for file in [*predictions[len(scores_files) :], *scores_files]:  # unknown labels of sets are those of all
+        is_sets = file is sets_file
+        model = match if is_sets else match.fork()
+        role, batches = "y_pred" if is_sets else "y_score", prediction_batches(file, named.facts, fields)
+        placed = model.place(role, file.name, batches, file.allowance)
+        if is_sets:
+            _refuse_other_use(file.name, not placed.scored, in_truth_file, options)
+        is_ranked = not is_sets or (in_truth_file and (options["ranked"] or placed.scored))
+        is_set = is_sets and not placed.scored and options["decision"] is None
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
-        hint = " (--ranked: also best first)" if own and not is_ranked else ""
+        hint = " (--ranked: also best first)" if in_truth_file and not is_ranked else ""
         taken = [] if placed.scored else [f"no scores, taken {how}{hint}"]
-        told = _notes(given.name, [*placed.beside.told, *taken])
+        notes_of_file = _notes(file.name, [*placed.beside.told, *taken])
         if match.fits:
             model.know_all()
-        told += model.notes
+        notes_of_file += model.notes
         model.notes = []
         if is_set:
-            pred = given.name, set_pieces(placed, model)
+            pred = file.name, set_pieces(placed, model)
         if is_ranked:
-            scores.append((given.name, score_pieces(placed, model)))
+            scores.append((file.name, score_pieces(placed, model)))
             matches.append(model)
-            notes.append(told)
+            notes.append(notes_of_file)
         else:  # those of sets
-            shared += told
+            shared += notes_of_file
     matches = matches or [match]
     all_notes = tuple(
-        [*shared, *own_notes, *missing_names_note(model.number or (), model.unknown)]
-        for own_notes, model in zip(notes or [[]], matches, strict=True)
+        [*shared, *notes_of_model, *missing_names_note(model.number or (), model.unknown)]
+        for notes_of_model, model in zip(notes or [[]], matches, strict=True)
     )
     candidates: list[tuple[str, Pieces]] = []
-    if among is not None:
-        batches = _candidate_batches(among)
-        for model, own_notes in zip(matches, all_notes, strict=True):
-            placed = model.place("candidates", among.name, batches, among.allowance)
-            candidates.append((among.name, set_pieces(placed, model)))
-            own_notes += model.notes
+    if candidates_file is not None:
+        batches = _candidate_batches(candidates_file)
+        for model, notes_of_model in zip(matches, all_notes, strict=True):
+            placed = model.place("candidates", candidates_file.name, batches, candidates_file.allowance)
+            candidates.append((candidates_file.name, set_pieces(placed, model)))
+            notes_of_model += model.notes
     return Inputs(
-        (truth.name, found.pieces),
+        (truth.name, named.pieces),
         scores,
         pred,
         label_names=matches[0].label_names,
@@ -220,13 +213,13 @@ def _notes(name: str, told: Sequence[str]) -> list[str]:
     return [f"{name}: {', '.join(told)}"] if told else []
 
 
-def _refuse_other_use(name: str, unscored: bool, own: bool, options: dict[str, Any]) -> None:
+def _refuse_other_use(name: str, unscored: bool, in_truth_file: bool, options: dict[str, Any]) -> None:
     """Refuse predictions that are not what the options take them for."""
-    if not own and not unscored:
+    if not in_truth_file and not unscored:
         raise ValueError(f"{name}: its labels have scores; expected sets, or SCORES with --decision")
-    if own and options["ranked"] and not unscored:
+    if in_truth_file and options["ranked"] and not unscored:
         raise ValueError(f"{name}: its labels have scores, which rank them; --ranked is for labels without")
-    if own and not options["ranked"] and unscored:
+    if in_truth_file and not options["ranked"] and unscored:
         asked = expand_metrics(options["metrics"], options["k"])
         needing = [str(spec) for spec, explicit in asked if explicit and "scores" in spec.needs]
         if options["decision"] is not None:
@@ -238,10 +231,10 @@ def _refuse_other_use(name: str, unscored: bool, own: bool, options: dict[str, A
 
 def read_numbered_truth(given: Input) -> tuple[Rows, list[str]]:
     """Read relevant labels with names by number, and their names; tell how they are numbered."""
-    found = read_truth(given, None, "has names")
-    told = "rows and labels are numbered in the order in which it names them first"
-    tell(given.name, ", ".join([*found.facts.told, told]))
-    return next(found.pieces.read(sys.maxsize)), found.match.label_names
+    named = read_truth(given, None, "has names")
+    order = "rows and labels are numbered in the order in which it names them first"
+    tell(given.name, ", ".join([*named.facts.told, order]))
+    return next(named.pieces.read(sys.maxsize)), named.match.label_names
 
 
 def count_named_training(
@@ -252,18 +245,16 @@ def count_named_training(
     ``labels`` are the names of the columns of training labels without names, if they are known. What is seen
     is added to ``notes``, a list for each report.
     """
-    if labels is not None and _is_numbered(train, labels):
-        pieces, facts, own = _numbered_pieces(train, len(labels)), Facts(), labels
-    else:
-        found = read_truth(train, None, "has no names, which TRUTH has")
-        pieces, facts, own = found.pieces, found.facts, found.match.label_names
-    width = max(1, len(own))  # as where no row has a label
-    per_label, n_rows = count_training(train.name, pieces, width, PIECE_BYTES, train.allowance)
-    count_of = dict(zip(own, per_label.tolist(), strict=False))
+    is_numbered = labels is not None and _is_numbered(train, labels)
+    truth = read_truth(train, labels if is_numbered else None, "has no names, which TRUTH has")
+    names = truth.match.label_names
+    width = max(1, len(names))  # as where no row has a label
+    per_label, n_rows = count_training(train.name, truth.pieces, width, PIECE_BYTES, train.allowance)
+    count_of = dict(zip(names, per_label.tolist(), strict=False))
     n_ignored = len(count_of.keys() - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
     for own_notes in notes:
-        own_notes += [*_notes(train.name, facts.told), *ignored]
+        own_notes += [*_notes(train.name, truth.facts.told), *ignored]
     return np.array([count_of.get(name, 0) for name in label_names], np.int64), n_rows
 
 
