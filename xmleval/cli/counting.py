@@ -49,7 +49,7 @@ class Inputs(NamedTuple):
 
     ``label_names`` and ``row_names`` are None where there are numbers alone. ``pairs`` are excluded from what
     ``exclude_from`` tells; ``notes`` tell what was seen in the files, a list for each report; labels are
-    ranked within ``candidates``, those of all reports or of each. ``of_rows`` has a file and an entry for
+    ranked within ``candidates``. ``of_rows`` has a file and an entry for
     each row, by argument. ``unknown_labels`` are the names of those of each report.
     ``keyed`` tells that names of rows tell them apart from those of other files; ``first_row`` is the number
     of the first row in the whole data.

@@ -159,7 +159,15 @@ def named_rows(
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
         shared += [unread] * any(spec.metric.graded for spec, _ in asked)
     scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
-    for file in [*predictions[len(scores_files) :], *scores_files]:  # unknown labels of sets are those of all
+    candidates: list[tuple[str, Pieces]] = []
+    if candidates_file is not None:
+        batches, allowance = _candidate_batches(candidates_file), candidates_file.allowance
+        placed = match.place("candidates", candidates_file.name, batches, allowance)
+        candidates = [(candidates_file.name, set_pieces(placed, match))]
+        shared += match.notes
+        match.notes = []
+    # unknown labels of candidates and of sets are those of all
+    for file in [*predictions[len(scores_files) :], *scores_files]:
         is_sets = file is sets_file
         model = match if is_sets else match.fork()
         role, batches = "y_pred" if is_sets else "y_score", prediction_batches(file, named.facts, fields)
@@ -189,13 +197,6 @@ def named_rows(
         [*shared, *notes_of_model, *missing_names_note(model.number or (), model.unknown)]
         for notes_of_model, model in zip(notes or [[]], matches, strict=True)
     )
-    candidates: list[tuple[str, Pieces]] = []
-    if candidates_file is not None:
-        batches = _candidate_batches(candidates_file)
-        for model, notes_of_model in zip(matches, all_notes, strict=True):
-            placed = model.place("candidates", candidates_file.name, batches, candidates_file.allowance)
-            candidates.append((candidates_file.name, set_pieces(placed, model)))
-            notes_of_model += model.notes
     return Inputs(
         (truth.name, named.pieces),
         scores,

@@ -174,7 +174,13 @@ class Match:
         try:
             for rows in with_one(batches()):
                 n_bytes = self.n_bytes
-                placed.add(*matching.take(without_empty_names(rows)))
+                rows = without_empty_names(rows)
+                of_row = matching.row_numbers(rows)
+                if of_row is not None:
+                    kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
+                    self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
+                    rows = rows.only(kept)
+                placed.add(rows, matching.label_numbers(rows), of_row)
                 allowance.take(self.n_bytes - n_bytes)
             matching.close()
             placed.close(matching.n_rows if matching.present is None else self.n_rows)
@@ -216,15 +222,6 @@ class Matching:
         self.ignored: dict[Any, int] = {}  # rows that the truth does not have, by the next numbers
         self.unknown: dict[int, None] = {}  # numbers of unknown labels
         self.expected: int | None = None  # rows in order
-
-    def take(self, rows: Rows) -> tuple[Rows, Ints, Ints | None]:
-        """Return rows without those that the truth does not have, and the numbers of labels and of rows."""
-        of_row = self.row_numbers(rows)
-        if of_row is not None:
-            kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
-            self.match.n_unmatched_pairs += int((~kept).sum()) if self.role == "exclude" else 0
-            rows = rows.only(kept)
-        return rows, self._label_numbers(rows), of_row
 
     def row_numbers(self, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for rows in order."""
@@ -277,7 +274,7 @@ class Matching:
         of_row[ignored] = -1
         return of_row
 
-    def _label_numbers(self, rows: Rows) -> Ints:
+    def label_numbers(self, rows: Rows) -> Ints:
         """Return the number of the label of each entry."""
         match, argument, number = self.match, self.argument, self.match.number
         if number is None:
@@ -340,8 +337,7 @@ class Matching:
         beside, truth = self.rows.beside, self.match.beside
         if beside is None or truth is None or BY_KEY in (self.rows.match, self.match.by):
             return
-        column = beside.in_other_order(truth)
-        if column is not None:
+        if (column := beside.columns.in_other_order(truth.columns)) is not None:
             message = f"column {column!r} has the values of {self.match.truth}'s in another order"
             raise InputError(self.argument, f"{message}; {beside.how_to_join.format(column)}")
 

@@ -57,7 +57,7 @@ def text_columns(
         if not separator:
             yield number, [line]
             continue
-        is_quoted = '"' in line and separator != " "
+        is_quoted = separator != " " and ('"' in line or "\r" in line)
         cells = cells_of(number, line, separator) if is_quoted else line.split(separator.strip(" ") or None)
         cells = [cell.strip() for cell in cells]
         if len(cells) != 2 or "" in cells:
