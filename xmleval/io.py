@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from xmleval.input.formats.arrow import write_parquet
 from xmleval.input.formats.arrow_rows import read_arrow_scores, read_arrow_truth
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS, find_format, read_scores, read_truth
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
-from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named

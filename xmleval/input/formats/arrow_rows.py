@@ -17,11 +17,19 @@ from xmleval.files.remote import as_path
 from xmleval.input import columns as names_of
 from xmleval.input.columns import LABEL_COLUMN, LABELS_COLUMN, OWN_INSTANCE, ColumnHashes, named_as, only_one
 from xmleval.input.csr import MOST_LABELS, as_signed
-from xmleval.input.formats.arrow import EXPECTED, MOST_ROWS, Opened, import_pyarrow, is_list, is_text, opened
+from xmleval.input.formats.arrow import (
+    EXPECTED,
+    MOST_ROWS,
+    Opened,
+    import_pyarrow,
+    is_list,
+    is_text,
+    opened,
+    write_parquet,
+)
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE, scores_named, truth_named
