@@ -15,8 +15,8 @@ from xmleval.fusion import Fusion, Part, Rising, longest_of
 from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, checked, rows_at_a_time
 from xmleval.input.errors import InputError, positive_integer, renaming
 from xmleval.input.match import Joined, as_scores
-from xmleval.input.objects.joint import join_names
 from xmleval.input.objects.shapes import as_own_rows, shape_of
+from xmleval.input.objects.take import join_names
 from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.stack import rows_as_lists
 from xmleval.input.writing import lists_of

@@ -45,12 +45,13 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     for number, row in enumerate(rows):
         if hasattr(row, "__next__"):
             refuse_other(argument, row, number)
-    empty = [row is None or (hasattr(row, "__len__") and len(row) == 0) for row in rows]
-    if all(empty):
+    filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
+    number = next(filled, -1)
+    if number < 0:
         return None if plain else _empty_rows(len(rows), keys, match)
-    first = rows[empty.index(False)]
+    first = rows[number]
     if isinstance(first, str):
-        _refuse_text(argument, empty.index(False), first)
+        _refuse_text(argument, number, first)
     is_row = has_names(first) if plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
     return flat_rows(argument, rows, keys, match) if is_row else None
 

@@ -10,10 +10,10 @@ import numpy as np
 from xmleval.input.csr import Source, is_sparse
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
+from xmleval.input.match import Joined, Match, as_scores, as_sets, join_models, refuse_scores
 from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
-from xmleval.input.objects.named import read_array, read_pair, read_rows, without_labels
+from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
 from xmleval.input.objects.shapes import CLASS_ONE, are_ids, as_own_rows, dense_lists, shape_of
 from xmleval.input.objects.wide import (
     NamedInput,
@@ -22,6 +22,7 @@ from xmleval.input.objects.wide import (
     column_numbers,
     joined_by_ids,
     labels_of_columns,
+    matched_by_ids,
     matrix_by_number,
     named_columns,
     numbers_of_columns,
@@ -71,54 +72,25 @@ def take(
     """
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     given = {argument: as_own_rows(argument, value) for argument, value in given.items()}
-    taken = _take(given, n_labels, labels, graded, fits)
-    of_classes = isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray)
-    return taken._replace(notes=(*taken.notes, CLASS_ONE)) if of_classes else taken
-
-
-def _take(given: dict[str, Any], n_labels: int | None, labels: Any, graded: bool | None, fits: bool) -> Taken:
+    notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray))
     names = None if labels is None else check_labels(labels, n_labels)
-    held = {
-        argument: rows for argument, value in given.items() if (rows := read_named(argument, value, names))
-    }
+    read = {argument: read_named(argument, value, names) for argument, value in given.items()}
+    held = {a: rows for a, rows in read.items() if rows is not None}
     if held:  # lists without a single label have names as much as numbers
-        empty = {argument: without_labels(value) for argument, value in given.items()}
-        held = {a: rows for a in given if (rows := held.get(a) or empty[a])}
+        held = {a: rows for a, value in given.items() if (rows := held.get(a) or without_labels(value))}
     shapes = {argument: shape_of(held.get(argument, value)) for argument, value in given.items()}
     _refuse_transposed(shapes, n_labels)
     width = next((shape[1] for shape in shapes.values() if shape), None)
-    if held:
-        return _by_name(given, held, n_labels, width, names, graded, fits)
-    if names is not None:
-        width = len(names)
-    elif n_labels is not None or not any(isinstance(v, list) and are_ids(v, width) for v in given.values()):
-        width = None  # else lists of ids take the number of labels from a matrix beside them
-    inputs = dense_lists(given, width, n_labels)
-    return Taken(tuple(inputs.values()), width or n_labels, names)
-
-
-def _by_name(
-    given: dict[str, Any],
-    held: dict[str, NamedInput],
-    n_labels: int | None,
-    width: int | None,
-    names: list[Any] | None,
-    graded: bool | None,
-    fits: bool,
-) -> Taken:
-    """Match arguments, of which some are ``held`` with names; ``names`` are those of all labels, if told."""
-    notes: list[str] = []
     held = joined_by_ids(held, notes)
-    truth = held.get("y_true")
-    match = Match(
-        "y_true", _known(given, held, names, notes), n_labels=n_labels, listed=names is not None, fits=fits
-    )
+    known = _known(given, held, names, notes)
+    match = Match("y_true", known, n_labels=n_labels, listed=labels is not None, fits=fits)
     match.notes = notes
     if match.closed:
         refuse_other_count(n_labels, len(match.label_names))
     told = n_labels
-    if match.number is None:
-        n_labels = width if n_labels is None else n_labels
+    if match.number is None and n_labels is None:
+        if held or any(isinstance(value, list) and are_ids(value, width) for value in given.values()):
+            n_labels = width
         lists = [argument for argument, rows in held.items() if isinstance(rows, Rows)]
         if n_labels is None and lists:
             which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
@@ -126,7 +98,7 @@ def _by_name(
     matched: dict[str, tuple[NamedInput, Ints | None]] = {}
     for argument, value in given.items():  # the truth first
         rows = held.get(argument)
-        if given["y_true"] is None and rows is not None:
+        if y_true is None and rows is not None:
             rows = rows._replace(keys=None, match=None)
         if rows is not None:
             matched[argument] = _matched(match, argument, rows, n_labels, graded)
@@ -151,7 +123,7 @@ def _by_name(
         inputs[argument] = _as_input(
             match, argument, rows, ids, held[argument].names is not None, n_labels, graded
         )
-    values = getattr(truth, "values", None)
+    values = getattr(held.get("y_true"), "values", None)
     return Taken(
         tuple(dense_lists(inputs, n_labels, told).values()),
         n_labels,
@@ -223,6 +195,39 @@ def _as_input(
     if argument == "y_score":
         return as_scores(rows, shown)
     return as_sets(rows, graded if argument == "y_true" else None)._replace(names=shown)
+
+
+def join_names(predictions: Sequence[Any]) -> Joined | None:
+    """Return the predictions of several models by number, None where none of them has names.
+
+    Rows with names are matched by them: the predictions of a model for a row that it does not have are empty.
+    """
+    held: list[NamedInput | None] = []
+    for number, value in enumerate(predictions):
+        with renaming("y_score", f"predictions[{number}]"):
+            held.append(read_named("y_score", value, None))
+    if not any(held):
+        return None
+    found: list[Rows] = []
+    for number, (value, one) in enumerate(zip(predictions, held, strict=True)):
+        with renaming("y_score", f"predictions[{number}]"):
+            rows = _as_rows(one) if one is not None else without_labels(value)
+        if rows is None:
+            other = next(place for place, one in enumerate(held) if one is not None)
+            raise InputError(f"predictions[{number}]", f"has no names, which predictions[{other}] has")
+        found.append(rows)
+    return join_models([(f"predictions[{number}]", rows) for number, rows in enumerate(found)])
+
+
+def _as_rows(held: NamedInput) -> Rows:
+    """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
+    held = matched_by_ids(held)
+    if isinstance(held, Wide):
+        numbers, names = numbered_labels("y_score", held.names, np.array([len(held.names)]))
+        held = held.cells(numbers)._replace(keys=held.keys, match=held.match, names=names)
+    if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
+        return held._replace(keys=None, match=None)
+    return held
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
