@@ -106,10 +106,18 @@ def only_one(columns: Sequence[Any]) -> Any:
     return columns[0] if columns else None
 
 
-class ColumnHashes(dict[Any, "array[int]"]):
+def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Tell whether values, texts or integers, are the expected ones in another order, each once."""
+    if len(values) != len(expected) or values == expected:
+        return False
+    kinds = {*map(type, values), *map(type, expected)}
+    return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
+
+
+class ColumnHashes(dict[str, "array[int]"]):
     """Hashes of the texts and integers in columns, to find the same values in another order."""
 
-    def __init__(self, columns: Iterable[Any] = ()) -> None:
+    def __init__(self, columns: Iterable[str] = ()) -> None:
         super().__init__((name, array("q")) for name in columns)
         self.names = [*self]
 
@@ -126,10 +134,7 @@ class ColumnHashes(dict[Any, "array[int]"]):
             elif name in self:
                 self[name].append(hash(cell))
 
-    def in_other_order(self, expected: ColumnHashes) -> Any:
-        """Return the first column that has the values of another, each once, in another order."""
-        for name, hashes in self.items():
-            others, distinct = expected.get(name, hashes), {*hashes}
-            if hashes != others and distinct == {*others} and len(distinct) == len(hashes) == len(others):
-                return name
-        return None
+    def in_other_order(self, expected: ColumnHashes) -> str | None:
+        """Return the first column that has the values of others, each once, in another order."""
+        names = (name for name in self if name in expected)
+        return next((n for n in names if is_other_order([*self[n]], [*expected[n]])), None)

@@ -164,9 +164,12 @@ class Match:
                 of_row = first + np.arange(rows.n_rows) if of_row is None else of_row
                 first += rows.n_rows
                 for entry in np.flatnonzero(np.repeat(of_row, np.diff(rows.ptr)) == row).tolist():
-                    if rows.label(entry) in labels:
-                        raise _label_twice(argument, rows, entry)
-                    labels.add(rows.label(entry))
+                    label, at = rows.label(entry), rows.row_of(entry)
+                    if label in labels:
+                        where = f" for {rows.keys[at]!r}" if rows.is_long and rows.keys else ""
+                        message = f"label {label!r} occurs twice{where}; expected each label once in a row"
+                        raise rows.error(argument, message, at, label)
+                    labels.add(label)
             raise ValueError(f"{argument}: was changed while it was read")
 
         matching = Matching(self, role, argument)
@@ -337,7 +340,7 @@ class Matching:
         beside, truth = self.rows.beside, self.match.beside
         if beside is None or truth is None or BY_KEY in (self.rows.match, self.match.by):
             return
-        if (column := beside.columns.in_other_order(truth.columns)) is not None:
+        if (column := beside.in_other_order(truth)) is not None:
             message = f"column {column!r} has the values of {self.match.truth}'s in another order"
             raise InputError(self.argument, f"{message}; {beside.how_to_join.format(column)}")
 
@@ -403,14 +406,6 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:
     """Return the number of each name, -1 where it has none."""
     return np.fromiter(map(number.get, names, repeat(-1)), np.int64, len(names))
-
-
-def _label_twice(argument: str, rows: Rows, entry: int) -> InputError:
-    """Return what to raise about the second entry of a label in a row."""
-    label, of_row = rows.label(entry), rows.row_of(entry)
-    where = f" for {rows.keys[of_row]!r}" if rows.is_long and rows.keys else ""
-    message = f"label {label!r} occurs twice{where}; expected each label once in a row"
-    return rows.error(argument, message, of_row, label)
 
 
 def distinct(

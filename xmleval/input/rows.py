@@ -38,6 +38,10 @@ class Facts:
     how_to_join: str = ""
     judged_by: str | None = None
 
+    def in_other_order(self, truth: Facts) -> str | None:
+        """Return a column that has the values of the truth's, each once, in another order, or None."""
+        return self.columns.in_other_order(truth.columns)
+
 
 class Rows(NamedTuple):
     """Labels of rows, row after row.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.columns import ColumnHashes, is_written_index
+from xmleval.input.columns import is_other_order, is_written_index
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
@@ -42,13 +42,10 @@ class RowColumns(NamedTuple):
     values: Callable[[Any], list[Any]]
     how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
 
-    @property
-    def columns(self) -> ColumnHashes:
-        """Hashes of their values."""
-        hashes = ColumnHashes(self.names)
-        for cells in zip(*map(self.values, self.names), strict=True):
-            hashes.add(cells)
-        return hashes
+    def in_other_order(self, truth: RowColumns) -> Any:
+        """Return a column that has the values of the truth's, each once, in another order, or None."""
+        shared = (name for name in self.names if name in truth.names)
+        return next((n for n in shared if is_other_order(self.values(n), truth.values(n))), None)
 
 
 class Wide(NamedTuple):
