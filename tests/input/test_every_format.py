@@ -24,7 +24,7 @@ from xmleval.input.stack import rows_as_csr, rows_as_lists
 from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
-IN_ONE_PIECE = ("npz-csc", "npz-coo", "truth npz-calibration")
+IN_ONE_PIECE = ("npz-csc", "npz-coo", "dense-columns", "truth npz-calibration")
 BY_TEXT = (
     "scores xmc",
     "scores xmc-gz",

@@ -66,48 +66,28 @@ class Array(NamedTuple):
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
-    def whole(self) -> bool:
-        """Whether all of it is read at once."""
-        return self.by_column and (self.member is not None or self.file.is_remote)
-
-    @property
     def any_row(self) -> bool:
         """Whether rows can be read without those before."""
-        return not (self.whole or (self.member and self.member.compress_type != zipfile.ZIP_STORED))
+        return not (self.by_column or (self.member and self.member.compress_type != zipfile.ZIP_STORED))
 
     def read(self) -> NDArray[Any]:
         """Return all of it."""
-        values = np.empty(math.prod(self.shape), self.dtype)
         with self._opened() if self.data is None else io.BytesIO(self.data) as stream:
-            self._fill(values, stream)
+            values = self._read(stream, (math.prod(self.shape),))
         return values.reshape(self.shape, order="F" if self.by_column else "C")
 
     @contextlib.contextmanager
     def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
         """Yield ``take(start, stop)``, which returns rows, from ``first`` on and one after another.
 
-        Where all rows to the end are taken, a wrong checksum is refused there.
+        Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
         """
-        if self.whole:
+        if self.by_column:
             values = self.read()
             yield lambda start, stop: values[start:stop]
-            return
-        with self._opened(0 if self.by_column else first, stop) as stream:
-            width = math.prod(self.shape[1:])
-            begin = stream.tell() if self.by_column else 0
-
-            def take(start: int, stop: int) -> NDArray[Any]:
-                shape = stop - start, *self.shape[1:]
-                rows = np.empty(shape, self.dtype, order="F" if self.by_column else "C")
-                if not self.by_column:
-                    self._fill(rows.reshape(-1), stream)
-                    return rows
-                for number, column in enumerate(rows.reshape(stop - start, width, order="F").T):
-                    stream.seek(begin + (number * self.shape[0] + start) * self.dtype.itemsize)
-                    self._fill(column, stream)
-                return rows
-
-            yield take
+        else:
+            with self._opened(first, stop) as stream:
+                yield lambda start, stop: self._read(stream, (stop - start, *self.shape[1:]))
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
@@ -149,16 +129,18 @@ class Array(NamedTuple):
                 stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
             yield stream
 
-    def _fill(self, values: NDArray[Any], stream: Any) -> None:
-        """Read into an array, which can be written: kernels are compiled again for one that cannot."""
+    def _read(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Read into a new array, which can be written: kernels are compiled again for one that cannot."""
         with _naming(self.name, self.member):
             if self.dtype.hasobject:
                 raise ValueError("Python objects are not supported")
-            view: Any = values.view(np.uint8).data
+            values = np.empty(shape, self.dtype)
+            view: Any = values.reshape(-1).view(np.uint8).data
             for start in range(0, len(view), READ_BYTES):
                 part = view[start : start + READ_BYTES]
                 if stream.readinto(part) < len(part):
                     raise ValueError("fewer bytes of data than declared in its header")
+            return values
 
 
 class _Stored:

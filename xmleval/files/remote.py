@@ -77,11 +77,10 @@ class RemotePath(PosixPath):
         """Whether it may stand for several files."""
         return re.search("[*[]" if self.is_web else "[*?[]", self._url) is not None
 
-    def _split(self) -> tuple[str, str, str]:
+    def _split(self) -> list[str]:
         """Return what stands before the name, the name, and a query."""
         path, mark, query = self._url.partition("?") if self.is_web else (self._url, "", "")
-        folder, _, name = path.rstrip("/").rpartition("/")
-        return folder, name, mark + query
+        return [*path.rstrip("/").rsplit("/", 1), mark + query]
 
     @property
     def name(self) -> str:
@@ -102,26 +101,19 @@ class RemotePath(PosixPath):
         """Return the address of a file in this folder."""
         return RemotePath(f"{self._url.rstrip('/')}/{name}")
 
-    def absolute(self) -> RemotePath:
+    def absolute(self, strict: bool = False) -> RemotePath:
         """Return itself."""
         return self
 
-    def resolve(self, strict: bool = False) -> RemotePath:
-        """Return itself."""
-        return self
-
-    def system(self) -> tuple[Any, str]:
-        """Return the file system of fsspec that has it, and its name there."""
-        from fsspec.core import url_to_fs
-
-        system, name = url_to_fs(self._url)
-        return system, name
+    resolve = absolute
 
     @contextlib.contextmanager
     def _reached(self, what: str = "read") -> Iterator[tuple[Any, str]]:
-        """Yield its file system and its name there; name it in whatever goes wrong."""
+        """Yield its file system of fsspec and its name there; name it in whatever goes wrong."""
         try:
-            yield self.system()
+            from fsspec.core import url_to_fs
+
+            yield url_to_fs(self._url)
         except Exception as error:
             raise _named(error, self._url, what) from None
 
@@ -153,29 +145,26 @@ class RemotePath(PosixPath):
                 raise ValueError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
             return data
 
-    def _type(self) -> str | None:
-        with contextlib.suppress(FileNotFoundError):
-            return str(self.details()["type"])
-        return None
-
-    def exists(self, **options: Any) -> bool:
-        """Tell whether it is there."""
-        return self._type() is not None
+    def exists(self, *types: str, **options: Any) -> bool:
+        """Tell whether it is there, and of one of some types."""
+        try:
+            return self.details()["type"] in (types or ("file", "directory"))
+        except FileNotFoundError:
+            return False
 
     def is_dir(self, **options: Any) -> bool:
         """Tell whether it is a folder."""
-        return not self.is_web and self._type() == "directory"
+        return not self.is_web and self.exists("directory")
 
     def is_file(self, **options: Any) -> bool:
         """Tell whether it is a file."""
-        return self._type() == "file"
+        return self.exists("file")
 
     def iterdir(self) -> Generator[RemotePath, None, None]:
         """Yield what is in a folder."""
         with self._reached() as (system, folder):
             system.invalidate_cache(folder)
-            names = system.ls(folder, detail=False)
-        yield from map(self._of_system, names)
+            yield from map(self._of_system, system.ls(folder, detail=False))
 
     def matches(self) -> list[Path]:
         """Return the files whose addresses match it as a pattern."""

@@ -66,7 +66,7 @@ def array_pieces(
     """
     for array in arrays:
         with naming(array.file.path, expected):
-            allowance.take(array.whole and array.n_bytes)
+            allowance.take(array.by_column and array.n_bytes)
             allowance.check(ROW_ENTRY_BYTES * array.shape[1])
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 

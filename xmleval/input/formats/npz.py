@@ -50,7 +50,7 @@ SHARED_IDS = ("labels", "ids")  # of a list only beside scores of their shape: o
 ROWS_FOR_NOTHING, ROWS_PER_ENTRY = 1 << 24, 1000
 PAIR_BYTES = 64  # of memory for each, beside the arrays
 CONVERTING_BYTES = 40  # of memory for each entry and each row, beside the arrays
-POINTER_BYTES = 24  # of memory for each row of a piece, beside its entries
+POINTER_BYTES = 24  # of memory for each row, beside its entries
 
 
 def open_npz(path: Path) -> Archive:
@@ -111,37 +111,25 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) 
         raise ValueError(f"data of shape {data.shape}, but indices of shape {labels.shape}")
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
-    n_stored = labels.shape[0]
-
-    def place_of(row: int) -> int:
-        with ptr.rows(row, row + 1) as take:
-            place = int(take(row, row + 1)[0])
-        if not 0 <= place <= n_stored:
-            raise ValueError(f"row {row}: indptr is {place} there")
-        return place
+    allowance.take(POINTER_BYTES * ptr.shape[0])
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        last = n_rows if stop is None else stop
-        per_entry, step = labels.row_bytes + data.row_bytes, max(1, n_bytes // POINTER_BYTES)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
-            begin, end = place_of(first) if first else 0, None if stop is None else place_of(stop)
-            take_ptr = opened.enter_context(ptr.rows(first, None if stop is None else stop + 1))
-            take_labels, take_data = (opened.enter_context(part.rows(begin, end)) for part in (labels, data))
-            places = take_ptr(first, first + 1).astype(np.int64)
-            for start in range(first, max(last, first + 1), step):
-                n = min(step, last - start)
-                places = np.concatenate((places[-1:], take_ptr(start + 1, start + n + 1).astype(np.int64)))
-                _refuse_pointer(places, start, n_stored)
-                lo = 0
-                while lo < n:
-                    most = places[lo] + n_bytes // per_entry
-                    hi = min(max(int(np.searchsorted(places, most, "right")) - 1, lo + 1), n)
-                    entries = int(places[lo]), int(places[hi])
-                    if hi == lo + 1:
-                        allowance.check(ROW_ENTRY_BYTES * (entries[1] - entries[0]))
-                    values = take_data(*entries)
-                    yield rows_by_id(places[lo : hi + 1] - places[lo], take_labels(*entries), values)
-                    lo = hi
+            take = opened.enter_context(ptr.rows(first, None if stop is None else stop + 1))
+            places = take(first, (n_rows if stop is None else stop) + 1).astype(np.int64)
+            _refuse_pointer(places, first, labels.shape[0])
+            ends = int(places[0]), None if stop is None else int(places[-1])
+            take_labels, take_data = (opened.enter_context(array.rows(*ends)) for array in (labels, data))
+            per_piece, start = n_bytes // (labels.row_bytes + data.row_bytes), 0
+            while not start or start < places.size - 1:
+                following = int(np.searchsorted(places, places[start] + per_piece, "right")) - 1
+                last = min(max(following, start + 1), start + n_bytes // POINTER_BYTES + 1, places.size - 1)
+                entries = int(places[start]), int(places[last])
+                if last == start + 1:
+                    allowance.check(ROW_ENTRY_BYTES * (entries[1] - entries[0]))
+                values = take_data(*entries)
+                yield rows_by_id(places[start : last + 1] - places[start], take_labels(*entries), values)
+                start = max(last, 1)
 
     any_row = all(array.any_row for array in (ptr, labels, data))
     return Pieces(n_rows, shape[1], read, read_from=read if any_row else None)
@@ -149,7 +137,7 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) 
 
 def _refuse_pointer(ptr: NDArray[np.int64], first: int, n_stored: int) -> None:
     """Refuse a pointer of rows from ``first`` that does not start at 0, falls or exceeds ``n_stored``."""
-    base = int(ptr[0]) if first else 0
+    base = min(max(int(ptr[0]), 0), n_stored) if first else 0
     code, row, position = check_pointer(ptr - base, n_stored - base)
     if code != FINE:
         raise ValueError(
