@@ -49,9 +49,9 @@ def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
 def find_instance(columns: Sequence[Any]) -> Any:
     """Return the column that names the rows, None if there is none."""
     for usual in (OWN_INSTANCE, INSTANCE):
-        found = only_one(named_as(columns, usual))
-        if found is not None:
-            return found
+        column = only_one(named_as(columns, usual))
+        if column is not None:
+            return column
     return None
 
 
@@ -74,9 +74,9 @@ def find_entries(columns: Sequence[Any], is_truth: bool) -> EntryColumns | None:
     """
     label, queries = only_one(named_as(columns, (LABEL_COLUMN,))), named_as(columns, QUERY)
     documents = named_as(columns, DOCUMENT)
-    own = only_one(named_as(columns, OWN_INSTANCE))
-    if own is not None and label is not None:
-        return EntryColumns(own, label, find_value(columns, is_truth))
+    instance = only_one(named_as(columns, OWN_INSTANCE))
+    if instance is not None and label is not None:
+        return EntryColumns(instance, label, find_value(columns, is_truth))
     if named_as(columns, (*TRUE, *PRED)):
         return None  # lists
     if queries and documents:
@@ -90,8 +90,8 @@ def find_entries(columns: Sequence[Any], is_truth: bool) -> EntryColumns | None:
 
 def may_hold_values(column: Any) -> bool:
     """Tell whether numbers in a column beside instances and labels may be judgements, by its name."""
-    known = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
-    return not (is_written_index(column) or named_as([column], known))
+    names = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
+    return not (is_written_index(column) or named_as([column], names))
 
 
 def is_written_index(column: Any) -> bool:

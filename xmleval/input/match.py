@@ -86,8 +86,8 @@ class Match:
     @property
     def names(self) -> list[Any]:
         """Names of all labels by number, of unknown ones, too; none where labels have ids."""
-        known = self.label_names
-        return [] if self.number is None else [*known, *[""] * (self.n_labels - len(known)), *self.unknown]
+        names = self.label_names
+        return [] if self.number is None else [*names, *[""] * (self.n_labels - len(names)), *self.unknown]
 
     @property
     def n_rows(self) -> int:
@@ -435,9 +435,9 @@ def as_numbers(names: Sequence[Any]) -> Ints | None:
     """Return names as numbers, if they are 0, 1, .. in any order; some frames have only texts as names."""
     if names == [*range(len(names))]:
         return np.arange(len(names))
-    known = {str(number): number for number in range(len(names))}
-    numbers = [known.pop(str(name), -1) for name in names]
-    return None if known else np.array(numbers, np.int64)
+    number_of = {str(number): number for number in range(len(names))}
+    numbers = [number_of.pop(str(name), -1) for name in names]
+    return None if number_of else np.array(numbers, np.int64)
 
 
 def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:

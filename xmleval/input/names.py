@@ -40,8 +40,8 @@ def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
         match = Match(name, like)
         placed = match.place("y_true", name, batches)
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
-    known = len(like.label_names if isinstance(like, Named) else like)
-    labels, unknown = match.names[:known], match.names[known:]
+    n_labels = len(like.label_names if isinstance(like, Named) else like)
+    labels, unknown = match.names[:n_labels], match.names[n_labels:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
     matrix = rows_as_csr(listed_scores(placed.rows(), match.names), len(match.names))
     matrix.label_names = match.names  # which order equal scores
