@@ -28,9 +28,9 @@ HEAD_BYTES = 10_240  # read of each array at once: NumPy parses headers of up to
 LOCAL_LENGTHS = 26  # where the header of a member has the lengths of its name and of what follows it
 PARSING = threading.Lock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
 DAMAGE = (
-    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, SyntaxError, TypeError,
-    ValueError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip  # encryption is a RuntimeError, a header that nests deeply a MemoryError
+    ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip  # encryption is a RuntimeError
 
 
 class Array(NamedTuple):
@@ -104,7 +104,7 @@ class Array(NamedTuple):
 
     def mapped(self) -> NDArray[Any]:
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
-        if self.file.is_remote or 0 in self.shape or self.dtype.hasobject:
+        if self.file.is_remote or 0 in self.shape:
             return self.read()
         order: Literal["F", "C"] = "F" if self.by_column else "C"
         return np.memmap(self.file.path, self.dtype, "r", self.header_bytes, self.shape, order)
@@ -218,7 +218,7 @@ def _described(
             major, _ = npy.read_magic(head)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
             shape, by_column, dtype = read(head)
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError) as error:  # which Python's parser raises where brackets nest deeply
         raise ValueError(f"not a NumPy array ({in_one_line(error)})") from None
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
