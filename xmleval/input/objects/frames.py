@@ -61,11 +61,49 @@ class Columns:
     score: Any
     is_usual: bool = False
 
-    def rows(self, argument: str) -> Rows:
-        """Return its rows."""
-        if _holds_lists(self.frame.values(self.label)):
-            return _lists(argument, self)
-        return _long(argument, self)
+    def rows(self, argument: str, lists: bool = False) -> Rows:
+        """Return its rows, which must be ``lists`` if so told."""
+        others = [name for name in self.frame.columns if name not in (self.instance, self.label)]
+        documents = named_as([self.instance], QUERY) and named_as([self.label], DOCUMENT)
+        score, labels = self.score, self.frame.values(self.label)
+        if score is None:
+            with _asking_for_names(argument):
+                score = find_value(others, argument != "y_score", beside_documents=bool(documents))
+        if lists or _holds_lists(labels):
+            return self._lists(argument, labels, score)
+        return self._long(argument, labels, score, [name for name in others if may_hold_values(name)])
+
+    def _long(self, argument: str, labels: list[Any], score: Any, others: list[Any]) -> Rows:
+        """Return rows of one label each; ``others`` are columns that may hold judgements."""
+        if argument == "y_score" and score is None:
+            message = f"no column {SCORE_COLUMNS[0]!r} beside {self.label!r}; name that of scores: "
+            raise InputError(argument, message + "xmleval.from_df(df, score=...)")
+        for name in others if score is None else ():
+            if self.frame.matrix([name]).dtype.kind in "biuf":
+                how = f"name it, from_df(df, score={name!r}), or leave it out"
+                raise InputError(argument, f"column {name!r} may hold judgements of the labels; {how}")
+        keys = self.frame.values(self.instance)
+        if any(map(is_missing, {*keys})):
+            row = next(row for row, key in enumerate(keys) if is_missing(key))
+            raise InputError(argument, f"column {self.instance!r} has no value", row=row)
+        ids, names = numbered_labels(argument, labels, np.ones(len(keys), np.int64))
+        values = None if score is None else self.frame.matrix([score])[:, 0]
+        if values is not None and values.dtype.kind not in "biuf":
+            raise InputError(argument, f"column {score!r} holds no numbers")
+        rows = Rows(keys, BY_KEY, np.arange(len(keys) + 1), ids, names, values, is_long=True)
+        return without_empty_names(rows)
+
+    def _lists(self, argument: str, lists: list[Any], score: Any) -> Rows:
+        frame = self.frame
+        if score is not None:
+            lists = paired(argument, lists, frame.values(score))
+        keys, match = frame.keys, None if frame.keys is None else BY_INDEX
+        if self.instance is not None and not self.is_usual:
+            keys, match = frame.values(self.instance), BY_KEY
+        names = [name for name in frame.columns if name not in (self.label, score)]
+        beside = RowColumns(self.instance if self.is_usual else None, names, frame.values)
+        rows = flat_rows(argument, lists, keys, match)._replace(beside=beside)
+        return rows if argument == "y_score" else rows._replace(best_first=False)
 
 
 def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any = None) -> Columns:
@@ -191,11 +229,11 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         entries = find_entries(names, argument != "y_score")
         is_long = entries is not None and entries.label not in (labels or ())
         if entries is not None and is_long and not _holds_lists(frame.values(entries.label)):
-            return _long(argument, Columns(frame, *entries))
+            return Columns(frame, *entries).rows(argument)
         lists = _lists_among(frame)
         if lists is not None:
             instance = find_instance([name for name in names if name != lists])
-            return _lists(argument, Columns(frame, instance, lists, None, instance not in OWN_INSTANCE))
+            return Columns(frame, instance, lists, None, instance not in OWN_INSTANCE).rows(argument, True)
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
         keyed = find_instance([name for name in usual if _are_ids(frame.values(name))])
     ids = [name for name in names if name == keyed or is_written_index(name)]
@@ -234,53 +272,3 @@ def _lists_among(frame: Frame) -> Any:
 def _holds_lists(values: list[Any]) -> bool:
     first = next((value for value in values if value is not None), None)
     return hasattr(first, "__iter__") and not isinstance(first, str)
-
-
-def _value_column(argument: str, held: Columns) -> Any:
-    """Return the column of values beside labels, None if there is none."""
-    if held.score is not None:
-        return held.score
-    others = [name for name in held.frame.columns if name not in (held.instance, held.label)]
-    documents = named_as([held.instance], QUERY) and named_as([held.label], DOCUMENT)
-    with _asking_for_names(argument):
-        return find_value(others, argument != "y_score", beside_documents=bool(documents))
-
-
-def _long(argument: str, held: Columns) -> Rows:
-    frame, instance, score = held.frame, held.instance, _value_column(argument, held)
-    if argument == "y_score" and score is None:
-        message = f"no column {SCORE_COLUMNS[0]!r} beside {held.label!r}; name that of scores: "
-        raise InputError(argument, message + "xmleval.from_df(df, score=...)")
-    others = [name for name in frame.columns if name not in (instance, held.label) and may_hold_values(name)]
-    for name in others if score is None else ():
-        if frame.matrix([name]).dtype.kind in "biuf":
-            raise InputError(
-                argument,
-                f"column {name!r} may hold judgements of the labels; name it, from_df(df, score={name!r}), "
-                "or leave it out",
-            )
-    keys = frame.values(instance)
-    if any(map(is_missing, {*keys})):
-        row = next(row for row, key in enumerate(keys) if is_missing(key))
-        raise InputError(argument, f"column {instance!r} has no value", row=row)
-    ones = np.ones(len(keys), np.int64)
-    labels, names = numbered_labels(argument, frame.values(held.label), ones)
-    values = None if score is None else frame.matrix([score])[:, 0]
-    if values is not None and values.dtype.kind not in "biuf":
-        raise InputError(argument, f"column {score!r} holds no numbers")
-    found = Rows(keys, BY_KEY, np.arange(len(keys) + 1), labels, names, values, is_long=True)
-    return without_empty_names(found)
-
-
-def _lists(argument: str, held: Columns) -> Rows:
-    frame, score = held.frame, _value_column(argument, held)
-    rows = frame.values(held.label)
-    if score is not None:
-        rows = paired(argument, rows, frame.values(score))
-    keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
-    names = [name for name in frame.columns if name not in (held.label, score)]
-    beside = RowColumns(held.instance if held.is_usual else None, names, frame.values)
-    if held.instance is not None and not held.is_usual:
-        keys, match = frame.values(held.instance), BY_KEY
-    found = flat_rows(argument, rows, keys, match)._replace(beside=beside)
-    return found if argument == "y_score" else found._replace(best_first=False)

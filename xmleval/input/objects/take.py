@@ -127,7 +127,7 @@ def take(
     return Taken(
         tuple(dense_lists(inputs, n_labels, told).values()),
         n_labels,
-        label_names if match.number is not None and n_labels == len(label_names) else None,
+        label_names if label_names and n_labels == len(label_names) else None,
         match.number is None or match.closed,
         match.keys,
         (*match.notes, *missing_names_note(match.number or (), match.unknown)),

@@ -97,17 +97,17 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
     if value is None:
         return None
     if getattr(value, "label_names", None) is not None:
-        if names is None and value.numbered:
+        if names is not None:
+            return value.for_labels(names)
+        if value.numbered:
             return value
-        if names is None:
-            which = "knows labels by name, and y_true has none; give ", Keyword("labels")
-            raise InputError(argument, Message(*which))
-        return value.for_labels(names)
+        which = "knows labels by name, and y_true has none; give ", Keyword("labels")
+        raise InputError(argument, Message(*which))
     keys = _keys(value)
-    if keys is None and not in_order:
-        raise nameless(argument)
     if keys is None:
-        return value
+        if in_order:
+            return value
+        raise nameless(argument)
     if isinstance(value, dict):  # NumPy would make texts of all where any is one
         cells = [*value.values()]
         values = np.array(cells, object if any(isinstance(cell, str) for cell in cells) else None)
