@@ -17,7 +17,7 @@ from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import DENSE, PAIRS
+from xmleval.input.formats.npy import PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, completed, find_format
 from xmleval.input.pieces import Pieces, joined
@@ -150,8 +150,7 @@ def holds_predictions(name: str) -> bool:
 
 def _is_list(shard: Shard) -> bool:
     path, form = shard
-    is_part = form is DENSE and path.name.endswith((*PAIRS, *PAIRS.values()))
-    return "truth" not in form.holds or is_part or (form is NPZ and holds_list(path))
+    return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
 
 
 def _as_input(

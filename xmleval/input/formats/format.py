@@ -49,8 +49,6 @@ class Format:
         ``holds_both(path, allowance)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
         ``for_fields(fields)`` returns the format where people tell what fields are called.
-    claims : callable
-        ``claims(path, kind)`` tells whether it reads a file that has an ending of another format.
     beside : callable
         ``beside(path)`` tells which other files are read with a file.
     container, sibling : str
@@ -80,7 +78,6 @@ class Format:
     by_number: Callable[[Path, str, Allowance], Pieces | None] = lambda path, kind, allowance: None
     holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
     for_fields: Callable[[Fields], Format] | None = None
-    claims: Callable[[Path, str | None], bool] = lambda path, kind: False
     beside: Callable[[Path], list[Path]] = lambda path: []
     container: str = "text"
     sibling: str = ""

@@ -129,10 +129,10 @@ def _open_list(path: Path, kinds: str = "iu") -> list[Array]:
     return check_list(*arrays, kinds=kinds if is_named else "iu")
 
 
-def claims(path: Path, kind: str | None) -> bool:
+def is_other_list(path: Path) -> bool:
     """Tell whether a file of another tool's name is a list: labels, or scores with labels beside them."""
     pair = _pair(path) if path.name.endswith((OTHER_LABELS, OTHER_SCORES)) else None
-    return kind == "scores" and pair is not None and (path == pair[0] or is_there(pair[0]))
+    return pair is not None and (path == pair[0] or is_there(pair[0]))
 
 
 def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
@@ -213,7 +213,6 @@ NPY = Format(
     whole=map_list,
     rows=batches,
     by_number=by_number,
-    claims=claims,
     beside=other_half,
     write=write_list,
     keeps_order=True,

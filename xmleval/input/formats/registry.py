@@ -19,7 +19,7 @@ from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.json_runs import JSON
 from xmleval.input.formats.label_lines import LINES
-from xmleval.input.formats.npy import DENSE, NPY, PAIRS
+from xmleval.input.formats.npy import DENSE, NPY, PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.trec import QRELS, RUN
@@ -175,9 +175,10 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     asked = by_name.get(name or "")
     if asked is not None and kind is not None and kind not in asked.holds:
         asked = by_name.get(asked.sibling, asked)
-    by_ending = next((form for form in FORMATS if form.claims(path, kind)), None) or next(
-        (form for form in FORMATS if path.name.lower().endswith(form.extensions or "/")), None
-    )
+    endings = ((form, end) for form in FORMATS for end in form.extensions)
+    by_ending = next((form for form, end in endings if path.name.lower().endswith(end)), None)
+    if kind == "scores" and is_other_list(path):
+        by_ending = NPY
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
     if asked is not None and (by_ending is None or by_ending.container == asked.container):
@@ -185,8 +186,8 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
             version_of(path)  # which tells if there is no such file
-        endings = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
-        expected = f"expected one that ends in {endings}, or "
+        shown = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
+        expected = f"expected one that ends in {shown}, or "
         raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
     return by_ending, whole
 
