@@ -63,9 +63,9 @@ DOCUMENTS = [  # in XML, which name labels of ARFF
     ("", "the file is empty"),
     (BOMB + "<labels><label name='&b;'/></labels>", "a document type declaration, which is never read"),
     ("<labels><label name='&b;'/></labels>", "no well-formed XML (undefined entity"),
-    ("<labels></labels>", "no label in it"),
-    ("<data><label name='three'/></data>", "element 0 is <data>"),
-    ("<labels>\n<label/></labels>", "element 1 is <label> without a name"),
+    ("<labels></labels>", "its elements are other ones, or labels without a name"),
+    ("<data><label name='three'/></data>", "its elements are other ones, or labels without a name"),
+    ("<labels>\n<label/></labels>", "its elements are other ones, or labels without a name"),
 ]
 CSVS = [
     ("", "the file is empty"),
@@ -85,7 +85,7 @@ CSVS = [
     ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
     ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, where those before have no scores"),
     ("tags,pred,scores\na,b;c,0.5\n", "line 2: 2 labels with 1 score"),
-    ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: '[[["),
+    ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: it is nested without end"),
 ]
 JSONS = [
     ("x\n", "line 1: 'x' is no JSON"),
@@ -151,8 +151,8 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ('{"q": 3}', "instance 'q': '3' is no object"),
         ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if"),
         ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
-        ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
-        ("[" * 100_000, "its objects are nested without end"),
+        ('{"q": {"a": 1}\n', "no JSON: Expecting ',' delimiter: line 2"),
+        ("[" * 100_000, "no JSON: it is nested without end"),
     ]),
     ("d.csv", "evaluate {} --metrics f1.micro", CSVS),
     ("d.jsonl", "evaluate {} --metrics f1.micro", JSONS),

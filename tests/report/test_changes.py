@@ -134,8 +134,8 @@ def test_lists_are_shown_without_the_labels_that_are_taken_out(
 def test_labels_of_no_row_may_be_named_where_a_file_has_no_width(run: Callable[..., str]) -> None:
     rows = [" ".join(map(str, np.flatnonzero(row[: L - 1]))) for row in TRUTH]
     for name, lines in (("Y", rows), ("old", rows), ("new", rows[::-1])):
-        Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
-    assert "label 1*" in run("diff Y.txt old.txt new.txt --metric p@1 --labels labels.txt")
+        Path(f"{name}.lines").write_text("\n".join(lines) + "\n")
+    assert "label 1*" in run("diff Y.lines old.lines new.lines --metric p@1 --labels labels.txt")
 
 
 @pytest.mark.usefixtures("files")

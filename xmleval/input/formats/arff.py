@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,13 +16,13 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import SHOWN, numbered_lines, read_json, shown
+from xmleval.input.lines import numbered_lines, read_json, shown
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import rows_by_id
+from xmleval.input.rows import Rows, pointer, rows_by_id
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
 EXPECTED_XML = "MULAN's <labels> with one <label name=...> for each label"
-BYTES_PER_ROW, BYTES_PER_LABEL = 8, 5  # of a sparse array with 32-bit ids
+ROW_BYTES, LABEL_BYTES = 64, 8
 ATTRIBUTE_BYTES = 400  # of memory for an attribute, or an element of XML
 
 # possessive, so that what does not match is found out in one pass; a quote stands behind what parts values
@@ -98,16 +98,14 @@ def read_labels(path: Path, allowance: Allowance) -> list[str]:
         text = read_json(path, allowance)
         allowance.take(ATTRIBUTE_BYTES * text.count(b"<"))
         try:
-            elements = [*ElementTree.fromstring(text, ElementTree.XMLParser(target=_NoDoctype())).iter()]
+            root = ElementTree.fromstring(text, ElementTree.XMLParser(target=_NoDoctype()))
         except (ElementTree.ParseError, LookupError) as error:  # also of an encoding that is none
             raise ValueError(f"no well-formed XML ({error})") from None
-        for place, element in enumerate(elements):
-            tag = element.tag.rpartition("}")[2]
-            if tag != ("label" if place else "labels") or (place and "name" not in element.attrib):
-                raise ValueError(f"element {place} is <{tag[:SHOWN]}>{' without a name' * (tag == 'label')}")
-        if len(elements) == 1:
-            raise ValueError("no label in it")
-        return [element.attrib["name"] for element in elements[1:]]
+        tags = [each.tag.rpartition("}")[2] for each in root.iter()]
+        names = [each.get("name", "") for each in root.iter() if each is not root]
+        if tags[0] != "labels" or {*tags[1:]} != {"label"} or "" in names:
+            raise ValueError("its elements are other ones, or labels without a name")
+        return names
 
 
 def find_labels(relation: str, attributes: list[str], xml: Path | None, listed: list[str]) -> list[int]:
@@ -131,39 +129,29 @@ def find_labels(relation: str, attributes: list[str], xml: Path | None, listed: 
     return [places[name] for name in listed]
 
 
-class Attributes(NamedTuple):
-    """Names of all attributes and their places by number, and the labels and implied values of some."""
+def labels_of(line: str, names: list[str], labels: dict[int, int], implied: dict[int, str]) -> list[int]:
+    """Return the labels of one row, rising.
 
-    names: list[str]
-    places: dict[str, int]
-    labels: dict[int, int]
-    implied: dict[int, str]  # which sparse rows leave out, if not 0
-
-
-def labels_of(line: str, attributes: Attributes) -> list[int]:
-    """Return the labels of one row, rising."""
-    text, (names, places, labels, implied) = plain(line), attributes
+    ``labels`` are ids by the place of an attribute; ``implied`` values, if not 0, sparse rows leave out.
+    """
+    text = plain(line)
     if text.startswith("{"):
         if not PAIRS.fullmatch(text):
             raise ValueError(f"{shown(text)} is not {{attribute value, ...}}")
         tokens = text[1:-1].replace(",", " ").split()
-        row = dict(zip(tokens[::2], tokens[1::2], strict=True))
-        if 2 * len(row) < len(tokens) or not row.keys() <= places.keys():
+        row = dict(zip(map(int, tokens[::2]), tokens[1::2], strict=True))
+        if 2 * len(row) < len(tokens) or max(row, default=0) >= len(names):
             raise ValueError(f"an attribute has two values, or is not in 0..{len(names) - 1}")
-        given = {place: value for key, value in row.items() if (place := places[key]) in labels}
-        values = implied | given
+        values = implied | {place: value for place, value in row.items() if place in labels}
     else:
         cells = text.split(",") if "," in text else text.split()
-        if "{" in text or "}" in text:
-            raise ValueError(f"{shown(text)} is neither values between commas nor {{attribute value, ...}}")
         if len(cells) != len(names):
             raise ValueError(f"{len(cells)} values for {len(names)} attributes")
         values = {place: cells[place].strip() for place in labels}
-    relevant = [place for place, value in values.items() if value != "0"]
-    for place in relevant:
-        if values[place] != "1":
-            raise ValueError(f"value {shown(values[place])} of label {shown(names[place])} is not 0 or 1")
-    return sorted(labels[place] for place in relevant)
+    for place, value in values.items():
+        if value not in ("0", "1"):
+            raise ValueError(f"value {shown(value)} of label {shown(names[place])} is not 0 or 1")
+    return sorted(labels[place] for place, value in values.items() if value == "1")
 
 
 def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITED) -> Pieces:
@@ -175,38 +163,37 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
     listed = [] if xml is None else read_labels(xml, allowance)
     with naming(path, EXPECTED):
         names = [name for name, _ in declared]
-        places = find_labels(relation, names, xml, listed)
-        types = [BINARY.fullmatch(plain(declared[place][1])) for place in places]
-        for place, binary in zip(places, types, strict=True):
+        labels = {place: label for label, place in enumerate(find_labels(relation, names, xml, listed))}
+        allowance.take(ATTRIBUTE_BYTES * len(labels))
+        implied = dict[int, str]()
+        for place in labels:
+            binary = BINARY.fullmatch(plain(declared[place][1]))
             if binary is None:
                 what = f"label {shown(names[place])} is of type {shown(declared[place][1])}"
                 raise ValueError(f"{what}, not {{0,1}}")
-        allowance.take(ATTRIBUTE_BYTES * len(places))
-    labels_by_place = {place: label for label, place in enumerate(places)}
-    implied = {place: "1" for place, binary in zip(places, types, strict=True) if binary and binary[1]}
-    attributes = Attributes(names, {str(i): i for i in range(len(names))}, labels_by_place, implied)
+            if binary[1]:
+                implied[place] = "1"
 
     def read(n_bytes: int) -> Iterator[Any]:
-        labels, ptr = array("i"), array("q", [0])
-
+        rows, size = list[list[int]](), 0
         with naming(path, EXPECTED):
             for number, line in numbered_lines(file, "replace", allowance):
                 if number <= end or line.startswith("%"):
                     continue
                 try:
-                    row = labels_of(line, attributes)
+                    rows.append(labels_of(line, names, labels, implied))
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
-                size = BYTES_PER_ROW * len(ptr) + BYTES_PER_LABEL * (len(labels) + len(row))
-                if len(ptr) > 1 and size > n_bytes:
-                    yield rows_by_id(np.array(ptr), np.array(labels, np.int32))
-                    labels, ptr = array("i"), array("q", [0])
-                labels.extend(row)
-                ptr.append(len(labels))
-        if len(ptr) > 1:
-            yield rows_by_id(np.array(ptr), np.array(labels, np.int32))
+                size += ROW_BYTES + LABEL_BYTES * len(rows[-1])
+                if size > n_bytes:
+                    yield stacked(rows)
+                    rows, size = [], 0
+            yield stacked(rows)
 
-    return Pieces(None, len(places), read, label_names=[names[place] for place in places])
+    def stacked(rows: list[list[int]]) -> Rows:
+        return rows_by_id(pointer([*map(len, rows)]), np.array([*chain.from_iterable(rows)], np.int32))
+
+    return Pieces(None, len(labels), read, label_names=[names[place] for place in labels])
 
 
 def files_beside(path: Path) -> list[Path]:

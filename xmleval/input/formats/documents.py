@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -29,9 +28,8 @@ from xmleval.input.columns import (
     named_as,
 )
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
+from xmleval.input.formats.label_cells import LabelCells, json_value, judgement_of, scores_of
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, shown, unstripped_lines
-from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Batch, Facts, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
@@ -41,7 +39,6 @@ EXPECTED_JSON = "an object on each line, labels among its fields"
 DELIMITERS = "\t,;"
 SCORES = SCORE_COLUMNS[1:]  # a score alone is none of several labels
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
-MOST_RELEVANCE = 1 << 62
 FieldChoice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
 Records = Callable[[InputFile, Allowance, FieldChoice], Iterator[tuple[int, list[Any]]]]
 
@@ -119,12 +116,8 @@ def _parsed_line(number: int, line: str, allowance: Allowance) -> dict[str, Any]
         allowance.check(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
     try:
         record = json_value(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {number}: {shown(line)} is no JSON ({error.msg})") from None
-    except RecursionError:
-        raise ValueError(f"line {number}: {shown(line)} is nested without end") from None
     except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
+        raise ValueError(f"line {number}: {shown(line)} is no JSON: {error}") from None
     if not isinstance(record, dict):
         raise ValueError(f"line {number}: {shown(line)} is no object")
     return record
@@ -310,7 +303,7 @@ class _Reading:
             if len(scores) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}")
             if self._kind == "truth":
-                scores = [_judgement(score) for score in scores]
+                scores = [*map(judgement_of, scores)]
         elif self._kind == "truth" and scores:
             told = f"{shown(self._cells.field)} has scores, in what should be relevant labels"
             raise ValueError(f"{told}; grades need gains")
@@ -338,7 +331,7 @@ class _Reading:
             if told is None or math.isnan(told):
                 what = "relevance, an integer" if self._kind == "truth" else "score"
                 raise ValueError(f"{shown(text)} is no {what}")
-            value = _judgement(told) if self._kind == "truth" else told
+            value = judgement_of(told) if self._kind == "truth" else told
         for field, other in zip(self._unknown, cells[2:], strict=False):
             if self._unknown[field] is not False and other not in ("", None):
                 self._unknown[field] = decimal_number(str(other).strip()) is not None
@@ -372,12 +365,6 @@ def _instance(value: Any) -> str:
     if type(value) is int:
         return str(value)
     raise ValueError("an id is empty" if value == "" else f"an id is {type(value).__name__}, not text")
-
-
-def _judgement(value: float) -> float:
-    if value != math.floor(value) or abs(value) >= MOST_RELEVANCE:
-        raise ValueError(f"{value} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
-    return value
 
 
 def _format(

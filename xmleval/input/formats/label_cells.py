@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
 import re
@@ -15,9 +16,10 @@ from xmleval.budget import Allowance
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.missing import MISSING_WORDS
-from xmleval.numerals import decimal_number
+from xmleval.input.names import LIKE_A_SCORE
+from xmleval.numerals import score_number
 
-SEPARATORS = "|;,"
+SEPARATORS, TELLS = "|;,", "--separator tells"
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 # a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)|(?:frozenset|set|array)\(.*\)""", re.DOTALL)
@@ -32,6 +34,7 @@ ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 VALUE_BYTES = 100  # of memory for a value of JSON
 NODE_BYTES = 500  # likewise of a value that Python prints, as it is parsed
 MOST_DIGITS = 300  # of a whole number
+MOST_RELEVANCE = 1 << 62
 Labels = tuple[list[str], list[float] | None]
 
 
@@ -85,14 +88,10 @@ class LabelCells:
     def _split(self, text: str, number: int) -> list[str]:
         """Return the labels of a text, of which all of a field are cut at one separator."""
         if not self._is_given:
-            marks = [
-                *dict.fromkeys([*(self.separator or ""), *(mark for mark in SEPARATORS if mark in text)])
-            ]
+            marks = [mark for mark in SEPARATORS if mark in text or mark == self.separator]
             if len(marks) > 1:
                 both = " and ".join(map(repr, marks))
-                raise ValueError(
-                    f"{both} may both stand between labels, as in {shown(text)}; --separator tells which"
-                )
+                raise ValueError(f"{both} may both stand between labels, as in {shown(text)}; {TELLS} which")
             self.separator = marks[0] if marks else None
             if not marks and self._blank is None and len(text.split()) > 1:
                 self._blank = number, text
@@ -105,10 +104,8 @@ class LabelCells:
             self._vectors.close()
         if self._blank is not None and self.separator is None:
             number, text = self._blank
-            raise ValueError(
-                f"line {number}: {shown(text)} may be one label or several; --separator ' ' cuts at blanks, "
-                "--separator ',' does not"
-            )
+            how = f"{TELLS}: ' ' cuts at blanks, ',' does not"
+            raise ValueError(f"line {number}: {shown(text)} may be one label or several; {how}")
 
 
 def parsed(text: str, allowance: Allowance) -> Any:
@@ -119,15 +116,9 @@ def parsed(text: str, allowance: Allowance) -> Any:
         return json_value(text)
     except json.JSONDecodeError:
         allowance.check(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
-    except RecursionError:
-        raise ValueError(f"{shown(text)} is nested without end") from None
-    try:
+    with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED.fullmatch(text):
             return _printed(ast.parse(text, mode="eval").body)
-    except (RecursionError, MemoryError):
-        raise ValueError(f"{shown(text)} is nested without end") from None
-    except SyntaxError:
-        pass
     raise ValueError(f"{shown(text)} is no list of labels in JSON or Python")
 
 
@@ -153,7 +144,10 @@ def _printed(node: ast.expr) -> Any:
 
 def json_value(text: str) -> Any:
     """Return the value that JSON is; objects must not have a name twice."""
-    return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
+    try:
+        return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
+    except RecursionError:
+        raise ValueError("it is nested without end") from None
 
 
 def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -182,7 +176,7 @@ def labels_of(value: Any) -> Labels:
         return [_name(item) for item in value], None
     else:
         pairs = [_pair(item) for item in value]
-    return [_name(name) for name, _ in pairs], [_score(score) for _, score in pairs]
+    return [_name(name) for name, _ in pairs], [score_of(score) for _, score in pairs]
 
 
 def scores_of(cell: Any, allowance: Allowance) -> list[float]:
@@ -192,16 +186,10 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
         if not text.startswith(("[", "array(")):
             if text in ("", *MISSING_WORDS):
                 return []
-            return [_number(part) for part in BETWEEN_NUMBERS.split(text)]
+            parts = BETWEEN_NUMBERS.split(text)
+            return [score_of(part if (number := score_number(part)) is None else number) for part in parts]
         cell = parsed(text, allowance)
-    return [_score(score) for score in (cell if isinstance(cell, list) else [cell])]
-
-
-def _number(text: str) -> float:
-    number = decimal_number(text)
-    if number is None or math.isnan(number):
-        raise ValueError(f"{shown(text)} is no score")
-    return number
+    return [*map(score_of, cell if isinstance(cell, list) else [cell])]
 
 
 def _pair(item: Any) -> Sequence[Any]:
@@ -220,13 +208,19 @@ def _name(item: Any) -> str:
     raise ValueError(f"{_json(item)} is no label")
 
 
-def _score(value: Any) -> float:
-    if type(value) not in (int, float) or math.isnan(value):
-        raise ValueError(f"{_json(value)} is no score")
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{_json(value)} is no score") from None
+def score_of(value: Any) -> float:
+    """Return a number of JSON as a score."""
+    with contextlib.suppress(OverflowError):
+        if type(value) in (int, float) and not math.isnan(value):
+            return float(value)
+    raise ValueError(f"{_json(value)} is no score")
+
+
+def judgement_of(value: float) -> float:
+    """Return a number as a relevance, or refuse one that is not whole."""
+    if value != math.floor(value) or abs(value) >= MOST_RELEVANCE:
+        raise ValueError(f"{value} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
+    return value
 
 
 def _json(value: Any) -> str:

@@ -43,9 +43,9 @@ class Layout(NamedTuple):
     sign: int = 1
     told: Sequence[str] = ()
 
-    def rows(self, lines: Sequence[tuple[str, str, str, int]], facts: Facts) -> Rows:
-        """Return lines, each an instance, a label, a value and a number, as rows of one label each."""
-        keys, labels, texts, numbers = zip(*lines, strict=True) if lines else ((), (), (), ())
+    def rows(self, columns: tuple[list[str], list[str], list[str], list[int]], facts: Facts) -> Rows:
+        """Return columns of instances, labels, values and numbers of lines as rows of one label each."""
+        keys, labels, texts, numbers = columns
         try:
             values = self._values(texts)
         except (ValueError, OverflowError):
@@ -172,23 +172,30 @@ def run_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
 
 def _batches(path: Path, expected: str, layouts: Sequence[Layout], allowance: Allowance) -> Iterator[Rows]:
     layout: Layout | None = None
-    lines, n_bytes, facts = list[tuple[str, str, str, int]](), 0, Facts()
+    columns: Any = [], [], [], []  # lists of texts, which garbage collection passes over
+    keys, labels, values, numbers = columns
+    n_bytes, facts = 0, Facts()
     with naming(path, expected):
         for number, line in numbered_lines(InputFile(path), "strict", allowance):
             fields = line.split(maxsplit=MOST_FIELDS)
             if layout is None:
                 layout = next((own for own in layouts if own.n_fields == len(fields)), layouts[0])
                 facts.told += layout.told
-            if len(fields) != layout.n_fields:
-                layout.rows(lines, facts)  # what is wrong before
-                raise ValueError(f"line {number}: {len(line.split())} fields, not {layout.n_fields}")
-            lines.append((fields[0], fields[layout.label], fields[layout.value], number))
+                n_fields, label, value = layout[:3]
+            if len(fields) != n_fields:
+                layout.rows(columns, facts)  # what is wrong before
+                raise ValueError(f"line {number}: {len(line.split())} fields, not {n_fields}")
+            keys.append(fields[0])
+            labels.append(fields[label])
+            values.append(fields[value])
+            numbers.append(number)
             n_bytes += len(line) + ENTRY_BYTES
             if n_bytes > CHECKED_BYTES:
-                yield layout.rows(lines, facts)
-                lines, n_bytes = [], 0
+                yield layout.rows(columns, facts)
+                keys, labels, values, numbers = columns = [], [], [], []
+                n_bytes = 0
         if layout is not None:
-            yield layout.rows(lines, facts)
+            yield layout.rows(columns, facts)
 
 
 def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
