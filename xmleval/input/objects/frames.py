@@ -183,11 +183,10 @@ def open_frame(argument: str, value: Any) -> Frame | None:
     if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
         index = value.index.tolist()
         return Frame(value.columns.tolist(), value.__getitem__, lambda names: _pandas(value, names), index)
-    polars = hasattr(value, "get_column")
-    names, get = ("columns", "get_column") if polars else ("column_names", "column")  # of Arrow
-    if hasattr(value, names) and hasattr(value, get):
-        column = getattr(value, get)
-        return Frame([*getattr(value, names)], column, lambda ns: _stacked(column, ns))
+    if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
+        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy())
+    if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
+        return Frame([*value.column_names], value.column, lambda names: _stacked(value, names))
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
     if is_column or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")):
         return None
@@ -215,8 +214,8 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     return found
 
 
-def _stacked(column: Callable[[Any], Any], names: list[Any]) -> NDArray[Any]:
-    return np.column_stack([column(name).to_numpy() for name in names])
+def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
+    return np.column_stack([table.column(name).to_numpy() for name in names])
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
