@@ -181,14 +181,17 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
                 if number <= end or line.startswith("%"):
                     continue
                 try:
-                    rows.append(labels_of(line, names, labels, implied))
+                    row = labels_of(line, names, labels, implied)
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
-                size += ROW_BYTES + LABEL_BYTES * len(rows[-1])
-                if size > n_bytes:
+                row_bytes = ROW_BYTES + LABEL_BYTES * len(row)
+                if rows and size + row_bytes > n_bytes:
                     yield stacked(rows)
                     rows, size = [], 0
-            yield stacked(rows)
+                rows.append(row)
+                size += row_bytes
+            if rows:
+                yield stacked(rows)
 
     def stacked(rows: list[list[int]]) -> Rows:
         return rows_by_id(pointer([*map(len, rows)]), np.array([*chain.from_iterable(rows)], np.int32))
