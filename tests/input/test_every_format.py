@@ -156,16 +156,16 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
     Path("other").mkdir()
     kind = name.split()[0]
     make = make_truth if kind == "truth" else make_scores
-    path, other = (NUMBERED[name](Path(stem), make(400, seed=i)) for i, stem in enumerate(("z", "other/z")))
+    path, other = (NUMBERED[name](Path(stem), make(1600, seed=i)) for i, stem in enumerate(("z", "other/z")))
     for number, each in enumerate((path, other)):
         os.utime(each, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
-    expected = values(pieces_of(path, kind).read(256))
-    rows = pieces_of(path, kind).read(256 if begun else 1 << 20)
+    expected = values(pieces_of(path, kind).read(1024))
+    rows = pieces_of(path, kind).read(1024 if begun else 1 << 20)
     first = [next(rows)] if begun else []
     change(path, other)
     if change is replaced and begun:
         np.testing.assert_array_equal(values([*first, *rows]), expected)
-        assert (values(pieces_of(path, kind).read(256)) != expected).any()
+        assert (values(pieces_of(path, kind).read(1024)) != expected).any()
         return
     with pytest.raises(ValueError, match=f"^{path}: .*{CHANGED}.*; expected "):
         list(rows)

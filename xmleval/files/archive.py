@@ -72,6 +72,8 @@ class Array(NamedTuple):
 
     def read(self) -> NDArray[Any]:
         """Return all of it."""
+        if self.data is not None:
+            self.file.check()
         with self._opened() if self.data is None else io.BytesIO(self.data) as stream:
             values = self._read(stream, (math.prod(self.shape),))
         return values.reshape(self.shape, order="F" if self.by_column else "C")
@@ -82,7 +84,7 @@ class Array(NamedTuple):
 
         Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
         """
-        if self.by_column:
+        if self.by_column or self.data is not None:
             values = self.read()
             yield lambda start, stop: values[start:stop]
         else:

@@ -94,7 +94,7 @@ class InputFile:
             raw = RangeReader(self._fetch, self.size, in_order, end)
         else:
             version_of(self.path)  # opening alone can have effects on a device
-            raw = io.FileIO(self.path, opener=_open_at_once)
+            raw = io.FileIO(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))  # or a FIFO waits for a writer
         with io.BufferedReader(raw, BUFFER_BYTES) as file:
             self._check(raw)
             try:
@@ -103,6 +103,10 @@ class InputFile:
                 self._check(raw)  # a change may be what went wrong
                 raise
             self._check(raw)
+
+    def check(self) -> None:
+        """Refuse a file that changed since it was opened first."""
+        self._compare(version_of(self.path))
 
     def _fetch(self, start: int, stop: int) -> bytes:
         assert isinstance(self.path, RemotePath)
@@ -117,6 +121,9 @@ class InputFile:
             self._fetched, version = False, version_of(self.path)
         else:
             return
+        self._compare(version)
+
+    def _compare(self, version: Version) -> None:
         if not version.size:
             raise ValueError("the file is empty")
         self._version = first = self._version or version
@@ -131,7 +138,3 @@ def digest(*paths: Path) -> str:
         with InputFile(path).open() as file:
             hashlib.file_digest(file, lambda: total)
     return total.hexdigest()
-
-
-def _open_at_once(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK)  # otherwise a FIFO waits for a writer

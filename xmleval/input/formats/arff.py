@@ -183,6 +183,7 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
                 try:
                     row = labels_of(line, names, labels, implied)
                 except ValueError as error:
+                    file.check()  # a change may be what went wrong
                     raise ValueError(f"line {number}: {error}") from None
                 row_bytes = ROW_BYTES + LABEL_BYTES * len(row)
                 if rows and size + row_bytes > n_bytes:
