@@ -165,7 +165,13 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
             matrix = copy.copy(matrix)
             for name in ("indptr", "indices"):
                 setattr(matrix, name, np.asarray(getattr(matrix, name)).astype(np.int64, casting="same_kind"))
+            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # which SciPy sees only if it ends above 0
+                raise ValueError("indptr must never fall")
             matrix.check_format(full_check=True)
+        if matrix.format == "dia":
+            offsets, kept = matrix.offsets, matrix.offsets.astype(np.int32)
+            if (kept != offsets).any() or offsets.shape != matrix.data.shape[:1]:
+                raise ValueError("offsets must be integers of 32 bits, one for each row of data")
         matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
     except (ValueError, TypeError, IndexError) as error:
         raise InputError(argument, f"not a valid sparse matrix: {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import io
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ def open_text(file: InputFile) -> Iterator[IO[bytes]]:
             text.seek(0)
             if zipped:
                 text = opened.enter_context(gzip.GzipFile(fileobj=text, mode="rb"))
+                text = opened.enter_context(io.BufferedReader(text, SPLIT_BYTES))  # splits lines in C
             start = text.read(len(BOM))
             if not start:
                 raise ValueError("the file is empty")
