@@ -101,10 +101,11 @@ def test_equal_sums_rank_the_smaller_label_or_the_later_name_first() -> None:
 def test_rows_and_labels_are_matched_by_name() -> None:
     first, second = {"q1": {"a": 2.0}, "q2": {"b": 1.0}}, {"q3": {"c": 4.0}, "q1": {"b": 3.0, "a": 1.0}}
     expected = {"q1": {"a": 3.0, "b": 3.0}, "q2": {"b": 1.0}, "q3": {"c": 4.0}}
-    assert fuse([first, second], "sum") == expected
+    long = pd.DataFrame({"instance": ["q3", "q1", "q1"], "label": [*"cba"], "score": [4.0, 3.0, 1.0]})
+    assert fuse([first, second], "sum") == fuse([long, first], "sum") == expected
+    assert fuse([[{"a": 1.0}], {"0": {"a": 1.0}}], "sum") == [{"a": 2.0}]
     assert fuse([[["a", "b"], []], [["b"], ["c"]]], "borda") == [{"a": 3.0, "b": 3.0}, {"c": 2.0}]
-    truth = {"q1": ["b"], "q2": ["b"]}
-    assert xmleval.evaluate(truth, fuse([first, second]), metrics="p@1")["p@1"] == 0.5
+    assert xmleval.evaluate({"q1": ["b"], "q2": ["b"]}, fuse([first, second]), metrics="p@1")["p@1"] == 0.5
 
 
 def test_forms_have_the_same_fused_scores() -> None:
@@ -127,8 +128,7 @@ def test_distances_are_warned_of_or_taken() -> None:
     near = np.tile([0, 1, 2], (3, 1)), np.tile([0.1, 0.2, 0.4], (3, 1))
     with pytest.warns(UserWarning, match=r"predictions\[1\]: scores rise along every row"):
         fuse([(near[0], None), near])
-    labels, _ = fuse([near, near], higher_is_better=False)
-    np.testing.assert_array_equal(labels, near[0])
+    np.testing.assert_array_equal(fuse([near, near], higher_is_better=False)[0], near[0])
 
 
 MATRIX, LIST = sp.csr_array(np.ones((2, 3))), (np.array([[0], [1]]), None)

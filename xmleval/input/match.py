@@ -385,9 +385,11 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     are those of ``first``, then the rest, sorted so that of equal scores the later name is first.
     """
     name, rows = models[0]
-    keys, by = (None, None) if rows.keys is None else ([*rows.keys], BY_KEY)
+    keys, by, n_in_order = None, None, rows.n_rows
+    if rows.keys is not None:
+        keys, by, n_in_order = [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)], BY_KEY, None
     match = Match(name, None, keys=keys, by=by)
-    match.n_in_order = rows.n_rows if keys is None else None
+    match.n_in_order = n_in_order
     for model, other in models[1:]:
         match.row_numbers("y_score", model, other)
         if other.labels.size and rows.labels.size and (other.names is None) != (rows.names is None):
@@ -400,6 +402,7 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
         raise InputError("predictions", "none of them lists a label")
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
     match = Match(name, names, listed=True, keys=keys, by=by)
+    match.n_in_order = n_in_order
     return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
 
 
