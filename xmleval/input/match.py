@@ -385,9 +385,8 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     are those of ``first``, then the rest, sorted so that of equal scores the later name is first.
     """
     name, rows = models[0]
-    keys, by, n_in_order = None, None, rows.n_rows
-    if rows.keys is not None:
-        keys, by, n_in_order = [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)], BY_KEY, None
+    keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
+    by, n_in_order = (None, rows.n_rows) if keys is None else (BY_KEY, None)
     match = Match(name, None, keys=keys, by=by)
     match.n_in_order = n_in_order
     for model, other in models[1:]:
