@@ -187,7 +187,7 @@ def scores_of(cell: Any, allowance: Allowance) -> list[float]:
             if text in ("", *MISSING_WORDS):
                 return []
             parts = BETWEEN_NUMBERS.split(text)
-            return [score_of(part if (number := score_number(part)) is None else number) for part in parts]
+            return [score_of(part) if (number := score_number(part)) is None else number for part in parts]
         cell = parsed(text, allowance)
     return [*map(score_of, cell if isinstance(cell, list) else [cell])]
 
@@ -210,8 +210,10 @@ def _name(item: Any) -> str:
 
 def score_of(value: Any) -> float:
     """Return a number of JSON as a score."""
+    if type(value) is float and not math.isnan(value):
+        return value
     with contextlib.suppress(OverflowError):
-        if type(value) in (int, float) and not math.isnan(value):
+        if type(value) is int:
             return float(value)
     raise ValueError(f"{_json(value)} is no score")
 

@@ -146,7 +146,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
         The file; NAME stands for ``NAME_indices.npy``.
     name : str, optional
         Name of the format, for files whose names tell none, or another one of the same container, as all
-        texts are. If it cannot hold this kind, its sibling is taken.
+        texts are. If it cannot hold this kind, its sibling is taken, or what the name tells.
     kind : str, optional
         What is read, such as "truth" or "scores", where formats share an ending.
 
@@ -173,15 +173,16 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     if name is not None and name not in by_name:
         raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
     asked = by_name.get(name or "")
-    if asked is not None and kind is not None and kind not in asked.holds:
-        asked = by_name.get(asked.sibling, asked)
+    fits = asked is None or kind in (None, "grades", *asked.holds)
+    if asked is not None and not fits:
+        asked, fits = by_name.get(asked.sibling, asked), bool(asked.sibling)
     endings = ((form, end) for form in FORMATS for end in form.extensions)
     by_ending = next((form for form, end in endings if path.name.lower().endswith(end)), None)
     if kind == "scores" and is_other_list(path):
         by_ending = NPY
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
-    if asked is not None and (by_ending is None or by_ending.container == asked.container):
+    if asked is not None and (by_ending is None or (fits and by_ending.container == asked.container)):
         return asked, whole
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
