@@ -119,7 +119,7 @@ NUMBERED: list[Case] = [
 ]  # fmt: skip
 NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
 NAMED_ROWS: list[Case] = [
-    ("row 1: None is not a list of labels", {"y_true": [["red"], None, [], []]}),
+    ("row 1: {'red'} is not a list", {"y_score": ([[], {"red"}, [], []], [[], [1.0], [], []])}),
     ("row 1: label 3 is not text, as 'red' is", {"y_true": [["red"], [3], [], []]}),
     *(("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
       for name in ("y_true", "y_score")),
@@ -179,7 +179,7 @@ def test_frames_are_refused_by_column_and_row() -> None:
     turned = scores.astype(float)
     turned.iloc[1, 2] = np.nan
     keyless = pd.DataFrame({"instance": ["a", None], "label": ["x", "y"]})
-    uneven = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]})
+    uneven, few = pd.DataFrame({"labels": [["a", "b"]], "scores": [[1.0]]}), scores[NAMES[:3]]
     long = pd.DataFrame({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
     for message, frame in (
         ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
@@ -193,13 +193,13 @@ def test_frames_are_refused_by_column_and_row() -> None:
         ("no column 'score' beside 'doc'; name that", from_df(long, instance="q", label="doc")),
     ):
         refuse(message, {"y_score": frame}, y_true=pd.DataFrame(QRELS).T)
-    refuse("shape (4, 3) has 3 labels; 4 were expected", {"y_score": scores[NAMES[:3]]}, y_true=ONES)
+    refuse("shape (4, 3) has 3 labels; 4 were expected", {"y_score": few}, y_true=ONES)
+    refuse("shape (4, 3) has 3 labels; 4 were expected", {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
     refuse("row 0: 2 labels with 1 score", {"y_score": uneven}, y_true=TAGS[:1])
     refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
-    listless = by_protocol({"labels": [["a"]]})
-    refuse("cannot be read as a frame: ", {"y_true": listless}, y_score=SCORED[:1])
+    refuse("cannot be read as a frame: ", {"y_true": by_protocol({"labels": [["a"]]})}, y_score=SCORED)
     columns = "the columns are 'q', 'doc', 'bm25'"
     for message, arguments in (
         (f"score: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),

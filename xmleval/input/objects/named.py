@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import can_be_numbers
+from xmleval.input.csr import can_be_numbers, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
 from xmleval.input.objects.wide import as_list
@@ -71,7 +71,9 @@ def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
     labels, scores = pair if len(pair) == 2 else (None, None)
     if isinstance(labels, np.ndarray):
         labels = labels.tolist() if labels.ndim == 2 and labels.dtype.kind in "OU" else None
-    if not isinstance(labels, list) or not any(map(has_names, labels[:1])):
+    if not isinstance(labels, list):
+        return None
+    if not has_names(next((row for row in labels if not isinstance(row, list | tuple) or row), ())):
         return None
     rows = labels if scores is None else paired(argument, labels, as_plain(argument, scores))
     return flat_rows(argument, rows, None, None)
@@ -79,12 +81,15 @@ def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
 
 def paired(argument: str, labels: Any, scores: Any) -> list[Any]:
     """Return lists of (label, score) pairs from lists of labels, and of their scores."""
+    scores = scores.to_numpy() if hasattr(scores, "iloc") else scores
+    if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
+        raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
     if len(labels) != len(scores):
         raise InputError(argument, f"{counted(len(labels), 'rows')} of labels with {len(scores)} of scores")
     rows: list[Any] = []
     for number, (names, values) in enumerate(zip(labels, scores, strict=True)):
         for row in (names, values):
-            if isinstance(row, str) or not hasattr(row, "__len__"):
+            if isinstance(row, str | dict | set | frozenset) or not hasattr(row, "__len__"):
                 raise InputError(argument, f"{row!r} is not a list", row=number, value=row)
         if len(names) != len(values):
             message = f"{counted(len(names), 'labels')} with {counted(len(values), 'scores')}"
@@ -150,7 +155,8 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
                 row = ()
             for item in row:
                 if isinstance(item, dict):
-                    pair = [item[name] for name in ("corpus_id", "label", "score") if name in item]
+                    names = "corpus_id" if "corpus_id" in item else "label", "score"
+                    pair = [item[name] for name in names if name in item]
                 else:
                     pair = item
                 if isinstance(pair, tuple | list):

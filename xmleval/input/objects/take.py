@@ -166,7 +166,7 @@ def _matched(
     if isinstance(rows, Wide):
         rows = rows.in_order(match.row_numbers(argument, argument, rows))
         if match.number is None:
-            return rows, column_numbers(argument, rows.names, n_labels, match.notes)
+            return rows, column_numbers(argument, rows, n_labels, match.notes)
         return rows, named_columns(match, argument, rows.names)
     if argument != "y_score":
         refuse_scores(argument, rows, graded)

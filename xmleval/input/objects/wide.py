@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.input.columns import is_other_order, is_written_index
-from xmleval.input.csr import is_sparse
+from xmleval.input.csr import check_shape, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.match import Match, as_numbers
 from xmleval.input.rows import BY_KEY, Rows, rows_by_id
@@ -100,12 +100,12 @@ def numbers_of_columns(columns: list[Any]) -> Ints | None:
     return as_numbers([str(name).removeprefix("column_") for name in columns])
 
 
-def column_numbers(argument: str, columns: list[Any], n_labels: int | None, notes: list[str]) -> Ints | None:
+def column_numbers(argument: str, rows: Wide, n_labels: int | None, notes: list[str]) -> Ints | None:
     """Return the label of each column beside a truth without names, None for the same order; and note it."""
-    numbers = numbers_of_columns(columns)
-    in_order = numbers is not None and bool((numbers[1:] > numbers[:-1]).all())
-    if in_order or len(columns) != n_labels:
-        return None  # another number is refused later
+    check_shape(argument, rows.shape, n_labels)
+    numbers = numbers_of_columns(rows.names)
+    if numbers is not None and (numbers[1:] > numbers[:-1]).all():
+        return None
     notes.append(f"{argument}: {BY_POSITION.format('y_true') if numbers is None else IN_ORDER}")
     return numbers
 
