@@ -91,7 +91,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
     if is_pair(value):
-        value = _rows_of_pair(how.argument, *pair_members(how.argument, value, how.n_labels))
+        return _pair_rows(how, *pair_members(how.argument, value, how.n_labels))
     value = as_plain(how.argument, value)
     if is_sparse(value):
         if how.unlisted != 0:
@@ -164,16 +164,27 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 
 
-def _rows_of_pair(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None) -> Rows:
-    """Return the rows of a top-k list of arrays (m, k)."""
+def _pair_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) -> Source[Ranking]:
+    """Accept a top-k list of arrays (m, k), of which views that are not contiguous are copied by block."""
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
-        raise InputError(argument, f"{said}{labels.shape}")
+        raise InputError(how.argument, f"{said}{labels.shape}")
     if scores is not None and scores.shape != labels.shape:
-        raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+        raise InputError(how.argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+    if scores is None and not labels.size:
+        scores = np.empty(labels.shape)  # rows that list nothing lack no score
     n_rows, width = labels.shape
-    scores = None if scores is None else scores.reshape(-1)
-    return rows_by_id(np.arange(n_rows + 1) * width, labels.reshape(-1), scores, best_first=True)
+
+    def part(start: int, stop: int) -> Rows:
+        values = None if scores is None else scores[start:stop].reshape(-1)
+        ptr = np.arange(stop - start + 1) * width
+        return rows_by_id(ptr, labels[start:stop].reshape(-1), values, best_first=True)
+
+    def block(start: int, stop: int) -> Ranking:
+        return _ranked_list(how, part(start, stop), start)
+
+    first = _listed_rows(how, part(0, min(n_rows, 1)))
+    return first._replace(n_rows=n_rows, block=block, listed=part)
 
 
 def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
@@ -187,10 +198,11 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     if not is_list:
         row_bytes = PICKED_BYTES if picks(how.depth, how.ordered) else 32.0
     order = tie_order(rows.names, how.level, how.n_labels)
-    rank = _ranked_list if is_list else _ranked_entries
 
     def block(start: int, stop: int) -> Ranking:
-        return rank(how, rows, start, stop)._replace(tie_order=order)
+        if is_list:
+            return _ranked_list(how, rows.part(start, stop), start)._replace(tie_order=order)
+        return _ranked_entries(how, rows, start, stop)._replace(tie_order=order)
 
     mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
@@ -222,9 +234,8 @@ def _ranked_entries(how: Reading, rows: Rows, start: int, stop: int) -> Ranking:
     return rank_entries(listed, how.level, how.depth, how.ordered)
 
 
-def _ranked_list(how: Reading, rows: Rows, start: int, stop: int) -> Ranking:
+def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    rows = rows.part(start, stop)
     n_labels, seen_ids = how.n_labels, np.empty(2, np.int64)
     ids = rows.labels if rows.labels.dtype in (np.int32, np.int64) else rows.labels.astype(np.int64)
     ids = np.ascontiguousarray(ids)
