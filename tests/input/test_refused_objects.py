@@ -43,10 +43,6 @@ def with_ids(*labels: int) -> Any:
     return sparse(T, indices=np.array(labels, None if max(labels) < 2**63 else "u8"))
 
 
-def with_ptr(*ptr: int) -> Any:
-    return sparse(T, indptr=np.array(ptr))
-
-
 def single(labels: Any, scores: Any = None) -> dict[str, Any]:
     return {"y_score": (labels, scores)}
 
@@ -54,6 +50,8 @@ def single(labels: Any, scores: Any = None) -> dict[str, Any]:
 CSR = sp.csr_array((np.ones(4), [0, 3, 3, 1], [0, 0, 3, 4, 4]), shape=(M, N))
 COO = sp.coo_array((np.ones(4), ([1, 3, 1, 1], [3, 1, 0, 3])), shape=(M, N))
 CSC = sp.csc_array((np.ones(2), [1, 1], [0, 0, 0, 0, 2, 2, 2]), shape=(M, N))
+DIA, FALLING = sp.dia_array((np.ones((1, N)), [0]), shape=(M, N)), CSC.copy()
+DIA.offsets, FALLING.indptr[-1] = np.array([2**32]), -1
 PTR = "indptr is {} there; it must start at 0, never fall and end at the number of stored entries"
 TWICE = "row 1: label id 3 occurs twice; ids of a row must be distinct"
 NO_LIST = "labels of a top-k list must be integers of shape (m, k), not {} of shape {}"
@@ -87,9 +85,11 @@ NUMBERED: list[Case] = [
     ("labels of shape (4, 1) have scores of shape (4, 2)", single([[1]] * M, np.ones((M, 2)))),
     ("a tuple must be (labels, scores or None), not 3 items", {"y_score": (S, S, S)}),
     ("row 1: 2 labels with 1 score", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
-    *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": with_ptr(*ptr)})
+    *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": sparse(T, indptr=np.array(ptr))})
       for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
-    ("indptr has 3 entries; 5 were expected", {"y_true": with_ptr(0, 2, 8)}),
+    ("indptr has 3 entries; 5 were expected", {"y_true": sparse(T, indptr=np.array([0, 2, 8]))}),
+    *((f"not a valid sparse matrix: {name} must", {"y_true": matrix})
+      for name, matrix in (("offsets", DIA), ("indptr", FALLING))),
     (NO_LIST.format("float64", "(4, 1)"), single(np.ones((M, 1)))),
     (NO_LIST.format("int64", "(4,)"), single([1, 2, 3, 4])),
     ("row 1: label 1.0 is not a name or an integer id", ids([0], [1.0], [], [])),

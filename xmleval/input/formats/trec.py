@@ -229,7 +229,10 @@ def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels, as `write_qrels` writes them."""
     pieces = qrels_by_number(path, kind, allowance)
     if pieces is None:
-        raise ValueError(f"{path}: it has names, or numbers that leave some out; expected {BY_NUMBER}")
+        first = next(qrels_batches(path, kind, allowance))
+        names = (name for name in (*(first.keys or ()), *(first.names or ())) if _numbers([name]) is None)
+        told = next((f"{shown(name)} is no number" for name in names), "it has names, or leaves numbers out")
+        raise ValueError(f"{path}: {told}; expected {BY_NUMBER}")
     return pieces
 
 
