@@ -42,7 +42,8 @@ def fuse(
     ----------
     predictions : list of y_score
         Those of two or more models, each in any form that `evaluate` takes. Rows with names are matched by
-        them; a model without a row lists nothing in it. Other rows are in the same order in all of them.
+        them; a model without a row lists nothing in it. Other rows are in the same order in all of them, and
+        "0", "1", .. name them.
     rule : str, default "rrf"
         What a label scores, over the models that list it. Others add nothing, but in "borda".
 

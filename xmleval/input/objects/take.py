@@ -202,32 +202,33 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
 
     Rows with names are matched by them: the predictions of a model for a row that it does not have are empty.
     """
-    held: list[NamedInput | None] = []
+    inputs: list[NamedInput | None] = []
     for number, value in enumerate(predictions):
         with renaming("y_score", f"predictions[{number}]"):
-            held.append(read_named("y_score", value, None))
-    if not any(held):
+            inputs.append(read_named("y_score", value, None))
+    first_named = next((number for number, named in enumerate(inputs) if named is not None), None)
+    if first_named is None:
         return None
-    found: list[Rows] = []
-    for number, (value, one) in enumerate(zip(predictions, held, strict=True)):
-        with renaming("y_score", f"predictions[{number}]"):
-            rows = _as_rows(one) if one is not None else without_labels(value)
+    models: list[tuple[str, Rows]] = []
+    for number, (value, named) in enumerate(zip(predictions, inputs, strict=True)):
+        model = f"predictions[{number}]"
+        with renaming("y_score", model):
+            rows = _as_rows(named) if named is not None else without_labels(value)
         if rows is None:
-            other = next(place for place, one in enumerate(held) if one is not None)
-            raise InputError(f"predictions[{number}]", f"has no names, which predictions[{other}] has")
-        found.append(rows)
-    return join_models([(f"predictions[{number}]", rows) for number, rows in enumerate(found)])
+            raise InputError(model, f"has no names, which predictions[{first_named}] has")
+        models.append((model, rows))
+    return join_models(models)
 
 
-def _as_rows(held: NamedInput) -> Rows:
+def _as_rows(rows: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
-    held = matched_by_ids(held)
-    if isinstance(held, Wide):
-        numbers, names = numbered_labels("y_score", held.names, np.array([len(held.names)]))
-        held = held.cells(numbers)._replace(keys=held.keys, match=held.match, names=names)
-    if held.match != BY_KEY and held.keys == [*range(held.n_rows)]:
-        return held._replace(keys=None, match=None)
-    return held
+    rows = matched_by_ids(rows)
+    if isinstance(rows, Wide):
+        numbers, names = numbered_labels("y_score", rows.names, np.array([len(rows.names)]))
+        rows = rows.cells(numbers)._replace(keys=rows.keys, match=rows.match, names=names)
+    if rows.match != BY_KEY and rows.keys == [*range(rows.n_rows)]:
+        return rows._replace(keys=None, match=None)
+    return rows
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
