@@ -111,25 +111,36 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) 
         raise ValueError(f"data of shape {data.shape}, but indices of shape {labels.shape}")
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
-    allowance.take(POINTER_BYTES * ptr.shape[0])
+
+    def place_of(row: int) -> int:
+        with ptr.rows(row, row + 1) as take:
+            place = int(take(row, row + 1)[0])
+        if not 0 <= place <= labels.shape[0]:
+            raise ValueError(f"row {row}: indptr is {place} there")
+        return place
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        step, end = max(1, n_bytes // POINTER_BYTES), n_rows if stop is None else stop
+        per_piece = n_bytes // (labels.row_bytes + data.row_bytes)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
+            ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
             take = opened.enter_context(ptr.rows(first, None if stop is None else stop + 1))
-            places = take(first, (n_rows if stop is None else stop) + 1).astype(np.int64)
-            _refuse_pointer(places, first, labels.shape[0])
-            ends = int(places[0]), None if stop is None else int(places[-1])
             take_labels, take_data = (opened.enter_context(array.rows(*ends)) for array in (labels, data))
-            per_piece, start = n_bytes // (labels.row_bytes + data.row_bytes), 0
-            while not start or start < places.size - 1:
-                following = int(np.searchsorted(places, places[start] + per_piece, "right")) - 1
-                last = min(max(following, start + 1), start + n_bytes // POINTER_BYTES + 1, places.size - 1)
-                entries = int(places[start]), int(places[last])
-                if last == start + 1:
-                    allowance.check(ROW_ENTRY_BYTES * (entries[1] - entries[0]))
-                values = take_data(*entries)
-                yield rows_by_id(places[start : last + 1] - places[start], take_labels(*entries), values)
-                start = max(last, 1)
+            places = take(first, first + 1).astype(np.int64)
+            for start in range(first, max(end, first + 1), step):
+                following = take(start + 1, min(start + step, end) + 1)
+                places = np.concatenate((places[-1:], following.astype(np.int64)))
+                _refuse_pointer(places, start, labels.shape[0])
+                row = 0
+                while row < following.size:
+                    fitting = int(np.searchsorted(places, places[row] + per_piece, "right")) - 1
+                    last = min(max(fitting, row + 1), following.size)
+                    entries = int(places[row]), int(places[last])
+                    if last == row + 1:
+                        allowance.check(ROW_ENTRY_BYTES * (entries[1] - entries[0]))
+                    values = take_data(*entries)
+                    yield rows_by_id(places[row : last + 1] - places[row], take_labels(*entries), values)
+                    row = last
 
     any_row = all(array.any_row for array in (ptr, labels, data))
     return Pieces(n_rows, shape[1], read, read_from=read if any_row else None)
@@ -137,7 +148,7 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) 
 
 def _refuse_pointer(ptr: NDArray[np.int64], first: int, n_stored: int) -> None:
     """Refuse a pointer of rows from ``first`` that does not start at 0, falls or exceeds ``n_stored``."""
-    base = min(max(int(ptr[0]), 0), n_stored) if first else 0
+    base = int(ptr[0]) if first else 0
     code, row, position = check_pointer(ptr - base, n_stored - base)
     if code != FINE:
         raise ValueError(
