@@ -32,11 +32,9 @@ from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, par
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, Labels, label_dtype
 
-SCORES = (
-    "'rows labels' above lines of 'label:score ...'; of labels without a header, --input-format lines or "
-    "NAME.lines, and of TREC's lines, --input-format run"
-)
+SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
+WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format run"
 KINDS = ("truth", "scores")
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
@@ -53,7 +51,7 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     first line is read at once; faults of others are found with the rows.
     """
     source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
-    with naming(path, expected), open_text(source) as file:
+    with naming(path, expected + WITHOUT_HEADER), open_text(source) as file:
         first = file.readline(HEADER_BYTES)
         header = HEADER.fullmatch(first)
         line = shown(first.removesuffix(b"\n"))
