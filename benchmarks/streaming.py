@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from xmleval import evaluate
-from xmleval.input.formats.registry import read_scores, read_truth
+from xmleval.io import read_scores, read_truth
 
 SHARD_ROWS, DEPTH, N_LABELS, N_RELEVANT = 500_000, 100, 3_000_000, 5
 

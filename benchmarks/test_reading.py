@@ -17,8 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import sparse
 
 from benchmarks.workloads import generate
-from xmleval.input.formats.registry import read_scores, read_truth
-from xmleval.input.formats.xmc import write_xmc
+from xmleval.io import read_scores, read_truth, write_xmc
 
 SCALE = float(os.environ.get("XMLEVAL_BENCH_SCALE", "1"))
 FORMS: dict[str, Callable[[Path], Any]] = {

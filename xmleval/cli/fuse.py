@@ -22,7 +22,7 @@ from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.trec import RUN, write_run
+from xmleval.input.formats.trec import RUN, save_run
 from xmleval.input.match import as_scores, join_models
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import rows_by_id
@@ -228,6 +228,6 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     if not writer.by_pieces or n_rows is None:
         data = stack_rows(rows)
     if writer is RUN:
-        write_run(output, data, lists.row_names, lists.label_names)
+        save_run(output, data, lists.row_names, lists.label_names)
     else:
         writer.write(output, data, "scores", width)

@@ -18,7 +18,7 @@ from xmleval.cli.evaluate import evaluate
 from xmleval.cli.evaluation import prepare
 from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo
-from xmleval.input.formats.xmc import write_xmc
+from xmleval.io import write_xmc
 from xmleval.kernels.jit import cache_folders, compiled
 from xmleval.records import Ints
 

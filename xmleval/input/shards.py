@@ -19,7 +19,7 @@ from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ, holds_list
-from xmleval.input.formats.registry import FORMATS, completed, find_format
+from xmleval.input.formats.registry import FORMATS, choose_format, completed
 from xmleval.input.pieces import Pieces, joined
 from xmleval.numerals import whole_number
 
@@ -156,7 +156,7 @@ def _is_list(shard: Shard) -> bool:
 def _as_input(
     name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
 ) -> Input:
-    shards = [Shard(path, form) for form, path in (find_format(path, input_format, kind) for path in files)]
+    shards = [Shard(path, form) for form, path in (choose_format(path, input_format, kind) for path in files)]
     path, form = shards[0]
     if kind is None and len(form.holds) > 1:
         with naming(path, f"a {form.title}"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
@@ -68,41 +66,6 @@ def text_columns(
         raise ValueError("the file is empty")
 
 
-def read_names(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read the names of labels from a file.
-
-    Parameters
-    ----------
-    path : path
-        A text with one name on each line, or a JSON list of strings in a file ``NAME.json``; either may be
-        packed by gzip.
-
-    Returns
-    -------
-    list of str
-        The name of each column.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it holds anything else, or a name twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from xmleval.io import read_names
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "labels.txt").write_text("cat\ndog\n")
-    ...     names = read_names(Path(folder) / "labels.txt")
-    >>> names
-    ['cat', 'dog']
-    """
-    return load_names(as_path(path), UNLIMITED)
-
-
 def load_names(path: Path, allowance: Allowance) -> list[str]:
     """Read the names of labels within an allowance of memory."""
     with naming(path, NAMES):
@@ -122,40 +85,6 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
                 raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
         allowance.take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
     return [*place_of]
-
-
-def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    r"""Read inverse propensities from a file.
-
-    Parameters
-    ----------
-    path : path
-        A vector in an .npy file, or a text with one number on each line, packed by gzip or not.
-
-    Returns
-    -------
-    array of shape (l,)
-        What `xmleval.evaluate` takes as ``inverse_propensity``; it checks the values.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it holds anything else, or is damaged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from xmleval.io import read_inverse_propensity
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "inv_prop.txt"
-    ...     _ = path.write_text("12.46\n9.65\n")
-    ...     read_inverse_propensity(path).tolist()
-    [12.46, 9.65]
-    """
-    return load_inverse_propensity(as_path(path), UNLIMITED)
 
 
 def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
@@ -235,42 +164,6 @@ def read_group_lines(argument: str, path: Path, allowance: Allowance) -> GroupLi
         lines = [*text_columns(path, allowance, LINE_BYTES, "\t,")]
         allowance.take(LINE_BYTES * len(lines))
     return GroupLines(path, noun, lines)
-
-
-def read_hierarchy(path: str | os.PathLike[str]) -> list[tuple[str, str]] | list[tuple[int, int]]:
-    r"""Read the edges of a hierarchy of labels from a text file.
-
-    Parameters
-    ----------
-    path : path
-        A text with a child and its parent on each line, by number or name, and a tab, a comma or a blank
-        between them; gzip is detected by content.
-
-    Returns
-    -------
-    list of (str, str) or of (int, int)
-        Children and parents, for ``hierarchy=`` of `xmleval.evaluate`; numbers if all are numbers.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If a line is anything else.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from xmleval.io import read_hierarchy
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "edges.tsv")
-    >>> _ = path.write_text("cat\tanimal\ndog\tanimal\n")
-    >>> read_hierarchy(path)
-    [('cat', 'animal'), ('dog', 'animal')]
-    """
-    edges = [*read_edges(as_path(path), UNLIMITED).values()]
-    numbers = [(whole_number(child), whole_number(parent)) for child, parent in edges]
-    by_number = [(child, parent) for child, parent in numbers if child is not None and parent is not None]
-    return by_number if len(by_number) == len(edges) else edges
 
 
 def read_edges(path: Path, allowance: Allowance) -> dict[int, tuple[str, str]]:

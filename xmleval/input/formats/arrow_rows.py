@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
 from xmleval.input import columns as names_of
 from xmleval.input.columns import LABEL_COLUMN, LABELS_COLUMN, OWN_INSTANCE, ColumnHashes, named_as, only_one
 from xmleval.input.csr import MOST_LABELS, as_signed
@@ -25,104 +22,22 @@ from xmleval.input.formats.arrow import (
     is_list,
     is_text,
     opened,
-    write_parquet,
+    save_table,
 )
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
-from xmleval.input.names import LIKE_A_SCORE, scores_named, truth_named
+from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import BY_KEY, Facts, Named, Rows, pointer, rows_by_id
+from xmleval.input.rows import BY_KEY, Facts, Rows, pointer, rows_by_id
 from xmleval.message import counted
 from xmleval.records import Bools, Ints
 
 BATCH_BYTES = 1 << 22
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
-
-
-def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = None) -> Named:
-    """Read relevant labels that have names from a Parquet or Arrow file.
-
-    Parameters
-    ----------
-    path : path
-        With columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance, and
-        ``instance`` or none: then instances are called by their numbers from 0. Integers are called by
-        their digits.
-    labels : list of str, optional
-        Names of all labels by column, as `read_names` reads them; by default those of the file, in the
-        order in which they appear first.
-
-    Returns
-    -------
-    Named
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import pyarrow as pa
-    >>> from pyarrow import parquet
-    >>> from xmleval.io import read_arrow_truth
-    >>> table = pa.table({"instance": ["q1", "q2"], "labels": [["cat"], ["dog", "cat"]]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     parquet.write_table(table, Path(folder) / "truth.parquet")
-    ...     truth = read_arrow_truth(Path(folder) / "truth.parquet")
-    >>> truth.label_names, truth.matrix.toarray().tolist()
-    (['cat', 'dog'], [[1, 0], [1, 1]])
-    """
-    return truth_named(str(path), partial(named_rows, as_path(path), "truth", UNLIMITED), labels, False)
-
-
-def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
-    """Read scores of labels that have names, brought in line with the truth.
-
-    Parameters
-    ----------
-    path : path
-        A file as `read_arrow_truth` reads it, with a column ``score``, or ``scores`` of lists.
-    like : Named or list of str
-        The truth, as `read_arrow_truth` or `read_qrels` reads it, or names of labels: rows are
-        then in the order in which they appear first.
-
-    Returns
-    -------
-    Named
-        Scores in float64, in rows as the truth has them. Labels that the truth does not name are in columns
-        behind its own.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import pyarrow as pa
-    >>> from pyarrow import parquet
-    >>> from xmleval.io import read_arrow_scores
-    >>> table = pa.table({"instance": ["q1"], "labels": [["dog", "cat"]], "scores": [[0.75, 0.5]]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     parquet.write_table(table, Path(folder) / "model.parquet")
-    ...     scores = read_arrow_scores(Path(folder) / "model.parquet", ["cat", "dog"])
-    >>> scores.matrix.toarray().tolist()
-    [[0.5, 0.75]]
-    """
-    return scores_named(str(path), partial(named_rows, as_path(path), "scores", UNLIMITED), like)
 
 
 class TableColumns(NamedTuple):
@@ -449,7 +364,7 @@ ARROW = Format(
     pieces=read_pieces,
     rows=named_rows,
     by_number=_by_number,
-    write=lambda path, data, kind, n_labels: write_parquet(path, data, kind, n_labels=n_labels),
+    write=save_table,
     by_pieces=True,
     keeps_order=True,
 )

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from xmleval.budget import PIECE_BYTES, UNLIMITED
 from xmleval.files.input import version_of
-from xmleval.files.remote import as_path, is_there
-from xmleval.input.errors import InputError
+from xmleval.files.remote import is_there
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.arrow_rows import ARROW
 from xmleval.input.formats.documents import CSV, JSONL
@@ -24,7 +17,6 @@ from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
-from xmleval.input.stack import arrays_of, stack_rows
 from xmleval.message import Keyword, Message
 
 FORMATS: tuple[Format, ...] = (
@@ -44,131 +36,8 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
-    """Read relevant labels, or predicted sets, from a file.
-
-    Parameters
-    ----------
-    path : path
-        File of one of `xmleval.io.FORMATS`, by number.
-    format : str, optional
-        Name of the format, such as ``"lines"``; default by the file's name.
-
-    Returns
-    -------
-    sparse array of shape (m, l)
-        What `xmleval.evaluate` takes as ``y_true`` or ``y_pred``; it checks the values.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is of no format here, is damaged, or promises more than it holds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import scipy.sparse
-    >>> from xmleval.io import read_truth
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "Y_test.npz"
-    ...     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
-    ...     read_truth(path).shape
-    (2, 3)
-    """
-    return _read(as_path(path), "truth", format)
-
-
-def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
-    """Read scores or a top-k list from a file.
-
-    Parameters
-    ----------
-    path : path
-        File of one of `xmleval.io.FORMATS`, by number. Either file of a top-k list, ``NAME_indices.npy`` or
-        ``NAME_scores.npy``, or ``NAME`` stands for both.
-    format : str, optional
-        Name of the format, such as ``"lines"``; default by the file's name.
-
-    Returns
-    -------
-    sparse or dense array of shape (m, l), or (labels, scores) arrays of shape (m, k)
-        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Arrays of .npy files are mapped
-        into memory, not read: the files must not change while they are in use. The scores of a list without
-        scores are None.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    ValueError
-        If it is of no format here, is damaged, or promises more than it holds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from xmleval.io import read_scores
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(Path(folder) / "model_indices.npy", np.array([[4, 2], [0, -1]]))
-    ...     labels, scores = read_scores(Path(folder) / "model")
-    ...     labels.tolist(), scores
-    ([[4, 2], [0, -1]], None)
-    """
-    return _read(as_path(path), "scores", format)
-
-
-def _read(path: Path, kind: str, name: str | None) -> Any:
-    form, path = find_format(path, name, kind)
-    if form.whole is not None and kind in form.holds:
-        arrays = form.whole(path, kind)
-    else:
-        pieces = form.read(path, kind, UNLIMITED)
-        rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
-        try:
-            arrays = arrays_of(rows, pieces.n_labels or pieces.least_labels)
-        except InputError as error:
-            raise ValueError(f"{path}: {error.reason}") from None
-    if isinstance(arrays, tuple) and arrays[1] is not None and arrays[1].dtype.kind in "iu":
-        return arrays[0], arrays[1].astype(np.float64)  # integers may be taken for labels
-    return arrays
-
-
-def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
-    """Return the format of a file, and the file that a name without ending stands for.
-
-    Parameters
-    ----------
-    path : Path
-        The file; NAME stands for ``NAME_indices.npy``.
-    name : str, optional
-        Name of the format, for files whose names tell none, or another one of the same container, as all
-        texts are. If it cannot hold this kind, its sibling is taken, or what the name tells.
-    kind : str, optional
-        What is read, such as "truth" or "scores", where formats share an ending.
-
-    Returns
-    -------
-    format : Format
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        If there is no such format, or nothing tells one.
-    OSError
-        If nothing tells a format, and there is no such file.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from xmleval.io import find_format
-    >>> find_format(Path("news.qrels"))[0].name
-    'qrels'
-    """
+def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
+    """Return a format and a file, as `xmleval.io.find_format` does."""
     by_name = {form.name: form for form in FORMATS}
     if name is not None and name not in by_name:
         raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -14,17 +13,17 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import numbered_lines, shown
-from xmleval.input.names import scores_named, truth_named
+from xmleval.input.names import truth_named
 from xmleval.input.pieces import Pieces, whole
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Named, Rows, numbered, rows_by_id
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
 from xmleval.numerals import whole_number
 from xmleval.records import Ints
 
 MOST_FIELDS, MOST_DIGITS = 6, 18
+Names = list[str] | None  # of rows or labels; numbers from 0 where there are none
 BY_NUMBER = "instances and labels that are called by their numbers, from 0"
 
 
@@ -75,89 +74,6 @@ JUDGEMENTS = Layout(4, 2, 3, int, "relevance {} is not an integer")
 SCORES = Layout(6, 2, 4, float, "score {} is not a number")
 BY_RANK = ["read as a run of MS MARCO, by rank"]
 RANKS = Layout(3, 1, 2, int, "rank {} is not a number from 1 up", 1, -1, BY_RANK)
-
-
-def read_qrels(
-    path: str | os.PathLike[str], labels: list[str] | None = None, *, grades: bool = False
-) -> Named:
-    r"""Read relevant labels from TREC qrels: lines ``qid iteration docid rel``, in any order.
-
-    Parameters
-    ----------
-    path : path
-        Packed by gzip or not. A label is relevant where ``rel`` is positive; other judgements give it and its
-        instance a place, nothing more.
-    labels : list of str, optional
-        Names of all labels by column; by default those of the file, as they appear first.
-    grades : bool, default False
-        Whether to keep ``rel`` of all judged labels, as `xmleval.evaluate` takes them with ``gains``.
-
-    Returns
-    -------
-    Named
-        Rows are in the order in which they appear first.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or a line is malformed, judges a label again or one not of ``labels``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from xmleval import evaluate
-    >>> from xmleval.io import read_qrels, read_run
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     qrels, run = Path(folder) / "news.qrels", Path(folder) / "model.run"
-    ...     _ = qrels.write_text("q7 0 sport 1\nq7 0 art 0\nq9 0 art 2\n")
-    ...     _ = run.write_text("q9 Q0 art 1 0.9 model\nq9 Q0 law 2 0.4 model\n")
-    ...     truth = read_qrels(qrels)
-    ...     scores = read_run(run, truth)
-    >>> truth.row_names, truth.label_names, truth.matrix.toarray().tolist()
-    (['q7', 'q9'], ['sport', 'art'], [[1, 0], [0, 1]])
-    >>> scores.matrix.toarray().tolist(), scores.n_empty, scores.n_ignored, scores.unknown_labels
-    ([[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]], 1, 0, ['law'])
-    >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
-    0.5
-    """
-    batches = partial(qrels_batches, as_path(path), "grades" if grades else "truth", UNLIMITED)
-    return truth_named(str(path), batches, labels, grades)
-
-
-def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
-    r"""Read scores from a TREC run: lines ``qid Q0 docid rank score tag``, or MS MARCO's ``qid docid rank``.
-
-    Parameters
-    ----------
-    path : path
-        Packed by gzip or not. As in trec_eval, the scores give the order, and of equal ones the later name is
-        first; the ranks are read where there is nothing else.
-    like : Named or list of str
-        The truth, as `read_qrels` reads it, or names of labels: rows are then as they appear first.
-
-    Returns
-    -------
-    Named
-        Scores in float64, in rows as the truth has them. Labels that the truth does not name are in columns
-        behind its own.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or a line is malformed, scores a label again, or a score is NaN.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from xmleval.io import read_run
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "a.run").write_text("q1 Q0 dog 1 0.75 a\n")
-    ...     read_run(Path(folder) / "a.run", ["cat", "dog"]).matrix.toarray().tolist()
-    [[0.0, 0.75]]
-    """
-    return scores_named(str(path), partial(run_batches, as_path(path), "scores", UNLIMITED), like)
 
 
 def qrels_batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
@@ -236,37 +152,9 @@ def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     return pieces
 
 
-def write_qrels(
-    path: str | os.PathLike[str],
-    truth: Any,
-    row_names: list[str] | None = None,
-    label_names: list[str] | None = None,
-) -> None:
-    r"""Write relevant labels as TREC qrels.
-
-    A row without labels, and the last label where no row has it, are written as judged and not relevant.
-
-    Parameters
-    ----------
-    path : path
-        File to write; it appears when it is whole. Compressed by gzip where its name ends in .gz.
-    truth : sparse or dense array of shape (m, l), or Pieces
-        Relevant labels.
-    row_names, label_names : list of str, optional
-        Names without blanks; by default the numbers of rows and labels, from 0.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from xmleval.io import write_qrels
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_qrels(Path(folder) / "news.qrels", np.eye(2))
-    ...     (Path(folder) / "news.qrels").read_text()
-    '0 0 0 1\n1 0 1 1\n'
-    """
-    with replacing_text(Path(path)) as file:
+def save_qrels(path: Path, truth: Any, row_names: Names = None, label_names: Names = None) -> None:
+    """Write relevant labels, as `xmleval.io.write_qrels` does."""
+    with replacing_text(path) as file:
         first, last, last_is_there = 0, -1, False
         for n_labels, block in canonical(truth, "truth"):
             last = n_labels - 1
@@ -282,36 +170,9 @@ def write_qrels(
             file.write(line.encode())
 
 
-def write_run(
-    path: str | os.PathLike[str],
-    scores: Any,
-    row_names: list[str] | None = None,
-    label_names: list[str] | None = None,
-) -> None:
-    r"""Write scores as a TREC run, the labels of each row best first.
-
-    Parameters
-    ----------
-    path : path
-        File to write; it appears when it is whole. Compressed by gzip where its name ends in .gz.
-    scores : sparse or dense array of shape (m, l), (labels, scores) arrays of shape (m, k), or Pieces
-        As `xmleval.evaluate` takes them. Lists without scores get the negative rank for one.
-    row_names, label_names : list of str, optional
-        Names without blanks; by default the numbers of rows and labels, from 0.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from xmleval.io import write_run
-    >>> lists = np.array([[1, 0]]), np.array([[0.75, 0.5]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_run(Path(folder) / "a.run", lists)
-    ...     (Path(folder) / "a.run").read_text()
-    '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'
-    """
-    with replacing_text(Path(path)) as file:
+def save_run(path: Path, scores: Any, row_names: Names = None, label_names: Names = None) -> None:
+    """Write scores, as `xmleval.io.write_run` does."""
+    with replacing_text(path) as file:
         first = 0
         for _, block in canonical(scores, "scores"):
             for row, labels, values in _rows(block, first):
@@ -334,7 +195,7 @@ def _rows(block: Any, first: int) -> Iterator[tuple[int, list[int], list[float]]
         yield first + i, labels, values
 
 
-def _name(names: list[str] | None, number: int, kind: str) -> str:
+def _name(names: Names, number: int, kind: str) -> str:
     if names is None:
         return str(number)
     if number >= len(names):
@@ -354,7 +215,7 @@ QRELS = Format(
     pieces=qrels_pieces,
     rows=qrels_batches,
     by_number=qrels_by_number,
-    write=lambda path, data, kind, n_labels: write_qrels(path, data),
+    write=lambda path, data, kind, n_labels: save_qrels(path, data),
 )
 RUN = Format(
     name="run",
@@ -364,6 +225,6 @@ RUN = Format(
     sibling="qrels",
     holds=("scores",),
     rows=run_batches,
-    write=lambda path, data, kind, n_labels: write_run(path, data),
+    write=lambda path, data, kind, n_labels: save_run(path, data),
     by_pieces=True,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.input.csr import Source, is_sparse, matrix_rows, sorted_part
+from xmleval.input.csr import Source, sorted_part
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
@@ -23,7 +22,6 @@ from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import entries_of, known_labels, replacing_text
@@ -35,7 +33,6 @@ from xmleval.records import Floats, Ints, Labels, label_dtype
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format run"
-KINDS = ("truth", "scores")
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
 PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
@@ -155,49 +152,8 @@ def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) 
     return e
 
 
-def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
-    r"""Write a matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
-
-    Parameters
-    ----------
-    path : path
-        File to write, whole or not at all; compressed by gzip where its name ends in .gz.
-    matrix : sparse matrix or array of shape (m, l)
-        Every stored entry of scores is written, zeros included, in the shortest text that float64, or
-        float32 for narrower types, reads back as itself. A truth may hold 0 and 1 only; its zeros are
-        left out.
-    kind : {"truth", "scores"}
-        What the matrix holds.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    ValueError
-        If the matrix is not sparse or not valid, or holds values that a truth cannot have.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import scipy.sparse
-    >>> from xmleval.io import write_xmc
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.txt"
-    ...     write_xmc(path, scipy.sparse.csr_array([[0.5, 0, 0.25], [0, 1e-7, 0]]), "scores")
-    ...     path.read_text()
-    '2 3\n0:0.5 2:0.25\n1:1e-07\n'
-    """
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is not one of {', '.join(KINDS)}")
-    if not is_sparse(matrix):
-        raise InputError("matrix", "not a SciPy sparse matrix or array")
-    if kind == "scores":
-        refuse_padding("matrix", matrix)
-    _write(Path(path), whole(matrix_rows("matrix", matrix, None), matrix.shape[1]), kind)
-
-
-def _write(path: Path, pieces: Pieces, kind: str) -> None:
+def save_xmc(path: Path, pieces: Pieces, kind: str) -> None:
+    """Write rows of sets or of scores below a header."""
     n_labels, first = pieces.n_labels, 0
     assert n_labels is not None
     with replacing_text(path) as file:
@@ -244,6 +200,6 @@ XMC = Format(
     files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
-    write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, n_labels), kind),
+    write=lambda path, data, kind, n_labels: save_xmc(path, _as_pieces(data, n_labels), kind),
     by_pieces=True,
 )
