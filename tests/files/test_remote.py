@@ -258,17 +258,16 @@ def test_addresses_are_paths() -> None:
 @given(
     size=st.integers(1, 300),
     reads=st.lists(st.tuples(st.none() | st.integers(0, 300), st.integers(0, 90)), max_size=12),
-    in_order=st.booleans(),
     end=st.none() | st.integers(0, 300),
 )
 def test_any_reads_give_the_bytes_of_the_file(
-    size: int, reads: list[tuple[int | None, int]], in_order: bool, end: int | None
+    size: int, reads: list[tuple[int | None, int]], end: int | None
 ) -> None:
     data = np.random.default_rng(size).bytes(size)
     put("/object", data)
     file = InputFile(as_path("memory://bucket/object"))
-    small = {"PAGE_BYTES": 8, "AHEAD_BYTES": 20, "MOST_BLOCK_BYTES": 50}
-    with small_limits({"files.ranges": small}), file.open(in_order, end) as opened:
+    small = {"LEAST_BLOCK_BYTES": 8, "AHEAD_BYTES": 20, "MOST_BLOCK_BYTES": 50}
+    with small_limits({"files.ranges": small}), file.open(end) as opened:
         raw: Any = opened.raw
         place = 0
         for start, n_bytes in reads:

@@ -11,6 +11,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,7 +39,6 @@ class Array(NamedTuple):
 
     start : where its header lies in the file, or the compressed bytes that hold it
     member : its entry of an archive, None of an .npy file
-    data : what follows the header, if that is little
     """
 
     file: InputFile
@@ -49,7 +49,6 @@ class Array(NamedTuple):
     header_bytes: int
     start: int
     member: zipfile.ZipInfo | None
-    data: bytes | None
 
     def __str__(self) -> str:
         """Return what messages say of it."""
@@ -72,11 +71,8 @@ class Array(NamedTuple):
 
     def read(self) -> NDArray[Any]:
         """Return all of it."""
-        if self.data is not None:
-            self.file.check()
-        with self._opened() if self.data is None else io.BytesIO(self.data) as stream:
-            values = self._read(stream, (math.prod(self.shape),))
-        return values.reshape(self.shape, order="F" if self.by_column else "C")
+        with self._opened(0, None) as take:
+            return take(self.shape[::-1]).T if self.by_column else take(self.shape)
 
     @contextlib.contextmanager
     def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
@@ -84,12 +80,12 @@ class Array(NamedTuple):
 
         Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
         """
-        if self.by_column or self.data is not None:
+        if self.by_column:
             values = self.read()
             yield lambda start, stop: values[start:stop]
         else:
-            with self._opened(first, stop) as stream:
-                yield lambda start, stop: self._read(stream, (stop - start, *self.shape[1:]))
+            with self._opened(first, stop) as take:
+                yield lambda start, stop: take((stop - start, *self.shape[1:]))
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
@@ -112,24 +108,22 @@ class Array(NamedTuple):
         return np.memmap(self.file.path, self.dtype, "r", self.header_bytes, self.shape, order)
 
     @contextlib.contextmanager
-    def _opened(self, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        """Yield a stream of rows; of a member of an archive, it checks the checksum at the end."""
+    def _opened(self, first: int, stop: int | None) -> Iterator[Callable[[tuple[int, ...]], NDArray[Any]]]:
+        """Yield what reads the next rows; of a member of an archive, it checks the checksum at the end."""
         n_before = self.header_bytes + first * self.row_bytes
         n_stored = self.member.compress_size if self.member else self.file.size
         end = self.start + (n_stored if stop is None else self.header_bytes + stop * self.row_bytes)
         is_part = stop is not None or (first and self.file.is_remote)
-        with self.file.open(end=end) as handle:
+        with self.file.open(end) as handle:
+            stream: Any = handle
             if self.member is None or (is_part and self.any_row):
                 handle.seek(self.start + n_before)
-                yield handle
-                return
-            handle.seek(self.start)
-            stream: Any = _Stored(handle, self.member)
-            if self.member.compress_type != zipfile.ZIP_STORED:
-                stream = zipfile.ZipFile(handle).open(self.member)  # noqa: SIM115
-            for place in range(0, n_before, READ_BYTES):
-                stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
-            yield stream
+            else:
+                handle.seek(self.start)
+                stream = zipfile.ZipExtFile(handle, "r", self.member)
+                for place in range(0, n_before, READ_BYTES):
+                    stream.read(min(READ_BYTES, n_before - place))
+            yield partial(self._read, stream)
 
     def _read(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         """Read into a new array, which can be written: kernels are compiled again for one that cannot."""
@@ -145,21 +139,6 @@ class Array(NamedTuple):
             return values
 
 
-class _Stored:
-    """The bytes of a member of an archive without compression, with its checksum; `zipfile` copies them."""
-
-    def __init__(self, handle: io.BufferedReader[Any], member: zipfile.ZipInfo) -> None:
-        self._handle, self._member, self._left, self._sum = handle, member, member.file_size, 0
-
-    def readinto(self, view: Any) -> int:
-        """Read some of the next bytes."""
-        n = self._handle.readinto(view)
-        self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
-        if not self._left and self._sum != self._member.CRC:
-            raise zipfile.BadZipFile(f"Bad CRC-32 for file {self._member.filename!r}")
-        return n
-
-
 def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> list[NDArray[Any]]:
     """Return whole arrays; raise OverLimitError, before anything is unpacked, if there is no memory."""
     arrays = [*arrays]
@@ -169,7 +148,7 @@ def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> li
 
 def open_npy(file: InputFile) -> Array:
     """Return the array of an .npy file; refuse a damaged header or size."""
-    with file.open(in_order=False) as handle:
+    with file.open(0) as handle:
         return _described(file, "", handle, file.size, 0)
 
 
@@ -181,7 +160,7 @@ class Archive(dict[str, Array]):
 
     def __init__(self, file: InputFile) -> None:
         self.file = file
-        with file.open(in_order=False) as handle:
+        with file.open(0) as handle:
             super().__init__((array.name, array) for array in _archived(file, handle))
 
     def __missing__(self, name: str) -> Array:
@@ -225,8 +204,7 @@ def _described(
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
     by_column = by_column and len(shape) > 1 and 0 not in shape
-    data = head.getvalue()[head.tell() :] if n_bytes <= HEAD_BYTES else None
-    array = Array(file, name, shape, by_column, dtype, head.tell(), start, member, data)
+    array = Array(file, name, shape, by_column, dtype, head.tell(), start, member)
     n_stored = n_bytes - array.header_bytes
     if array.n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {array.n_bytes}")

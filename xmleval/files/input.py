@@ -9,6 +9,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import NO_RANGES, RemotePath
 
 BUFFER_BYTES = 1 << 15
-NO_SIZE = "its server does not tell its size; download it first"
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
     "Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created",
@@ -32,26 +32,24 @@ class Version(NamedTuple):
     words: str
 
 
-def version_of(path: Path) -> Version:
-    """Return the version that is there now; refuse what is not a regular file, or not sent by ranges."""
-    if not isinstance(path, RemotePath):
-        return _version(os.stat(path), path)
-    details = path.details()
-    size = details["size"]
-    if details["type"] == "directory":
+def version_of(path: Path, number: int | None = None) -> Version:
+    """Return the version that is there now; refuse what is no regular file, or is not sent by ranges."""
+    if isinstance(path, RemotePath):
+        details = path.details()
+        size, is_folder, is_file = details["size"], details["type"] == "directory", True
+        words = ", ".join([f"{size} bytes", *(f"{tag} {details[tag]}" for tag in TAGS if details.get(tag))])
+        if not is_folder and (size is None or not details.get("partial", True)):
+            raise OSError(errno.ENOTSUP, NO_RANGES, str(path))
+    else:
+        status = os.stat(path if number is None else number)
+        size, is_folder, is_file = status.st_size, stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
+        time = str(np.datetime64(status.st_mtime_ns, "ns")).replace("T", " ")
+        words = f"{size} bytes of {time} UTC"
+    if is_folder:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if size is None or not details.get("partial", True):
-        raise OSError(errno.ENOTSUP, NO_RANGES if size else NO_SIZE, str(path))
-    return Version(size, ", ".join([f"{size} bytes", *(f"{t} {details[t]}" for t in TAGS if details.get(t))]))
-
-
-def _version(status: os.stat_result, path: Path) -> Version:
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(status.st_mode):
+    if not is_file:
         raise ValueError("not a regular file")
-    time = str(np.datetime64(status.st_mtime_ns, "ns")).replace("T", " ")
-    return Version(status.st_size, f"{status.st_size} bytes of {time} UTC")
+    return Version(size, words)
 
 
 def stamp(path: Path) -> str:
@@ -63,13 +61,12 @@ class InputFile:
     """A regular file that is not empty, or a remote one.
 
     It may be opened several times, for its header and for its rows. Its version when it was first opened must
-    be that of each time it is opened, and closed.
+    be that of each time it is opened, and closed; of a remote file, closed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._version: Version | None = None
-        self._fetched = True  # whether bytes of a remote file came since its version was compared
 
     @property
     def is_remote(self) -> bool:
@@ -83,47 +80,34 @@ class InputFile:
         return self._version.size
 
     @contextlib.contextmanager
-    def open(self, in_order: bool = True, end: int | None = None) -> Iterator[io.BufferedReader[Any]]:
+    def open(self, end: int | None = None) -> Iterator[io.BufferedReader[Any]]:
         """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
 
-        A remote one is read ahead if it is read in order, but not beyond ``end``.
+        A remote one is read ahead up to ``end``, its own by default; 0 where it is read in any order.
         """
         raw: io.RawIOBase
-        if self.is_remote:
-            self._check(None)
-            raw = RangeReader(self._fetch, self.size, in_order, end)
+        if not self.is_remote or self._version is None:
+            self.check()  # opening alone can have effects on a device
+        buffer_bytes, number = BUFFER_BYTES, None
+        if isinstance(self.path, RemotePath):
+            raw = RangeReader(
+                partial(self.path.fetch, self.size), self.size, self.size if end is None else end
+            )
+            buffer_bytes = 1 if end == 0 else BUFFER_BYTES  # each read is of one range
         else:
-            version_of(self.path)  # opening alone can have effects on a device
             raw = io.FileIO(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))  # or a FIFO waits for a writer
-        with io.BufferedReader(raw, BUFFER_BYTES) as file:
-            self._check(raw)
+            number = raw.fileno()
+        with io.BufferedReader(raw, buffer_bytes) as file:
             try:
                 yield file
             except Exception:
-                self._check(raw)  # a change may be what went wrong
+                self.check(number)  # a change may be what went wrong
                 raise
-            self._check(raw)
+            self.check(number)
 
-    def check(self) -> None:
-        """Refuse a file that changed since it was opened first."""
-        self._compare(version_of(self.path))
-
-    def _fetch(self, start: int, stop: int) -> bytes:
-        assert isinstance(self.path, RemotePath)
-        self._fetched = True
-        return self.path.fetch(self.size, start, stop)
-
-    def _check(self, raw: io.RawIOBase | None) -> None:
-        """Compare the version of the open file, or of the remote one that is there now, with the first."""
-        if isinstance(raw, io.FileIO):
-            version = _version(os.fstat(raw.fileno()), self.path)
-        elif self._fetched:
-            self._fetched, version = False, version_of(self.path)
-        else:
-            return
-        self._compare(version)
-
-    def _compare(self, version: Version) -> None:
+    def check(self, number: int | None = None) -> None:
+        """Refuse a file that is empty, or changed since it was opened first."""
+        version = version_of(self.path, number)
         if not version.size:
             raise ValueError("the file is empty")
         self._version = first = self._version or version

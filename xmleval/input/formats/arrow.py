@@ -37,7 +37,7 @@ def opened(file: InputFile) -> Iterator[Opened]:
 
     Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
     """
-    with file.open(in_order=False) as stream:
+    with file.open(0) as stream:
         begins = stream.read(8)
         stream.seek(0)
         pa = import_pyarrow()
