@@ -62,7 +62,7 @@ def read_truth(
             counts = f"{counted(pieces.n_labels or 0, 'labels')}; --labels names {len(labels)}"
             raise ValueError(f"{truth.name}: {counts}")
         pieces = replace(pieces, n_labels=len(labels))
-        match.n_in_order = count_rows_of(truth.name, pieces)
+        match.n_rows = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, Facts(), False)
     placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
     pieces = set_pieces(placed, match, truth.kind == "grades")

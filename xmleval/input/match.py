@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
@@ -14,7 +16,7 @@ from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, Rows, index_bytes, rows_by_id, with_one, without_empty_names
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, Facts, Rows, rows_by_id, without_empty_names
 from xmleval.input.ties import order_ties
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
@@ -22,6 +24,7 @@ from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
+SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its beginning
 
 
@@ -47,7 +50,7 @@ class Match:
     -----
     ``number`` is that of each label of the list or of the truth; after the truth it stays as it is. What only
     other inputs name is in ``unknown``, by numbers from ``n_labels`` upward. ``closed`` tells whether all
-    labels were known before the rows.
+    labels were known before the rows. ``n_rows`` is None before there is a truth.
     """
 
     def __init__(
@@ -62,13 +65,13 @@ class Match:
         by: str | None = None,
     ) -> None:
         self.truth, self.keys, self.by = truth, keys, by
+        self.n_rows = None if keys is None else len(keys)
         self.number = None if names is None else {name: i for i, name in enumerate(dict.fromkeys(names))}
         self.n_labels = max(n_labels or 0, len(self.number or ()))
         self.listed, self.fits, self.closed = listed, fits, bool(self.number)
         self.unknown: dict[Any, int] = {}
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
-        self.n_in_order: int | None = None  # rows of a truth, where these have no names
         self.n_bytes = 0  # of names of rows and labels
         self.beside: Any = None
 
@@ -90,14 +93,9 @@ class Match:
         return [] if self.number is None else [*names, *[""] * (self.n_labels - len(names)), *self.unknown]
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows of a truth."""
-        return self.n_in_order or 0 if self.keys is None else len(self.keys)
-
-    @property
     def row_names(self) -> Sequence[Any]:
         """Names of the rows; those without are called by their numbers."""
-        return RowNumbers(self.n_rows) if self.keys is None else self.keys
+        return RowNumbers(self.n_rows or 0) if self.keys is None else self.keys
 
     @cached
     def row_number(self) -> dict[Any, int]:
@@ -107,11 +105,7 @@ class Match:
     @cached
     def are_numbers(self) -> bool:
         """Whether the rows are called by their numbers."""
-        return self.keys == [*RowNumbers(self.n_rows)]
-
-    def are_places(self, keys: Sequence[Any]) -> bool:
-        """Tell whether keys are the numbers of rows without names."""
-        return self.n_in_order is not None and {*keys}.issubset(self.row_number)
+        return self.keys == [*RowNumbers(self.n_rows or 0)]
 
     def know_all(self) -> None:
         """Take unknown labels for labels, as where something is fitted."""
@@ -121,19 +115,17 @@ class Match:
 
     def label_ids(self, names: Sequence[Any]) -> Ints:
         """Return the number of each label; those that have none are unknown, and get one."""
-        ids = numbers_of(names, self.number or {})
-        missing = np.flatnonzero(ids < 0)
-        ids[missing] = self.add([names[i] for i in missing.tolist()], self.unknown, self.n_labels)
-        return ids
+        return self._add(names, self.number or {}, self.unknown, self.n_labels)
 
-    def add(self, names: Sequence[Any], number: dict[Any, int], first: int = 0) -> Ints:
-        """Return the number of each name; new ones get the next, of which the least is ``first``."""
+    def _add(self, names: Sequence[Any], number: dict[Any, int], more: dict[Any, int], first: int) -> Ints:
+        """Return the number of each name; those without one get the next in ``more``, from ``first`` on."""
         ids = numbers_of(names, number)
         if (missing := np.flatnonzero(ids < 0)).size:
-            new = dict.fromkeys(names[i] for i in missing.tolist())
-            number.update(zip(new, count(first + len(number))))
-            self.n_bytes += index_bytes(new)
-            ids = numbers_of(names, number)
+            missing_names = [names[i] for i in missing.tolist()]
+            new = [name for name in dict.fromkeys(missing_names) if name not in more]
+            more.update(zip(new, count(first + len(more))))
+            self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
+            ids[missing] = numbers_of(missing_names, more)
         return ids
 
     def note(self, argument: str, kind: str, n: int, example: str = "") -> None:
@@ -142,9 +134,9 @@ class Match:
 
     def row_numbers(self, role: str, argument: str, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for the same rows in the same order."""
-        matching = Matching(self, role, argument)
-        of_row = matching.row_numbers(rows)
-        matching.close()
+        seen = Seen(role, argument)
+        of_row = self._number_rows(seen, rows)
+        self._close(seen)
         return of_row
 
     def place(
@@ -155,38 +147,22 @@ class Match:
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
         Others are matched with the rows of "y_true" from then on.
         """
-
-        def refuse(row: int) -> None:
-            """Find the label that stands twice in a row."""
-            again, first, labels = Matching(self, role, argument), 0, set[Any]()
-            for rows in map(without_empty_names, batches()):
-                of_row = again.row_numbers(rows)
-                of_row = first + np.arange(rows.n_rows) if of_row is None else of_row
-                first += rows.n_rows
-                for entry in np.flatnonzero(np.repeat(of_row, np.diff(rows.ptr)) == row).tolist():
-                    label, at = rows.label(entry), rows.row_of(entry)
-                    if label in labels:
-                        where = f" for {rows.keys[at]!r}" if rows.is_long and rows.keys else ""
-                        message = f"label {label!r} occurs twice{where}; expected each label once in a row"
-                        raise rows.error(argument, message, at, label)
-                    labels.add(label)
-            raise ValueError(f"{argument}: was changed while it was read")
-
-        matching = Matching(self, role, argument)
-        placed = PlacedRows(allowance.left / HELD_SHARE, refuse)
+        seen, every = Seen(role, argument), iter(batches())
+        first = next(every, None) or Rows(
+            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts()
+        )
+        placed = PlacedRows(argument, allowance.left / HELD_SHARE, self._cell)
         try:
-            for rows in with_one(batches()):
+            for rows in map(without_empty_names, chain([first], every)):
                 n_bytes = self.n_bytes
-                rows = without_empty_names(rows)
-                of_row = matching.row_numbers(rows)
-                if of_row is not None:
+                if (of_row := self._number_rows(seen, rows)) is not None:
                     kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
                     self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
                     rows = rows.only(kept)
-                placed.add(rows, matching.label_numbers(rows), of_row)
+                placed.add(rows, self._number_labels(seen, rows), of_row)
                 allowance.take(self.n_bytes - n_bytes)
-            matching.close()
-            placed.close(matching.n_rows if matching.present is None else self.n_rows)
+            self._close(seen)
+            placed.close(seen.n_rows if seen.present is None else self.n_rows or 0)
             allowance.take(placed.n_bytes)
         except OverLimitError as error:
             raise ValueError(Message(f"{argument}: ", error.args[0])) from None
@@ -195,6 +171,134 @@ class Match:
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:
         """Return all rows of an input likewise."""
         return self.place(role, argument, lambda: [rows]).rows()
+
+    def _cell(self, row: int, label: int) -> tuple[Any, Any]:
+        """Return the names of a row and of a label by number."""
+        return [*self.row_number][row], self.names[label] if self.number is not None else label
+
+    def _number_rows(self, seen: Seen, rows: Any) -> Ints | None:
+        """Return the truth's number of each row, -1 for none; None for rows in order."""
+        argument = seen.argument
+        keys, by = (None, None) if rows is None else (rows.keys, rows.match)
+        seen.rows, seen.n_rows = rows, seen.n_rows + (0 if rows is None else rows.n_rows)
+        if seen.role == "y_true":
+            self.beside, self.by = rows.beside, by
+            if by == BY_KEY:
+                return self._number_keys(seen, keys)
+            self.keys, self.n_rows = keys, seen.n_rows
+            return None
+        if BY_KEY not in (by, self.by):
+            if self.keys is None:
+                refuse_order(argument, keys, self.truth)
+            if keys is None:
+                refuse_order(self.truth, self.keys, argument)
+            if keys is None or self.keys is None or keys == self.keys:
+                return None
+            seen.by_index = True
+        elif keys is None and self.are_numbers:
+            return None
+        elif keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
+            named, other = (argument, self.truth) if self.keys is None else (self.truth, argument)
+            message = f"rows of {named} have names and those of {other} have none; give ids to both"
+            if self.keys is None and self.n_rows:
+                message += f", or call rows by their numbers, 0 to {self.n_rows - 1}"
+            raise InputError(argument, message)
+        return self._number_keys(seen, keys)
+
+    def _number_keys(self, seen: Seen, keys: Sequence[Any]) -> Ints:
+        """Return the number of each row; a key may stand in several rows of one label each."""
+        if seen.role == "y_true":
+            of_row = self._add(keys, self.row_number, self.row_number, 0)
+        else:
+            of_row = self._add(keys, self.row_number, seen.ignored, len(self.row_number))
+        if seen.present is None:
+            seen.present, seen.first_key = np.zeros(len(self.row_number), np.bool_), next(iter(keys), "")
+        if (n_numbers := int(of_row.max(initial=-1)) + 1) > seen.present.size:
+            seen.present.resize(2 * n_numbers, refcheck=False)
+        if not getattr(seen.rows, "is_long", False):
+            before = seen.present[of_row]
+            if before.any() or np.unique(of_row).size < of_row.size:
+                distinct(seen.argument, keys, seen.rows, {keys[i] for i in np.flatnonzero(before).tolist()})
+        seen.present[of_row] = True
+        return np.where(of_row < len(self.row_number), of_row, -1)
+
+    def _number_labels(self, seen: Seen, rows: Rows) -> Ints:
+        """Return the number of the label of each entry."""
+        number, names, labels = self.number, rows.names, rows.labels
+        if number is None:
+            if rows.named and labels.size:
+                raise _unlike(seen.argument, f"names its labels, which {self.truth} has by number")
+            return labels
+        if names is None:
+            if isinstance(next(iter(number), 0), str) and labels.size:
+                if self.closed:
+                    return labels
+                raise _unlike(seen.argument, f"has integer ids of labels, which {self.truth} names")
+            ids, labels = np.unique(labels, return_inverse=True)
+            names = ids.tolist()
+        codes = numbers_of(names, number)
+        if codes.min(initial=0) >= 0:
+            return codes[labels]
+        entries = np.flatnonzero(codes[labels] < 0)
+        new, first = np.unique(labels[entries], return_index=True)
+        order = np.argsort(first)
+        new_names = [names[code] for code in new[order].tolist()]
+        is_truth = seen.role == "y_true"
+        if is_truth and not self.closed:
+            codes[new[order]] = self._add(new_names, number, number, 0)
+            self.n_labels = max(self.n_labels, len(number))
+        elif new_names and self.listed and (self.fits or is_truth):
+            message = f"label {new_names[0]!r} is not one of the {self.n_labels} given ones; "
+            more = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
+            row = rows.row_of(int(entries[first.min()]))
+            raise rows.error(seen.argument, Message(message, *more), row, new_names[0])
+        else:
+            codes[new[order]] = self.label_ids(new_names)
+            seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
+        return codes[labels]
+
+    def _close(self, seen: Seen) -> None:
+        """Note what all rows of an input tell, or refuse it."""
+        argument, beside = seen.argument, getattr(seen.rows, "beside", None)
+        if seen.role == "y_true":
+            if seen.present is not None:
+                self.keys, self.n_rows = [*self.row_number], len(self.row_number)
+            return
+        if seen.present is not None:
+            self._note_rows(seen, seen.present[: len(self.row_number)])
+        elif seen.rows is not None:
+            can_differ = None not in (beside, self.beside) and BY_KEY not in (seen.rows.match, self.by)
+            if can_differ and (column := beside.in_other_order(self.beside)) is not None:
+                message = f"column {column!r} has the values of {self.truth}'s in another order"
+                raise InputError(argument, f"{message}; {beside.how_to_join.format(column)}")
+            if self.n_rows not in (None, seen.n_rows):
+                message = f"{counted(seen.n_rows, *NO_MATCH)} the {self.n_rows} of {self.truth}"
+                raise InputError(argument, message)
+        if seen.unknown and seen.role in PREDICTIONS and not self.fits:
+            example = next(islice(self.unknown, next(iter(seen.unknown)) - self.n_labels, None))
+            self.note(argument, "unknown labels", len(seen.unknown), repr(example))
+
+    def _note_rows(self, seen: Seen, present: NDArray[np.bool_]) -> None:
+        """Note rows by key that one side alone has, or refuse them."""
+        argument, n_empty = seen.argument, int((~present).sum())
+        missing = [*self.row_number][int(present.argmin())] if n_empty else None
+        if seen.by_index:
+            self.notes.append(f"{argument}: rows were brought in the order of {self.truth}'s index")
+            if seen.ignored:
+                extra = f"row {next(iter(seen.ignored))!r} is not one of {self.truth}"
+                raise InputError(argument, extra + SAME_ORDER.format(argument))
+        expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
+        if expects_rows and n_empty == present.size:
+            message = f"no row is one of {self.truth}, as {seen.first_key!r} is not; expected names like"
+            raise InputError(argument, f"{message} {next(iter(self.row_number))!r}")
+        if n_empty and (seen.by_index or not isinstance(seen.rows, Rows)):  # a matrix
+            hint = SAME_ORDER.format(argument) if seen.by_index else ""
+            raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
+        if seen.role in PREDICTIONS:
+            self.note(argument, "rows without predictions", n_empty)
+            self.note(argument, "ignored rows", len(seen.ignored))
+        if seen.role == "candidates":
+            self.note(argument, "rows without candidates", n_empty)
 
 
 class RowNumbers(Sequence[str]):
@@ -212,162 +316,26 @@ class RowNumbers(Sequence[str]):
         return str(self._rows[row])
 
 
-class Matching:
-    """Rows of one input, matched batch by batch with those of a truth; `close` it behind the last one."""
+@dataclass
+class Seen:
+    """What was seen of an input, some of whose rows are matched.
 
-    def __init__(self, match: Match, role: str, argument: str) -> None:
-        self.match, self.role, self.argument = match, role, argument
-        self.rows: Any = None  # the last ones
-        self.n_rows = 0
-        self.present: NDArray[np.bool_] | None = None  # which numbers of rows occurred, of rows by key
-        self.by_index = False  # whether both must have the same keys
-        self._key: Any = ""  # the first one
-        self.ignored: dict[Any, int] = {}  # rows that the truth does not have, by the next numbers
-        self.unknown: dict[int, None] = {}  # numbers of unknown labels
-        self.expected: int | None = None  # rows in order
+    rows, first_key : the last ones, and the first key of all
+    present : of rows by key, which numbers of rows occurred
+    by_index : whether both sides must have the same keys
+    ignored : rows that the truth does not have, by the next numbers
+    unknown : numbers of unknown labels
+    """
 
-    def row_numbers(self, rows: Any) -> Ints | None:
-        """Return the truth's number of each row, -1 for none; None for rows in order."""
-        match, argument = self.match, self.argument
-        keys, by = (None, None) if rows is None else (rows.keys, rows.match)
-        self.rows, self.n_rows = rows, self.n_rows + (0 if rows is None else rows.n_rows)
-        if self.role == "y_true":
-            match.beside, match.by = rows.beside, by
-            if keys is not None and by == BY_KEY:
-                return self._by_key(keys)
-            match.keys, match.n_in_order = keys, self.n_rows if keys is None else None
-            return None
-        if not (is_keyed := BY_KEY in (by, match.by)):
-            if match.keys is None:
-                refuse_order(argument, keys, match.truth)
-            if keys is None:
-                refuse_order(match.truth, match.keys, argument)
-                self.expected = match.n_in_order
-            if keys is None or match.keys is None or keys == match.keys:
-                return None
-        elif keys is None and match.keys is not None and match.are_numbers:
-            self.expected = len(match.keys)
-            return None
-        elif keys is None or (match.keys is None and not match.are_places(keys)):
-            named, other = (argument, match.truth) if match.keys is None else (match.truth, argument)
-            message = f"rows of {named} have names and those of {other} have none; give ids to both"
-            if match.n_in_order:
-                message += f", or call rows by their numbers, 0 to {match.n_in_order - 1}"
-            raise InputError(argument, message)
-        self.by_index = not is_keyed
-        return self._by_key(keys)
-
-    def _by_key(self, keys: Sequence[Any]) -> Ints:
-        """Return the number of each row; a key may stand in several rows of one label each."""
-        match, is_truth = self.match, self.role == "y_true"
-        n_rows = 0 if is_truth else len(match.row_number)
-        of_row = match.add(keys, match.row_number) if is_truth else numbers_of(keys, match.row_number)
-        ignored = np.flatnonzero(of_row < 0)
-        of_row[ignored] = match.add([keys[row] for row in ignored.tolist()], self.ignored, n_rows)
-        if self.present is None:
-            self.present = np.zeros(n_rows, np.bool_)
-            self._key = next(iter(keys), "")
-        if (n_numbers := int(of_row.max(initial=-1)) + 1) > self.present.size:
-            self.present.resize(2 * n_numbers, refcheck=False)
-        if not getattr(self.rows, "is_long", False):
-            before = self.present[of_row]
-            if before.any() or np.unique(of_row).size < of_row.size:
-                distinct(self.argument, keys, self.rows, {keys[i] for i in np.flatnonzero(before).tolist()})
-        self.present[of_row] = True
-        of_row[ignored] = -1
-        return of_row
-
-    def label_numbers(self, rows: Rows) -> Ints:
-        """Return the number of the label of each entry."""
-        match, argument, number = self.match, self.argument, self.match.number
-        if number is None:
-            if rows.named and rows.labels.size:
-                which = "; give ", Keyword("labels"), ", the name of each column"
-                message = f"names its labels, which {match.truth} has by number"
-                raise InputError(argument, Message(message, *which))
-            return rows.labels
-        names, labels = rows.names, rows.labels
-        if names is None:
-            if isinstance(next(iter(number), 0), str) and labels.size:
-                if match.closed:
-                    return labels
-                which = "; give ", Keyword("labels"), ", the name of each"
-                message = f"has integer ids of labels, which {match.truth} names"
-                raise InputError(argument, Message(message, *which))
-            ids, labels = np.unique(labels, return_inverse=True)
-            names = ids.tolist()
-        codes = numbers_of(names, number)
-        if codes.min(initial=0) >= 0:
-            return codes[labels]
-        first = np.full(len(names), labels.size)
-        first[labels[::-1]] = np.arange(labels.size)[::-1]  # of assignments to one place, the last holds
-        new = np.flatnonzero((codes < 0) & (first < labels.size))
-        new = new[np.argsort(first[new])]
-        new_names = [names[code] for code in new.tolist()]
-        is_truth = self.role == "y_true"
-        if is_truth and not match.closed:
-            codes[new] = match.add(new_names, number)
-            match.n_labels = max(match.n_labels, len(number))
-        elif new_names and match.listed and (match.fits or is_truth):
-            message = f"label {new_names[0]!r} is not one of the {match.n_labels} given ones; "
-            more = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
-            row = rows.row_of(int(first[new[0]]))
-            raise rows.error(argument, Message(message, *more), row, new_names[0])
-        else:
-            codes[new] = match.add(new_names, match.unknown, match.n_labels)
-            self.unknown |= dict.fromkeys(codes[new].tolist())
-        return codes[labels]
-
-    def close(self) -> None:
-        """Note what all rows tell, or refuse it."""
-        match, argument = self.match, self.argument
-        if self.role == "y_true":
-            match.keys = match.keys if self.present is None else [*match.row_number]
-            return
-        if self.present is not None:
-            self._note_rows(self.present[: len(match.row_number)], self._key)
-        elif self.rows is not None:
-            self._refuse_other_order()
-            if self.expected not in (None, self.n_rows):
-                message = f"{counted(self.n_rows, *NO_MATCH)} the {self.expected} of {match.truth}"
-                raise InputError(argument, message)
-        if self.unknown and self.role in PREDICTIONS and not match.fits:
-            example = next(islice(match.unknown, next(iter(self.unknown)) - match.n_labels, None))
-            match.note(argument, "unknown labels", len(self.unknown), repr(example))
-
-    def _refuse_other_order(self) -> None:
-        """Refuse rows in order where another column has the truth's values, each once, in another order."""
-        beside, truth = self.rows.beside, self.match.beside
-        if beside is None or truth is None or BY_KEY in (self.rows.match, self.match.by):
-            return
-        if (column := beside.in_other_order(truth)) is not None:
-            message = f"column {column!r} has the values of {self.match.truth}'s in another order"
-            raise InputError(self.argument, f"{message}; {beside.how_to_join.format(column)}")
-
-    def _note_rows(self, present: NDArray[np.bool_], key: Any) -> None:
-        match, argument, n_empty = self.match, self.argument, int((~present).sum())
-        missing = [*match.row_number][int(present.argmin())] if n_empty else None
-        if self.by_index:
-            if n_empty or self.ignored:
-                where = "has no row" if n_empty else "has a row more,"
-                key = missing if n_empty else next(iter(self.ignored))
-                raise InputError(
-                    argument,
-                    f"the index {where} {key!r} compared to {match.truth}; where the order is the same, "
-                    f"give {argument}.reset_index(drop=True) and {match.truth}.reset_index(drop=True)",
-                )
-            match.notes.append(f"{argument}: rows were brought in the order of {match.truth}'s index")
-            return
-        if n_empty == present.size and self.n_rows and present.size and self.role != "exclude":
-            message = f"no row is one of {match.truth}, as {key!r} is not; expected names like"
-            raise InputError(argument, f"{message} {next(iter(match.row_number))!r}")
-        if n_empty and not isinstance(self.rows, Rows):  # a matrix
-            raise InputError(argument, f"no row {missing!r}, which {match.truth} has")
-        if self.role in PREDICTIONS:
-            match.note(argument, "rows without predictions", n_empty)
-            match.note(argument, "ignored rows", len(self.ignored))
-        if self.role == "candidates":
-            match.note(argument, "rows without candidates", n_empty)
+    role: str
+    argument: str
+    rows: Any = None
+    n_rows: int = 0
+    first_key: Any = ""
+    present: NDArray[np.bool_] | None = None
+    by_index: bool = False
+    ignored: dict[Any, int] = field(default_factory=dict)
+    unknown: dict[int, None] = field(default_factory=dict)
 
 
 class Joined(NamedTuple):
@@ -386,9 +354,9 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     """
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
-    by, n_in_order = (None, rows.n_rows) if keys is None else (BY_KEY, None)
+    by = None if keys is None else BY_KEY
     match = Match(name, None, keys=keys, by=by)
-    match.n_in_order = n_in_order
+    match.n_rows = rows.n_rows if keys is None else len(keys)
     for model, other in models[1:]:
         match.row_numbers("y_score", model, other)
         if other.labels.size and rows.labels.size and (other.names is None) != (rows.names is None):
@@ -401,8 +369,12 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
         raise InputError("predictions", "none of them lists a label")
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
     match = Match(name, names, listed=True, keys=keys, by=by)
-    match.n_in_order = n_in_order
+    match.n_rows = rows.n_rows if keys is None else len(keys)
     return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
+
+
+def _unlike(argument: str, reason: str) -> InputError:
+    return InputError(argument, Message(reason, "; give ", Keyword("labels"), ", the name of each column"))
 
 
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:

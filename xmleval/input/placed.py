@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.files.spill import Run, SpillFile
+from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
 from xmleval.records import Ints
 
+TWICE = "label {!r} occurs twice{}; expected each label once in a row"
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
 Entries = NDArray[Any]  # of a row, a label and, where there are scores or judgements, a value
 
@@ -22,10 +24,12 @@ class PlacedRows:
 
     Parameters
     ----------
+    argument : str
+        What messages call them.
     most_bytes : float
         Entries held in memory: more are written to a file, in runs sorted by row.
-    refuse_twice : callable
-        ``refuse_twice(row)`` raises the error of a label that stands twice in a row.
+    cell : callable
+        ``cell(row, label)`` gives the names of a row and of a label.
 
     Notes
     -----
@@ -33,11 +37,11 @@ class PlacedRows:
     ``beside`` is that of the last rows.
     """
 
-    def __init__(self, most_bytes: float, refuse_twice: Callable[[int], None]) -> None:
-        self.scored = self.best_first = False
+    def __init__(self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]]) -> None:
+        self.scored = self.best_first = self._is_long = False
         self.most_value: float = -np.inf
         self.beside: Any = None
-        self._most, self._refuse_twice = most_bytes, refuse_twice
+        self._argument, self._most, self._cell = argument, most_bytes, cell
         self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
         self._sizes: Ints = np.zeros(0, np.int64)  # of rows
         self._runs, self._file = list[Run](), SpillFile()
@@ -68,6 +72,11 @@ class PlacedRows:
         if rows.values is not None:
             entries["value"] = rows.values
             self.most_value = max(self.most_value, rows.values.astype(np.float64).max(initial=-np.inf))
+        if (entry := _find_repeated(entries)) is not None:
+            row, label = rows.row_of(entry), rows.label(entry)
+            where = f" for {rows.keys[row]!r}" if rows.is_long and rows.keys else ""
+            raise rows.error(self._argument, TWICE.format(label, where), row, label)
+        self._is_long |= rows.is_long
         self._parts.append(entries)
         self._n_bytes += entries.nbytes
         if self._n_bytes > self._most:
@@ -100,17 +109,11 @@ class PlacedRows:
     def _by_row(self, parts: list[Entries]) -> Entries:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
-        row, labels = entries["row"], entries["label"]
-        if (row[1:] < row[:-1]).any():
-            entries = entries[np.argsort(row, kind="stable")]
-            row, labels = entries["row"], entries["label"]
-        if labels.dtype != np.int32:
-            labels = np.unique(labels, return_inverse=True)[1]
-        cells = np.sort((row.astype(np.int64) << 32) + labels)
-        twice = cells[1:][cells[1:] == cells[:-1]]
-        if twice.size:
-            self._refuse_twice(int(twice[0] >> 32))
-        return entries
+        if self._is_long and (entry := _find_repeated(entries)) is not None:
+            row, label = self._cell(int(entries["row"][entry]), int(entries["label"][entry]))
+            raise InputError(self._argument, TWICE.format(label, f" for {row!r}"), value=label)
+        rows = entries["row"]
+        return entries[np.argsort(rows, kind="stable")] if (rows[1:] < rows[:-1]).any() else entries
 
     def pieces(self, n_labels: int, make: Callable[[Rows], Rows]) -> Pieces:
         """Return what is made of the rows, some at a time."""
@@ -142,6 +145,17 @@ class PlacedRows:
             entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
         return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+
+
+def _find_repeated(entries: Entries) -> int | None:
+    """Return the place of a label that stands in its row before, None if there is none."""
+    labels = entries["label"]
+    if labels.dtype != np.int32:
+        labels = np.unique(labels, return_inverse=True)[1]
+    cells = (entries["row"].astype(np.int64) << 32) + labels
+    ordered = np.sort(cells)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    return int(np.flatnonzero(cells == repeated[0])[1]) if repeated.size else None
 
 
 def _between(run: Run, first: int, last: int) -> Entries:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -235,15 +234,3 @@ class Batch:
         rows = Rows(keys, match, pointer(self._sizes), labels, names, values, *of_rows, beside=self._facts)
         self._clear()
         return rows
-
-
-def with_one(batches: Iterable[Rows]) -> Iterator[Rows]:
-    """Yield batches, or one without rows where there is none."""
-    batches = iter(batches)
-    yield next(batches, Rows([], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts()))
-    yield from batches
-
-
-def index_bytes(names: Collection[Any]) -> int:
-    """Return the memory that names take in an index."""
-    return INDEX_BYTES * len(names) + sum(map(sys.getsizeof, names))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.errors import InputError
-from xmleval.input.match import as_numbers, refuse_order
+from xmleval.input.match import SAME_ORDER, as_numbers, refuse_order
 from xmleval.input.objects.frames import open_frame
-from xmleval.input.objects.wide import BY_POSITION, SAME_ORDER, as_list, numbers_of_columns
+from xmleval.input.objects.wide import BY_POSITION, as_list, numbers_of_columns
 from xmleval.message import Keyword, Message
 
 

@@ -10,12 +10,11 @@ import numpy as np
 from xmleval.input.columns import is_other_order, is_written_index
 from xmleval.input.csr import check_shape, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.match import Match, as_numbers
+from xmleval.input.match import SAME_ORDER, Match, as_numbers
 from xmleval.input.rows import BY_KEY, Rows, rows_by_id
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.records import Ints, label_dtype
 
-SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 SHOWN_COLUMNS = 3  # in a note
 BY_POSITION = "labels were read by position, as {} has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
