@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import as_array
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take_truth
-from xmleval.input.objects.vectors import ByLabel, by_name, of_labels
+from xmleval.input.objects.vectors import by_name, for_names, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.propensity import count_labels_of
@@ -116,7 +116,7 @@ class LabelGroups(Mapping[str, Ints]):
         elif not ranges and OTHER not in groups:
             groups = [*groups, OTHER]
         missing = groups.index(UNSEEN if ranges else OTHER)
-        return LabelGroups(groups, ByLabel(of, self.label_names).of(names, missing), ranges, [*names])
+        return LabelGroups(groups, for_names(of, self.label_names, names, missing), ranges, [*names])
 
 
 def label_groups(

@@ -11,9 +11,9 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.objects.shapes import dense_lists
+from xmleval.input.objects.shapes import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import ByLabel, by_name, nameless, of_labels
+from xmleval.input.objects.vectors import by_name, for_names, nameless, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
@@ -84,8 +84,8 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         if not {*self.label_names}.issuperset(names):
             a, b, n = (float(self.constants[name]) for name in ("a", "b", "n"))
             unseen = float(inverse_propensity(a=a, b=b, label_counts=[0], n_instances=int(n))[0])
-        q = ByLabel(np.asarray(self), self.label_names).of(names, unseen)
-        counts = ByLabel(self.label_counts, self.label_names).of(names, 0).astype(self.label_counts.dtype)
+        q = for_names(np.asarray(self), self.label_names, names, unseen)
+        counts = for_names(self.label_counts, self.label_names, names, 0).astype(self.label_counts.dtype)
         return described(q, self.constants, [*names], True, counts)
 
 
@@ -246,7 +246,7 @@ def estimated(y_train: Any, n_labels: int, dataset: str | None) -> InversePropen
     if has_label_names("y_train", y_train):
         return inverse_propensity(y_train, dataset=dataset)
     if n_labels > 1:
-        y_train = dense_lists({"y_train": y_train}, n_labels, None)["y_train"]
+        y_train = dense_list("y_train", y_train, n_labels)
     return inverse_propensity(y_train, n_labels=n_labels, dataset=dataset)
 
 

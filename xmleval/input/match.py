@@ -179,6 +179,7 @@ class Match:
     def _number_rows(self, seen: Seen, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for rows in order."""
         argument = seen.argument
+        keys: Any
         keys, by = (None, None) if rows is None else (rows.keys, rows.match)
         seen.rows, seen.n_rows = rows, seen.n_rows + (0 if rows is None else rows.n_rows)
         if seen.role == "y_true":
@@ -267,8 +268,9 @@ class Match:
         if seen.present is not None:
             self._note_rows(seen, seen.present[: len(self.row_number)])
         elif seen.rows is not None:
-            can_differ = None not in (beside, self.beside) and BY_KEY not in (seen.rows.match, self.by)
-            if can_differ and (column := beside.in_other_order(self.beside)) is not None:
+            are_in_order = BY_KEY not in (seen.rows.match, self.by)
+            column = beside.in_other_order(self.beside) if beside and self.beside and are_in_order else None
+            if beside and column is not None:
                 message = f"column {column!r} has the values of {self.truth}'s in another order"
                 raise InputError(argument, f"{message}; {beside.how_to_join.format(column)}")
             if self.n_rows not in (None, seen.n_rows):

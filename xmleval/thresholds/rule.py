@@ -19,7 +19,7 @@ from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_sta
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import has_label_names, take
-from xmleval.input.objects.vectors import ByLabel
+from xmleval.input.objects.vectors import for_names
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.kernels.ranking import copy_heads
 from xmleval.message import Keyword, Message
@@ -177,9 +177,10 @@ class Rule:
             if {*self.label_names}.isdisjoint(names):
                 one, other = self.label_names[0], next(iter(names), None)
                 raise ValueError(f"rule {decision} knows none of these labels: {one!r} is unlike {other!r}")
-            by_label = ByLabel(decision.numbers.reshape(PER_LABEL[decision.kind], -1).T, self.label_names)
+            by_label = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T
             missing = [math.inf] if decision.kind == "labels" else [0.0, LAST]
-            decision = replace(decision, numbers=by_label.of(names, missing).T.reshape(-1))
+            numbers = for_names(by_label, self.label_names, names, missing).T.reshape(-1)
+            decision = replace(decision, numbers=numbers)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
     def apply(self, y_score: Any, *, features: Any = None) -> Any:

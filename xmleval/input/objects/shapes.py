@@ -23,12 +23,10 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
-def dense_lists(given: dict[str, Any], width: int | None, n_labels: int | None) -> dict[str, Any]:
-    """Make arrays of dense lists, which the number of labels would make lists of ids, if none was given."""
-    if n_labels is not None or not width:
-        return given
-    dense = {a for a, value in given.items() if isinstance(value, list) and not are_ids(value, width)}
-    return {a: as_array(a, value) if a in dense else value for a, value in given.items()}
+def dense_list(argument: str, value: Any, width: int | None) -> Any:
+    """Return a list of the rows of a dense array of that width as an array, any other value as it is."""
+    dense = isinstance(value, list) and width and not are_ids(value, width)
+    return as_array(argument, value) if dense else value
 
 
 def are_ids(rows: list[Any], width: int | None) -> bool:

@@ -14,17 +14,17 @@ from xmleval.input.match import Joined, Match, as_scores, as_sets, join_models, 
 from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
-from xmleval.input.objects.shapes import CLASS_ONE, are_ids, as_own_rows, dense_lists, shape_of
+from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list, shape_of
 from xmleval.input.objects.wide import (
+    BY_POSITION,
+    IN_ORDER,
     NamedInput,
     Wide,
     as_list,
-    column_numbers,
-    joined_by_ids,
-    labels_of_columns,
-    matched_by_ids,
+    column_labels,
+    join_by_ids,
+    keyed,
     matrix_by_number,
-    named_columns,
     numbers_of_columns,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows
@@ -70,37 +70,36 @@ def take(
     grades of relevance, which they cannot be where it is None. Where something ``fits`` to the predictions,
     labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
     """
-    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
-    given = {argument: as_own_rows(argument, value) for argument, value in given.items()}
+    arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
+    given = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
     notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray))
-    names = None if labels is None else check_labels(labels, n_labels)
-    read = {argument: read_named(argument, value, names) for argument, value in given.items()}
-    held = {a: rows for a, rows in read.items() if rows is not None}
-    if held:  # lists without a single label have names as much as numbers
-        held = {a: rows for a, value in given.items() if (rows := held.get(a) or without_labels(value))}
-    shapes = {argument: shape_of(held.get(argument, value)) for argument, value in given.items()}
+    listed = None if labels is None else check_labels(labels, n_labels)
+    named = {argument: read_named(argument, value, listed) for argument, value in given.items()}
+    if any(rows is not None for rows in named.values()):  # lists that are all empty may have names, too
+        named = {a: without_labels(given[a]) if rows is None else rows for a, rows in named.items()}
+    inputs = {argument: rows for argument, rows in named.items() if rows is not None}
+    shapes = {argument: shape_of(inputs.get(argument, value)) for argument, value in given.items()}
     _refuse_transposed(shapes, n_labels)
-    width = next((shape[1] for shape in shapes.values() if shape), None)
-    held = joined_by_ids(held, notes)
-    known = _known(given, held, names, notes)
-    match = Match("y_true", known, n_labels=n_labels, listed=labels is not None, fits=fits)
-    match.notes = notes
+    inputs = join_by_ids(inputs, notes)
+    match = Match("y_true", _known(given, inputs, listed, notes), listed=labels is not None, fits=fits)
+    match.notes, match.n_labels = notes, max(n_labels or 0, match.n_labels)
     if match.closed:
-        refuse_other_count(n_labels, len(match.label_names))
-    told = n_labels
-    if match.number is None and n_labels is None:
-        if held or any(isinstance(value, list) and are_ids(value, width) for value in given.values()):
+        refuse_other_count(n_labels, match.n_labels)
+    width = match.n_labels or next((shape[1] for shape in shapes.values() if shape), None)
+    if n_labels is None:
+        lists = {a: value for a, value in given.items() if isinstance(value, list) and a not in inputs}
+        given |= {a: dense_list(a, value, width) for a, value in lists.items()}
+        if match.number is None and (inputs or any(isinstance(given[a], list) for a in lists if width)):
             n_labels = width
-        lists = [argument for argument, rows in held.items() if isinstance(rows, Rows)]
-        if n_labels is None and lists:
-            which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
-            raise InputError(lists[0], Message("labels that are integers need ", *which))
-    matched: dict[str, tuple[NamedInput, Ints | None]] = {}
+            unknown_width = [a for a, rows in inputs.items() if isinstance(rows, Rows) and width is None]
+            if unknown_width:
+                which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+                raise InputError(unknown_width[0], Message("labels that are integers need ", *which))
+    matched = dict[str, tuple[NamedInput, Ints]]()
     for argument, value in given.items():  # the truth first
-        rows = held.get(argument)
-        if y_true is None and rows is not None:
-            rows = rows._replace(keys=None, match=None)
-        if rows is not None:
+        if argument in inputs:
+            rows = inputs[argument]
+            rows = rows._replace(keys=None, match=None) if y_true is None else rows
             matched[argument] = _matched(match, argument, rows, n_labels, graded)
         elif value is not None and argument != "y_true":
             if match.number is not None and not match.closed:
@@ -111,21 +110,31 @@ def take(
             match.row_numbers(argument, argument, None)
     if fits:
         match.know_all()
-    label_names = match.label_names
+    names, label_names = match.names, match.label_names
     if match.number is not None:
         if not match.n_labels:
             raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
         if n_labels and len(label_names) > n_labels:
             refuse_other_count(n_labels, len(label_names))
         n_labels = match.n_labels
-    inputs = dict(given)
     for argument, (rows, ids) in matched.items():
-        inputs[argument] = _as_input(
-            match, argument, rows, ids, held[argument].names is not None, n_labels, graded
+        by_name = (
+            argument == "y_score"
+            and inputs[argument].names is not None
+            and isinstance(next(iter(names), None), str)
         )
-    values = getattr(held.get("y_true"), "values", None)
+        wider = n_labels is not None and int(ids.max(initial=-1)) >= n_labels
+        shown = names if wider else names[:n_labels] if by_name else None
+        if isinstance(rows, Wide):
+            given[argument] = matrix_by_number(rows, ids, len(shown or ()) or n_labels or 0, shown, by_name)
+        elif argument == "y_score":
+            given[argument] = as_scores(rows, shown)
+        else:
+            sets_of_rows = as_sets(rows, graded if argument == "y_true" else None)
+            given[argument] = sets_of_rows._replace(names=shown)
+    values = getattr(inputs.get("y_true"), "values", None)
     return Taken(
-        tuple(dense_lists(inputs, n_labels, told).values()),
+        tuple(given.values()),
         n_labels,
         label_names if label_names and n_labels == len(label_names) else None,
         match.number is None or match.closed,
@@ -139,62 +148,44 @@ def take(
 
 
 def _known(
-    given: dict[str, Any], held: dict[str, NamedInput], names: list[Any] | None, notes: list[str]
+    given: dict[str, Any], inputs: dict[str, NamedInput], listed: list[Any] | None, notes: list[str]
 ) -> list[Any] | None:
     """Return the names of labels that are known before the rows, None where labels have ids."""
-    truth = held.get("y_true")
-    if names is not None or truth is None:
-        return names
-    if isinstance(truth, Wide):
-        nameless = [a for a, value in given.items() if value is not None and not _has_names(held.get(a))]
-        return labels_of_columns(truth.names, nameless, notes)
-    if isinstance(given["y_true"], Named):
-        return truth.names
-    empty = truth.names == [] and any(isinstance(rows, Rows) and rows.named for rows in held.values())
-    return [] if truth.named or empty else None
+    truth = inputs.get("y_true")
+    if listed is not None or truth is None:
+        return listed
+    if isinstance(truth, Rows):
+        if isinstance(given["y_true"], Named):
+            return truth.names
+        any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
+        return [] if truth.named or (truth.names == [] and any_names) else None
+    nameless = [a for a, value in given.items() if value is not None and not _may_have_names(inputs.get(a))]
+    columns, numbers = truth.names, numbers_of_columns(truth.names)
+    if numbers is None:
+        notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
+        return columns
+    notes += [f"y_true: {IN_ORDER}"] * bool(nameless and (np.diff(numbers) < 0).any())
+    return [columns[place] for place in np.argsort(numbers)]
 
 
-def _has_names(rows: NamedInput | None) -> bool:
+def _may_have_names(rows: NamedInput | None) -> bool:
     """Tell whether labels have names, as much as those of rows without any."""
     return rows is not None and (rows.named or (isinstance(rows, Rows) and not rows.labels.size))
 
 
 def _matched(
     match: Match, argument: str, rows: NamedInput, n_labels: int | None, graded: bool | None
-) -> tuple[NamedInput, Ints | None]:
+) -> tuple[NamedInput, Ints]:
     """Return rows in order, and their labels by number, those of columns of a matrix."""
     if isinstance(rows, Wide):
         rows = rows.in_order(match.row_numbers(argument, argument, rows))
-        if match.number is None:
-            return rows, column_numbers(argument, rows, n_labels, match.notes)
-        return rows, named_columns(match, argument, rows.names)
+        return rows, column_labels(match, argument, rows, n_labels)
     if argument != "y_score":
         refuse_scores(argument, rows, graded)
         if rows.are_lists and rows.names is None and rows.values is None:
             refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
     placed = match.place_rows(argument, argument, rows)
     return placed, placed.labels
-
-
-def _as_input(
-    match: Match,
-    argument: str,
-    rows: NamedInput,
-    ids: Ints | None,
-    named: bool,
-    n_labels: int | None,
-    graded: bool | None,
-) -> Any:
-    """Return matched rows as a matrix, sets or scores of ``n_labels`` labels; ``ids`` are their labels."""
-    names = match.names
-    by_name = argument == "y_score" and named and isinstance(next(iter(names), None), str)
-    wider = n_labels is not None and ids is not None and int(ids.max(initial=-1)) >= n_labels
-    shown = None if not (by_name or wider) else names if wider else names[:n_labels]
-    if isinstance(rows, Wide):
-        return matrix_by_number(rows, ids, len(shown or ()) or n_labels or 0, shown, by_name)
-    if argument == "y_score":
-        return as_scores(rows, shown)
-    return as_sets(rows, graded if argument == "y_true" else None)._replace(names=shown)
 
 
 def join_names(predictions: Sequence[Any]) -> Joined | None:
@@ -222,7 +213,7 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
 
 def _as_rows(rows: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
-    rows = matched_by_ids(rows)
+    rows = keyed(rows)
     if isinstance(rows, Wide):
         numbers, names = numbered_labels("y_score", rows.names, np.array([len(rows.names)]))
         rows = rows.cells(numbers)._replace(keys=rows.keys, match=rows.match, names=names)

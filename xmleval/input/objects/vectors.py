@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,10 @@ def _keys(value: Any) -> list[Any] | None:
     return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
 
 
-class ByLabel(NamedTuple):
-    """Entries of labels, in the first dimension of an array, and the names of these labels."""
-
-    values: Any
-    names: Sequence[Any]
-
-    def of(self, names: Sequence[Any], missing: Any) -> NDArray[Any]:
-        """Return the entries of other labels, ``missing`` for labels that have none."""
-        last = len(self.values)  # where the entry of missing labels goes
-        places = dict(zip(self.names, range(last), strict=True))
-        return np.concatenate([self.values, [missing]])[[places.get(name, last) for name in names]]
+def for_names(values: Any, names: Sequence[Any], wanted: Sequence[Any], missing: Any) -> NDArray[Any]:
+    """Return the entries of wanted names, in the first dimension of an array, ``missing`` for others."""
+    places = {name: place for place, name in enumerate(names)}
+    return np.concatenate([values, [missing]])[[places.get(name, len(places)) for name in wanted]]
 
 
 def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
@@ -64,22 +57,20 @@ def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, 
     """
     frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
     if frame is not None:
-        columns = frame.columns
+        keys, columns = frame.keys, frame.columns
         others = [name for name in columns if name != LABEL_COLUMN]
         if len(others) == 1:
             values = frame.values(others[0])
-            keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else frame.keys
-        else:
-            rows = frame.matrix(columns).tolist()
-            if len(rows) != 1:
-                shape = f"a frame of {len(rows)} rows and {len(columns)} columns"
-                hint = f"give one with columns {LABEL_COLUMN!r} and the value"
-                raise InputError(argument, f"{shape} has no value for each label; {hint}")
+            keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else keys
+        elif len(rows := frame.matrix(columns).tolist()) == 1:
             keys, values = columns, rows[0]
-        counts = keys is None or keys == [*range(len(keys))]
-        value = values if counts else dict(zip(_places(argument, keys or []), values, strict=True))
-    own = getattr(value, "label_names", None) or _keys(value)
-    by_position = names is None and own is not None and numbers_of_columns(own) is None
+        else:
+            shape = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
+            raise InputError(argument, f"{shape}; give one with columns {LABEL_COLUMN!r} and the value")
+        is_numbered = keys is None or keys == [*range(len(keys))]
+        value = values if is_numbered else dict(zip(_places(argument, keys or []), values, strict=True))
+    keys = getattr(value, "label_names", None) or _keys(value)
+    by_position = names is None and keys is not None and numbers_of_columns(keys) is None
     return value, [f"{argument}: {BY_POSITION.format('y_true')}"] * by_position
 
 
@@ -94,37 +85,28 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
 
     Others stay as they are, and are refused unless ``in_order``, whether the caller knows the order of names.
     """
-    if value is None:
-        return None
     if getattr(value, "label_names", None) is not None:
-        if names is not None:
-            return value.for_labels(names)
-        if value.numbered:
-            return value
-        which = "knows labels by name, and y_true has none; give ", Keyword("labels")
-        raise InputError(argument, Message(*which))
-    keys = _keys(value)
+        if names is None and not value.numbered:
+            which = "knows labels by name, and y_true has none; give ", Keyword("labels")
+            raise InputError(argument, Message(*which))
+        return value if names is None else value.for_labels(names)
+    keys, is_dict = _keys(value), isinstance(value, dict)
+    if value is None or (keys is None and in_order):
+        return value
     if keys is None:
-        if in_order:
-            return value
         raise nameless(argument)
-    if isinstance(value, dict):  # NumPy would make texts of all where any is one
-        cells = [*value.values()]
-        values = np.array(cells, object if any(isinstance(cell, str) for cell in cells) else None)
-    else:
-        values = value.to_numpy()
-    if keys == names:
-        return values
-    if names is None and (ids := as_numbers(keys)) is not None:
-        return values[np.argsort(ids)]
-    counts = keys == [*range(len(keys))]  # an index that names nothing
-    if names is None or (counts and in_order and not {*keys}.intersection(names)):
-        if isinstance(value, dict):
+    cells = [*value.values()] if is_dict else value.to_numpy()
+    are_texts = is_dict and any(isinstance(cell, str) for cell in cells)
+    values = np.array(cells, object) if are_texts else np.asarray(cells)  # not texts of all where one is
+    if names is None:
+        if (ids := as_numbers(keys)) is None and is_dict:
             raise InputError(argument, "has names, and y_true has none")
+        return values if ids is None else values[np.argsort(ids)]
+    is_numbered = keys == [*range(len(keys))] and not {*keys}.intersection(names)
+    if keys == names or (is_numbered and in_order and not is_dict):  # an index that names nothing
         return values
-    numbers = _places(argument, keys)
-    missing = next((name for name in names if name not in numbers), None)
-    if missing is not None:
-        hint = "" if isinstance(value, dict) or len(keys) != len(names) else SAME_ORDER.format(argument)
+    places = _places(argument, keys)
+    if (missing := next((name for name in names if name not in places), None)) is not None:
+        hint = "" if is_dict or len(keys) != len(names) else SAME_ORDER.format(argument)
         raise InputError(argument, f"no value for {missing!r}, which y_true has{hint}")
-    return values[[numbers[name] for name in names]]
+    return values[[places[name] for name in names]]

@@ -99,31 +99,18 @@ def numbers_of_columns(columns: list[Any]) -> Ints | None:
     return as_numbers([str(name).removeprefix("column_") for name in columns])
 
 
-def column_numbers(argument: str, rows: Wide, n_labels: int | None, notes: list[str]) -> Ints | None:
-    """Return the label of each column beside a truth without names, None for the same order; and note it."""
-    check_shape(argument, rows.shape, n_labels)
-    numbers = numbers_of_columns(rows.names)
-    if numbers is not None and (numbers[1:] > numbers[:-1]).all():
-        return None
-    notes.append(f"{argument}: {BY_POSITION.format('y_true') if numbers is None else IN_ORDER}")
-    return numbers
-
-
-def labels_of_columns(columns: list[Any], nameless: list[str], notes: list[str]) -> list[Any]:
-    """Return the columns of a truth in the order of their numbers, which ``nameless`` arguments are in."""
-    numbers = numbers_of_columns(columns)
-    if numbers is None:
-        notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
-        return columns
-    order = np.argsort(numbers)
-    if nameless and not np.array_equal(order, np.arange(order.size)):
-        notes.append(f"y_true: {IN_ORDER}")
-    return [columns[place] for place in order]
-
-
-def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | None:
-    """Return the number of the label of each column; None where they are those of all labels in order."""
-    number, present = match.number or {}, {*columns}
+def column_labels(match: Match, argument: str, rows: Wide, n_labels: int | None) -> Ints:
+    """Return the number of the label of each column, and note what is seen."""
+    columns, number = rows.names, match.number
+    if number is None:  # beside a truth without names
+        check_shape(argument, rows.shape, n_labels)
+        numbers = numbers_of_columns(columns)
+        if numbers is None:
+            match.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
+            return np.arange(len(columns))
+        match.notes += [f"{argument}: {IN_ORDER}"] * bool((np.diff(numbers) < 0).any())
+        return numbers
+    present = {*columns}
     missing = [name for name in number if name not in present]
     unknown = [name for name in columns if name not in number]
     if match.closed and missing:
@@ -131,22 +118,18 @@ def named_columns(match: Match, argument: str, columns: list[Any]) -> Ints | Non
         raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
     match.note(argument, "labels without column", len(missing))
     match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
-    codes = match.label_ids(columns)
-    return codes if match.fits or not np.array_equal(codes, np.arange(match.n_labels)) else None
+    return match.label_ids(columns)
 
 
-def matrix_by_number(
-    rows: Wide, codes: Ints | None, width: int, names: list[Any] | None, by_name: bool
-) -> Any:
+def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | None, by_name: bool) -> Any:
     """Return a matrix with columns in order; `Rows` where some of ``width`` labels have no column.
 
     ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
     them, or some labels are unknown.
     """
     matrix, columns, dense = rows.matrix, rows.names, not is_sparse(rows.matrix)
-    if codes is None and not by_name:
+    if names is None and np.array_equal(codes, np.arange(width)):
         return matrix
-    codes = np.arange(len(columns)) if codes is None else codes
     if dense and codes.size == width and (by_name or names is None):
         labels = codes.astype(label_dtype(width))
         return NamedColumns(matrix, labels, columns) if by_name else matrix[:, np.argsort(codes)]
@@ -158,43 +141,35 @@ def matrix_by_number(
     return rows._replace(matrix=matrix).cells(codes)._replace(names=names)
 
 
-def _ids_of(rows: NamedInput) -> Any:
-    """Return the column that names the rows, None if there is none."""
-    return getattr(rows.beside, "keyed", None)
-
-
-def matched_by_ids(rows: NamedInput) -> NamedInput:
+def keyed(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
-    ids = _ids_of(rows)
-    return rows if ids is None else rows._replace(keys=rows.beside.values(ids), match=BY_KEY)
+    column = getattr(rows.beside, "keyed", None)
+    return rows if column is None else rows._replace(keys=rows.beside.values(column), match=BY_KEY)
 
 
-def joined_by_ids(held: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
+def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
     """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
 
     An index that has the ids of the other side counts as keys. What is matched or ignored is added to
     ``notes``.
     """
-    by_ids = {argument: matched_by_ids(rows) for argument, rows in held.items()}
-    truth = by_ids.pop("y_true", None)
-    joined = {argument: rows for argument, rows in by_ids.items() if truth and _have_keys(rows, truth)}
-    if truth is not None and joined:
-        joined["y_true"] = truth
-    true_ids = _ids_of(held["y_true"]) if joined else None
-    for argument, rows in held.items():
+    with_ids = {argument: keyed(rows) for argument, rows in inputs.items()}
+    truth = with_ids.get("y_true")
+    joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
+    for argument, rows in inputs.items():
         for name in rows.beside.names if isinstance(rows, Wide) else ():
             if is_written_index(name):
                 notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
-        name = _ids_of(rows)
-        if argument in joined and argument != "y_true":
-            name = true_ids if name is None else name
-            notes += [f"{argument}: rows are matched by column {name!r}"] * (name is not None)
-        elif argument not in joined and name is not None:
+        column = getattr(rows.beside, "keyed", None)
+        if argument in joined:
+            column = getattr(inputs["y_true"].beside, "keyed", None) if column is None else column
+            notes += [f"{argument}: rows are matched by column {column!r}"] * (column is not None)
+        elif column is not None and not (joined and argument == "y_true"):
             other = "y_true has" if argument != "y_true" else "predictions have"
-            notes.append(
-                f"{argument}: column {name!r} is left out; {other} no ids of rows, so they are in order"
-            )
-    return held | joined
+            left_out = f"{argument}: column {column!r} is left out"
+            notes.append(f"{left_out}; {other} no ids of rows, so they are in order")
+    joined |= {"y_true"} if joined else set()
+    return {a: with_ids[a] if a in joined else rows for a, rows in inputs.items()}
 
 
 def _have_keys(rows: NamedInput, truth: NamedInput) -> bool:
