@@ -124,7 +124,7 @@ NAMED_ROWS: list[Case] = [
     *(("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
       for name in ("y_true", "y_score")),
     ("has integer ids of labels, which y_true names; give labels=", {"y_score": [{0: 0.5}] * 4}),
-    ("labels that are integers need n_labels=, their number, or labels=",
+    ("does not tell what labels there are; give n_labels=",
      {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}}),
     ("rows of y_score have names and those of y_true have none", {"y_score": RUN}),
     ("no row is one of y_true, as 'd1' is not; expected names like 'q1'",
@@ -141,11 +141,11 @@ NAMED_ROWS: list[Case] = [
     ("row 0: a set has no order", {"y_score": [{"red"}, {"red"}, {"red"}, {"red"}]}),
     ("'red' occurs twice, the second time in place 2", {"labels": ["red", "blue", "red"]}),
     ("'red' is not a list of names", {"labels": "red"}),
-    ("name 1 is empty", {"labels": ["red", ""]}),
+    ("name 1, '', is neither a text nor an integer, or empty", {"labels": ["red", ""]}),
     ("3 does not match the 4 names of labels", {"n_labels": 3, "labels": NAMES}),
     ("3 does not match the 4 names of labels", {"n_labels": 3}),
     ("row 0: label id 9 is not in 0..3", {"y_score": [{9: 0.5}] * 4, "labels": NAMES}),
-    ("names no label; give labels=", {"y_true": {}, "y_score": {"q1": {"red": 1.0}}}),
+    ("does not tell what labels there are; give n_labels=", {"y_true": {}, "y_score": {"q1": {"red": 1.0}}}),
     *((f"a {kind} is no list; list(...) makes one of it", {name: value})
       for name in ("y_true", "y_score", "candidates", "labels", "sample_weight")
       for kind, value in [("generator", (row for row in TAGS)), ("set", {"red", "blue"})]),

@@ -202,7 +202,7 @@ def named_rows(
         scores,
         pred,
         label_names=matches[0].label_names,
-        row_names=match.row_names,
+        row_names=match.keys,
         notes=all_notes,
         candidates=candidates,
         unknown_labels=tuple([*model.unknown] for model in matches),

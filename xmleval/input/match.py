@@ -37,14 +37,12 @@ class Match:
         What messages call the truth.
     names : iterable or None
         Names of labels that take the first numbers; None where labels have ids.
-    n_labels : int or None
-        Number of labels, if the caller gave more than have names.
     listed : bool
         Whether the caller listed all labels, so that the truth can have no other.
     fits : bool
         Whether something is fitted, for which all labels must be known: a list has them, or all are known.
-    keys, by : list and str, or None
-        Names of the rows, where these are not those of a truth that is still to be placed.
+    keys, by, n_rows : list, str and int, or None
+        Names or number of the rows, where these are not those of a truth that is still to be placed.
 
     Notes
     -----
@@ -58,16 +56,16 @@ class Match:
         truth: str,
         names: Iterable[Any] | None,
         *,
-        n_labels: int | None = None,
         listed: bool = False,
         fits: bool = False,
         keys: list[Any] | None = None,
         by: str | None = None,
+        n_rows: int | None = None,
     ) -> None:
         self.truth, self.keys, self.by = truth, keys, by
-        self.n_rows = None if keys is None else len(keys)
+        self.n_rows = n_rows if keys is None else len(keys)
         self.number = None if names is None else {name: i for i, name in enumerate(dict.fromkeys(names))}
-        self.n_labels = max(n_labels or 0, len(self.number or ()))
+        self.n_labels = len(self.number or ())
         self.listed, self.fits, self.closed = listed, fits, bool(self.number)
         self.unknown: dict[Any, int] = {}
         self.notes: list[str] = []
@@ -95,7 +93,7 @@ class Match:
     @property
     def row_names(self) -> Sequence[Any]:
         """Names of the rows; those without are called by their numbers."""
-        return RowNumbers(self.n_rows or 0) if self.keys is None else self.keys
+        return [*map(str, range(self.n_rows or 0))] if self.keys is None else self.keys
 
     @cached
     def row_number(self) -> dict[Any, int]:
@@ -105,7 +103,7 @@ class Match:
     @cached
     def are_numbers(self) -> bool:
         """Whether the rows are called by their numbers."""
-        return self.keys == [*RowNumbers(self.n_rows or 0)]
+        return self.keys == [*map(str, range(self.n_rows or 0))]
 
     def know_all(self) -> None:
         """Take unknown labels for labels, as where something is fitted."""
@@ -201,9 +199,8 @@ class Match:
         elif keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
             named, other = (argument, self.truth) if self.keys is None else (self.truth, argument)
             message = f"rows of {named} have names and those of {other} have none; give ids to both"
-            if self.keys is None and self.n_rows:
-                message += f", or call rows by their numbers, 0 to {self.n_rows - 1}"
-            raise InputError(argument, message)
+            more = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
+            raise InputError(argument, message + more * (self.keys is None))
         return self._number_keys(seen, keys)
 
     def _number_keys(self, seen: Seen, keys: Sequence[Any]) -> Ints:
@@ -303,21 +300,6 @@ class Match:
             self.note(argument, "rows without candidates", n_empty)
 
 
-class RowNumbers(Sequence[str]):
-    """Names of rows that have none: their numbers, made where they are asked for."""
-
-    def __init__(self, n_rows: int) -> None:
-        self._rows = range(n_rows)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._rows)
-
-    def __getitem__(self, row: Any) -> Any:
-        """Return the name of a row."""
-        return str(self._rows[row])
-
-
 @dataclass
 class Seen:
     """What was seen of an input, some of whose rows are matched.
@@ -357,8 +339,7 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
     by = None if keys is None else BY_KEY
-    match = Match(name, None, keys=keys, by=by)
-    match.n_rows = rows.n_rows if keys is None else len(keys)
+    match = Match(name, None, keys=keys, by=by, n_rows=rows.n_rows)
     for model, other in models[1:]:
         match.row_numbers("y_score", model, other)
         if other.labels.size and rows.labels.size and (other.names is None) != (rows.names is None):
@@ -370,8 +351,7 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     if not names:
         raise InputError("predictions", "none of them lists a label")
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
-    match = Match(name, names, listed=True, keys=keys, by=by)
-    match.n_rows = rows.n_rows if keys is None else len(keys)
+    match = Match(name, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
     return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
 
 
@@ -392,10 +372,8 @@ def distinct(
     if before or len(place) < len(keys):
         first: dict[Any, int] = dict.fromkeys(before, -1)
         row = next(row for row, key in enumerate(keys) if first.setdefault(key, row) != row)
-        message = f"two rows are called {keys[row]!r}"
-        if isinstance(rows, Rows):
-            raise rows.error(argument, message, row, keys[row])
-        raise InputError(argument, message, row=row, value=keys[row])
+        error = rows.error if isinstance(rows, Rows) else InputError
+        raise error(argument, f"two rows are called {keys[row]!r}", row=row, value=keys[row])
     return place
 
 
@@ -421,19 +399,17 @@ def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:
 
     ``graded`` is None where grades cannot be asked for.
     """
-    is_truth = argument == "y_true"
-    if rows.values is None or (graded and is_truth):
+    if rows.values is None or (graded and argument == "y_true"):
         return
-    bad = np.flatnonzero(rows.values != np.floor(rows.values))
-    if not bad.size and not rows.best_first:
-        return
-    seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
-    where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
-    grades = [" Grades need ", Keyword("gains", "'linear'")] if is_truth and graded is not None else []
-    message = Message(f"{seen}; scores go to {where}", *grades)
-    if bad.size:
-        raise rows.error(argument, message, rows.row_of(int(bad[0])))
-    raise InputError(argument, message)
+    bad = np.flatnonzero(rows.values != np.floor(rows.values))[:1].tolist()
+    if bad or rows.best_first:
+        seen = f"value {rows.values[bad[0]]} is no judgement, an integer" if bad else "labels have scores"
+        swapped = "; are the truth and the scores swapped?" if argument != "y_pred" else ""
+        grades = [" Grades need ", Keyword("gains", "'linear'")]
+        message = Message(
+            f"{seen}; scores go to y_score{swapped}", *grades * (swapped != "" and graded is False)
+        )
+        raise rows.error(argument, message, rows.row_of(bad[0])) if bad else InputError(argument, message)
 
 
 def as_sets(rows: Rows, graded: bool | None = None) -> Rows:

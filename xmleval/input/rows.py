@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,20 +205,11 @@ class Batch:
         self, facts: Facts, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
     ) -> None:
         self._facts, self._by_key, self._is_long, self._best_first = facts, by_key, is_long, best_first
-        self._clear()
-
-    def _clear(self) -> None:
-        self._keys, self._sizes, self._places = list[str](), list[int](), list[int]()
-        self._labels, self._values = list[str](), list[float]()
-        self.n_bytes = 0
+        self._rows, self.n_bytes = list[tuple[str, Sequence[str], Sequence[float], int]](), 0
 
     def add(self, key: str, labels: Sequence[str], values: Sequence[float] | None, place: int) -> None:
         """Add a row."""
-        self._keys.append(key)
-        self._sizes.append(len(labels))
-        self._labels += labels
-        self._values += values or ()
-        self._places.append(place)
+        self._rows.append((key, labels, values or (), place))
         self.n_bytes += ENTRY_BYTES * (1 + len(labels)) + len(key) + sum(map(len, labels))
 
     @property
@@ -227,10 +219,17 @@ class Batch:
 
     def rows(self) -> Rows:
         """Return the rows that were added since this was asked for last."""
-        values = np.array(self._values, np.float64) if self._values else None
-        keys, match = (self._keys, BY_KEY) if self._by_key else (None, None)
-        labels, names = numbered(self._labels)
-        of_rows = self._best_first, np.array(self._places, np.int64), self._is_long
-        rows = Rows(keys, match, pointer(self._sizes), labels, names, values, *of_rows, beside=self._facts)
-        self._clear()
-        return rows
+        keys, lists, scores, places = zip(*self._rows, strict=True) if self._rows else ((),) * 4
+        self._rows, self.n_bytes = [], 0
+        values = np.array([*chain.from_iterable(scores)], np.float64)
+        return Rows(
+            [*keys] if self._by_key else None,
+            BY_KEY if self._by_key else None,
+            pointer([*map(len, lists)]),
+            *numbered([*chain.from_iterable(lists)]),
+            values if values.size else None,
+            self._best_first,
+            np.array(places, np.int64),
+            self._is_long,
+            beside=self._facts,
+        )

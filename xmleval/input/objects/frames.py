@@ -86,7 +86,7 @@ class Columns:
         if any(map(is_missing, {*keys})):
             row = next(row for row, key in enumerate(keys) if is_missing(key))
             raise InputError(argument, f"column {self.instance!r} has no value", row=row)
-        ids, names = numbered_labels(argument, labels, np.ones(len(keys), np.int64))
+        ids, names = numbered_labels(argument, labels, np.arange(len(keys) + 1))
         values = None if score is None else self.frame.matrix([score])[:, 0]
         if values is not None and values.dtype.kind not in "biuf":
             raise InputError(argument, f"column {score!r} holds no numbers")

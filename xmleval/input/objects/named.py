@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from xmleval.input.csr import can_be_numbers, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.missing import is_missing
 from xmleval.input.objects.wide import as_list
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, numbered, pointer, without_empty_names
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, numbered, without_empty_names
 from xmleval.input.tensors import as_plain, refuse_other
 from xmleval.message import counted
 from xmleval.records import Ints
@@ -27,17 +27,14 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     A row is a list of labels, a dict of labels with values, or a list of (label, score) pairs or of dicts
     with ``corpus_id`` or ``label`` and ``score``.
     """
-    rows: list[Any] | None
     keys, match = None, None
-    plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
-    if plain:
-        rows = [*value]
-    elif isinstance(value, dict):
+    is_plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
+    if isinstance(value, dict):
         keys, match, rows = [*value], BY_KEY, None if is_pair_dict(value) else [*value.values()]
     elif isinstance(value, np.ndarray):
         rows = value.tolist() if value.ndim == 1 and value.dtype.kind in "OU" else None
     else:
-        rows, index = as_list(value), getattr(value, "index", None)
+        rows, index = [*value] if is_plain else as_list(value), getattr(value, "index", None)
         if index is not None and not callable(index):
             keys, match = as_list(index), BY_INDEX
     if rows is None:
@@ -46,22 +43,19 @@ def read_rows(argument: str, value: Any) -> Rows | None:
         if hasattr(row, "__next__"):
             refuse_other(argument, row, number)
     filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
-    number = next(filled, -1)
-    if number < 0:
-        return None if plain else _empty_rows(len(rows), keys, match)
-    first = rows[number]
+    if (filled_row := next(filled, None)) is None:
+        return None if is_plain else _empty_rows(len(rows), keys, match)
+    first = rows[filled_row]
     if isinstance(first, str):
-        _refuse_text(argument, number, first)
-    is_row = has_names(first) if plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
+        raise _no_list(argument, filled_row, first)
+    is_row = has_names(first) if is_plain else hasattr(first, "__iter__")  # of a vector, entries are numbers
     return flat_rows(argument, rows, keys, match) if is_row else None
 
 
 def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
     """Return rows of names, of which empty and missing ones do not count; None of numbers, as text, too."""
-    if array.dtype.kind not in "OTU" or can_be_numbers(array):
-        return None
-    rows = array.tolist()
-    if not all(isinstance(item, str) or is_missing(item) for row in rows for item in row):
+    rows = [] if array.dtype.kind not in "OTU" or can_be_numbers(array) else array.tolist()
+    if not rows or not all(isinstance(item, str) or is_missing(item) for row in rows for item in row):
         return None
     return flat_rows(argument, [[item for item in row if isinstance(item, str)] for row in rows], None, None)
 
@@ -69,8 +63,8 @@ def read_array(argument: str, array: NDArray[Any]) -> Rows | None:
 def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
     """Return lists of names with scores, from a pair of arrays or lists; None of ids."""
     labels, scores = pair if len(pair) == 2 else (None, None)
-    if isinstance(labels, np.ndarray):
-        labels = labels.tolist() if labels.ndim == 2 and labels.dtype.kind in "OU" else None
+    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "OU":
+        labels = labels.tolist()
     if not isinstance(labels, list):
         return None
     if not has_names(next((row for row in labels if not isinstance(row, list | tuple) or row), ())):
@@ -87,25 +81,24 @@ def paired(argument: str, labels: Any, scores: Any) -> list[Any]:
     if len(labels) != len(scores):
         raise InputError(argument, f"{counted(len(labels), 'rows')} of labels with {len(scores)} of scores")
     rows: list[Any] = []
-    for number, (names, values) in enumerate(zip(labels, scores, strict=True)):
-        for row in (names, values):
+    for number, pair in enumerate(zip(labels, scores, strict=True)):
+        for row in pair:
             if isinstance(row, str | dict | set | frozenset) or not hasattr(row, "__len__"):
                 raise InputError(argument, f"{row!r} is not a list", row=number, value=row)
+        names, values = pair[0], pair[1].tolist() if isinstance(pair[1], np.ndarray) else pair[1]
         if len(names) != len(values):
             message = f"{counted(len(names), 'labels')} with {counted(len(values), 'scores')}"
             raise InputError(argument, message, row=number)
-        values = values.tolist() if isinstance(values, np.ndarray) else values
         rows.append([*zip(names, values, strict=True)])
     return rows
 
 
 def without_labels(value: Any) -> Rows | None:
     """Return lists that are all empty, None if there is anything in them."""
-    if not isinstance(value, list) or not all(
+    are_empty = isinstance(value, list) and all(
         isinstance(row, list | tuple | dict) and not row for row in value
-    ):
-        return None
-    return _empty_rows(len(value))
+    )
+    return _empty_rows(len(value)) if are_empty else None
 
 
 def _empty_rows(n_rows: int, keys: list[Any] | None = None, match: str | None = None) -> Rows:
@@ -124,55 +117,49 @@ def has_names(row: Any) -> bool:
     if isinstance(row, dict | set | frozenset):
         return True
     first = next(iter(row), None) if hasattr(row, "__iter__") and not hasattr(row, "detach") else None
-    if isinstance(first, tuple | list):
-        first = next(iter(first), None)
+    first = next(iter(first), None) if isinstance(first, tuple | list) else first
     return isinstance(first, str | dict)
 
 
 def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str | None) -> Rows:
     """Return rows of one kind end to end, or refuse the first row of another kind."""
-    sizes = np.zeros(len(rows), np.int64)
-    labels: list[Any] = []
-    values: list[Any] = []
-    ranked = listed = True
+    ends = np.zeros(len(rows) + 1, np.int64)
+    labels, values = list[Any](), list[Any]()
+    best_first = are_lists = True
     for number, row in enumerate(rows):
         if isinstance(row, np.ndarray) or hasattr(row, "detach"):
             row = row.tolist()
-        before = len(labels)
         if isinstance(row, dict):
             labels.extend(row)
             values.extend(row.values())
-            ranked = listed = False
+            best_first = are_lists = False
         elif isinstance(row, str) or not hasattr(row, "__iter__"):
-            _refuse_text(argument, number, row)
+            raise _no_list(argument, number, row)
         else:
             if isinstance(row, set | frozenset):
+                are_lists = False
                 if argument == "y_score":
                     raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
-                listed = False
             if PLAIN.issuperset(map(type, row)):
                 labels.extend(row)
                 row = ()
             for item in row:
+                pair = item
                 if isinstance(item, dict):
                     names = "corpus_id" if "corpus_id" in item else "label", "score"
                     pair = [item[name] for name in names if name in item]
-                else:
-                    pair = item
-                if isinstance(pair, tuple | list):
-                    if len(pair) != 2:
-                        raise InputError(argument, f"{item!r} is not a label with its score", row=number)
-                    labels.append(pair[0])
-                    values.append(pair[1])
-                else:
-                    labels.append(item)
-        sizes[number] = len(labels) - before
+                if not isinstance(pair, tuple | list):
+                    pair = [item]
+                elif len(pair) != 2:
+                    raise InputError(argument, f"{item!r} is not a label with its score", row=number)
+                labels.append(pair[0])
+                values.extend(pair[1:])
+        ends[number + 1] = len(labels)
         if values and len(values) != len(labels):
             raise InputError(argument, "some labels have a score and others have none", row=number)
-    found = Rows(keys, match, pointer(sizes), *numbered_labels(argument, labels, sizes), None, ranked)
-    if values:
-        found = found._replace(values=_as_values(argument, found, values))
-    return without_empty_names(found._replace(are_lists=listed))
+    flat = Rows(keys, match, ends, *numbered_labels(argument, labels, ends), None, best_first)
+    scores = _as_values(argument, flat, values) if values else None
+    return without_empty_names(flat._replace(values=scores, are_lists=are_lists))
 
 
 def rows_of_ids(argument: str, lists: Any) -> Rows:
@@ -186,25 +173,25 @@ def rows_of_ids(argument: str, lists: Any) -> Rows:
     return rows
 
 
-def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints, list[Any] | None]:
+def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, list[Any] | None]:
     """Return labels as places among their names, and these; or as ids. Neither text nor integers are refused.
 
-    ``sizes`` are the numbers of labels of the rows.
+    ``ptr`` tells where the labels of each row begin.
     """
     text = not labels or isinstance(labels[0], str)
-
-    def is_label(label: Any) -> bool:
-        whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
-        return isinstance(label, str) if text else whole and -(2**63) <= label < 2**63
-
+    kind: Any = str if text else (int, np.integer)
     kinds = {*map(type, labels)}
-    if bool not in kinds and all(issubclass(kind, str if text else int | np.integer) for kind in kinds):
+    if bool not in kinds and all(issubclass(one, kind) for one in kinds):
         if text:
             return numbered(labels)
         with contextlib.suppress(OverflowError):
             return np.array(labels, np.int64), None
-    entry = next(entry for entry, label in enumerate(labels) if not is_label(label))
-    row = int(np.searchsorted(np.cumsum(sizes), entry, side="right"))
+    entry = next(
+        entry
+        for entry, label in enumerate(labels)
+        if not isinstance(label, kind) or isinstance(label, bool) or not (text or abs(label) < 2**63)
+    )
+    row = int(np.searchsorted(ptr, entry, side="right")) - 1
     expected = f"text, as {labels[0]!r} is" if text else "a name or an integer id"
     raise InputError(argument, f"label {labels[entry]!r} is not {expected}", row=row, value=labels[entry])
 
@@ -212,23 +199,25 @@ def numbered_labels(argument: str, labels: list[Any], sizes: Ints) -> tuple[Ints
 def _as_values(argument: str, rows: Rows, values: list[Any]) -> NDArray[Any]:
     """Return scores as an array of their common type, or refuse what is no number."""
     try:
-        found = np.array(values)
+        array = np.array(values)
     except (ValueError, TypeError, RuntimeError):
-        found = np.empty(0, object)
-    fine = found.shape == (len(values),) and found.dtype.kind in "biuf"
-    if fine and (found.dtype.kind != "f" or {*map(type, values)} == {float}):
-        return found
+        array = np.empty(0, object)
+    is_fine = array.shape == (len(values),) and array.dtype.kind in "biuf"
+    if is_fine and (array.dtype.kind != "f" or {*map(type, values)} == {float}):
+        return array
     wrong = (
-        isinstance(value, int) and int(found[entry]) != value if fine else not isinstance(value, NUMBERS)
+        isinstance(value, int) and int(array[entry]) != value if is_fine else not isinstance(value, NUMBERS)
         for entry, value in enumerate(values)
     )
-    bad = next((entry for entry, is_wrong in enumerate(wrong) if is_wrong), None if fine else 0)
+    bad = next((entry for entry, is_wrong in enumerate(wrong) if is_wrong), None if is_fine else 0)
     if bad is None:
-        return found
+        return array
     message = f"score {values[bad]!r} is not a number of float64"
     raise InputError(argument, message, row=rows.row_of(bad), value=values[bad])
 
 
-def _refuse_text(argument: str, row: int, text: Any) -> NoReturn:
-    is_text, hint = ("text, not", f"; split it, or give [{text!r}]") if isinstance(text, str) else ("not", "")
-    raise InputError(argument, f"{text!r} is {is_text} a list of labels{hint}", row=row, value=text)
+def _no_list(argument: str, row: int, value: Any) -> InputError:
+    is_text, hint = (
+        ("text, not", f"; split it, or give [{value!r}]") if isinstance(value, str) else ("not", "")
+    )
+    return InputError(argument, f"{value!r} is {is_text} a list of labels{hint}", row=row, value=value)

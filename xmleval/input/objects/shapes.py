@@ -43,23 +43,19 @@ def are_ids(rows: list[Any], width: int | None) -> bool:
 
 def as_own_rows(argument: str, value: Any) -> Any:
     """Return ranx objects as dicts and lists of arrays as one array or pair; other values as they are."""
-    if isinstance(value, list) and value and all(map(shape_of, value)):
-        return _from_arrays(argument, value)
-    is_run = hasattr(value, "to_dict") and hasattr(value, "keys") and not hasattr(value, "iloc")
-    return value.to_dict() if is_run and not isinstance(value, dict) else value
-
-
-def _from_arrays(argument: str, arrays: list[Any]) -> Any:
-    shapes = [shape_of(array) for array in arrays]
-    are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in arrays)
-    if len(arrays) == 2 and not (argument == "y_score" and are_floats):
-        return tuple(arrays)  # a pair of labels and scores, and no list of rows
-    n_rows, n_classes = ({shape[axis] for shape in shapes if shape} for axis in (0, 1))
-    if argument == "y_score" and are_floats and len(n_rows) == 1 and n_classes <= {1, 2}:
-        return class_one_scores(argument, arrays)
+    if not (isinstance(value, list) and value and all(map(shape_of, value))):
+        is_run = hasattr(value, "to_dict") and hasattr(value, "keys") and not hasattr(value, "iloc")
+        return value.to_dict() if is_run and not isinstance(value, dict) else value
+    are_floats = all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in value)
+    are_scores = argument == "y_score" and are_floats
+    if len(value) == 2 and not are_scores:
+        return tuple(value)  # a pair of labels and scores, and no list of rows
+    n_rows, n_classes = ({array.shape[axis] for array in value} for axis in (0, 1))
+    if are_scores and len(n_rows) == 1 and n_classes <= {1, 2}:
+        return class_one_scores(argument, value)
     raise InputError(
         argument,
-        f"a list of {len(arrays)} arrays, the first of shape {shapes[0]}; concatenate batches of rows "
+        f"a list of {len(value)} arrays, the first of shape {value[0].shape}; concatenate batches of rows "
         "(np.concatenate), and of predict_proba's classes give the scores of class 1",
     )
 

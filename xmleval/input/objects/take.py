@@ -91,10 +91,6 @@ def take(
         given |= {a: dense_list(a, value, width) for a, value in lists.items()}
         if match.number is None and (inputs or any(isinstance(given[a], list) for a in lists if width)):
             n_labels = width
-            unknown_width = [a for a, rows in inputs.items() if isinstance(rows, Rows) and width is None]
-            if unknown_width:
-                which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
-                raise InputError(unknown_width[0], Message("labels that are integers need ", *which))
     matched = dict[str, tuple[NamedInput, Ints]]()
     for argument, value in given.items():  # the truth first
         if argument in inputs:
@@ -112,11 +108,12 @@ def take(
         match.know_all()
     names, label_names = match.names, match.label_names
     if match.number is not None:
-        if not match.n_labels:
-            raise InputError("y_true", Message("names no label; give ", Keyword("labels"), ", their names"))
         if n_labels and len(label_names) > n_labels:
             refuse_other_count(n_labels, len(label_names))
         n_labels = match.n_labels
+    if inputs and not n_labels:
+        which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+        raise InputError(next(iter(inputs)), Message("does not tell what labels there are; give ", *which))
     for argument, (rows, ids) in matched.items():
         by_name = (
             argument == "y_score"
@@ -215,7 +212,7 @@ def _as_rows(rows: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     rows = keyed(rows)
     if isinstance(rows, Wide):
-        numbers, names = numbered_labels("y_score", rows.names, np.array([len(rows.names)]))
+        numbers, names = numbered_labels("y_score", rows.names, np.array([0]))
         rows = rows.cells(numbers)._replace(keys=rows.keys, match=rows.match, names=names)
     if rows.match != BY_KEY and rows.keys == [*range(rows.n_rows)]:
         return rows._replace(keys=None, match=None)
@@ -255,20 +252,18 @@ def refuse_other_count(n_labels: int | None, known: int) -> None:
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
     refuse_other("labels", None if isinstance(labels, str) else labels)
-    listed = hasattr(labels, "__iter__") and not isinstance(labels, str)
-    found: list[Any] = (as_list(labels) or [*labels]) if listed else []
-    if not found:
+    is_list = hasattr(labels, "__iter__") and not isinstance(labels, str)
+    names: list[Any] = (as_list(labels) or [*labels]) if is_list else []
+    if not names:
         raise InputError("labels", f"{labels!r} is not a list of names")
     first: dict[Any, int] = {}
-    for place, name in enumerate(found):
-        if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
-            raise InputError("labels", f"{name!r} is neither a text nor an integer")
-        if name == "":
-            raise InputError("labels", f"name {place} is empty; an empty name is no label")
+    for place, name in enumerate(names):
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool) or name == "":
+            raise InputError("labels", f"name {place}, {name!r}, is neither a text nor an integer, or empty")
         if first.setdefault(name, place) != place:
             raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
-    refuse_other_count(n_labels, len(found))
-    return [str(name) if isinstance(name, str) else int(name) for name in found]
+    refuse_other_count(n_labels, len(names))
+    return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
