@@ -276,9 +276,7 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
 
 def pieces_of(path: Path, kind: str, name: str | None = None) -> Pieces:
     """Rows of a file, of a format by name or by its ending, that are read some at a time."""
-    read = find_format(path, name, kind)[0].pieces
-    assert read is not None
-    return read(path, kind, UNLIMITED)
+    return find_format(path, name, kind)[0].read(path, kind, UNLIMITED)
 
 
 def named_pair(name: str, folder: Path, truth: Any, scores: Any) -> tuple[Path, Path]:

@@ -14,20 +14,22 @@ from numpy.typing import NDArray
 from xmleval.budget import PIECE_BYTES, UNLIMITED
 from xmleval.files.remote import as_path
 from xmleval.input.csr import is_sparse, matrix_rows
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, renaming
 from xmleval.input.formats.arrow import save_table
 from xmleval.input.formats.arrow_rows import ARROW
 from xmleval.input.formats.format import Format
+from xmleval.input.formats.npy import DENSE, NPY, map_dense, map_list
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS, choose_format
-from xmleval.input.formats.trec import QRELS, RUN, save_qrels, save_run
+from xmleval.input.formats.trec import QRELS, RUN, save
 from xmleval.input.formats.xmc import save_xmc
 from xmleval.input.names import scores_named, truth_named
-from xmleval.input.pieces import Pieces, whole
-from xmleval.input.rows import Named
+from xmleval.input.pieces import Pieces
+from xmleval.input.rows import Named, Rows
 from xmleval.input.scores import refuse_padding
+from xmleval.input.shards import Input, Shard
 from xmleval.input.small_texts import load_inverse_propensity, load_names, read_edges
-from xmleval.input.stack import arrays_of, stack_rows
+from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.numerals import whole_number
 
 __all__ = [
@@ -161,13 +163,19 @@ def read_scores(path: PathLike, *, format: str | None = None) -> Any:
 
 def _read(path: PathLike, kind: str, name: str | None) -> Any:
     form, file = choose_format(as_path(path), name, kind)
-    if form.whole is not None and kind in form.holds:
-        arrays = form.whole(file, kind)
+    arrays: Any
+    if form is NPY and kind == "scores":
+        arrays = map_list(file)
+    elif form is DENSE:
+        arrays = map_dense(file, kind)
     else:
-        pieces = form.read(file, kind, UNLIMITED)
+        pieces = Input(str(file), kind, [Shard(file, form)], UNLIMITED).pieces()
         rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
+        n_labels = pieces.n_labels or pieces.least_labels
         try:
-            arrays = arrays_of(rows, pieces.n_labels or pieces.least_labels)
+            arrays = rows
+            if isinstance(rows, Rows):
+                arrays = rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
         except InputError as error:
             raise ValueError(f"{file}: {error.reason}") from None
     if isinstance(arrays, tuple) and arrays[1] is not None and arrays[1].dtype.kind in "iu":
@@ -513,7 +521,9 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     if kind == "scores":
         refuse_padding("matrix", matrix)
-    save_xmc(Path(path), whole(matrix_rows("matrix", matrix, None), matrix.shape[1]), kind)
+    rows = matrix_rows("matrix", matrix, None)
+    with renaming(kind, "matrix"):
+        save_xmc(Path(path), rows, kind, matrix.shape[1])
 
 
 def write_qrels(
@@ -548,7 +558,7 @@ def write_qrels(
     ...     (Path(folder) / "news.qrels").read_text()
     '0 0 0 1\n1 0 1 1\n'
     """
-    save_qrels(Path(path), truth, row_names, label_names)
+    save(Path(path), truth, "truth", row_names, label_names)
 
 
 def write_run(
@@ -582,4 +592,4 @@ def write_run(
     ...     (Path(folder) / "a.run").read_text()
     '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'
     """
-    save_run(Path(path), scores, row_names, label_names)
+    save(Path(path), scores, "scores", row_names, label_names)

@@ -191,7 +191,7 @@ def test_faults_are_named(refused: Any, name: str, command: str, text: str, mess
 @pytest.mark.parametrize("text", ["q 0 1 1\n", "0 0 x 1\n", "0 0 1 1\n2 0 1 1\n", "0 0 01 1\n", "0 0 -1 1\n"])
 def test_names_are_not_taken_for_numbers(text: str) -> None:
     Path("t.qrels").write_text(text)
-    with pytest.raises(ValueError, match=r"^t.qrels: (.* is no number|it has names.*); expected"):
+    with pytest.raises(ValueError, match=r"^t.qrels: (.* is no number|has names); expected"):
         read_truth("t.qrels")
     with pytest.raises(ValueError, match="holds no scores; expected"):
         read_scores("t.qrels")

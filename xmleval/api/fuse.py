@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from xmleval.budget import MEMORY
 from xmleval.engine.run import make_work
 from xmleval.fusion import Fusion, Part, Rising, longest_of
@@ -18,10 +16,10 @@ from xmleval.input.match import Joined, as_scores
 from xmleval.input.objects.shapes import as_own_rows, shape_of
 from xmleval.input.objects.take import join_names
 from xmleval.input.pairs import is_pair, pair_members
-from xmleval.input.stack import rows_as_lists
-from xmleval.input.writing import lists_of
+from xmleval.input.rows import rows_by_id
+from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.message import NO_MATCH, RISING, counted
-from xmleval.records import Ints, Labels, Ranking, Scores, row_sizes
+from xmleval.records import Ints, Labels, Ranking, Scores
 from xmleval.threads import Work
 
 
@@ -126,14 +124,12 @@ def fuse(
     parts, notes = _fused(fusion, rows, work, best_first=joint is not None or width is None)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
+    fused = stack_rows(rows_by_id(*part, best_first=width is None) for part in parts)
     if width is None:
-        return rows_as_lists(lists_of(parts))
-    ptr, labels, values = _stacked(parts)
-    if joint is not None:
-        return _by_name(joint, ptr, labels, values)
-    from scipy.sparse import csr_array  # imported here to keep start-up fast
-
-    return csr_array((values, labels, ptr), shape=(ptr.size - 1, width))
+        return rows_as_lists(fused)
+    if joint is None:
+        return rows_as_csr(fused, width)
+    return _by_name(joint, fused.ptr, fused.labels, fused.values)
 
 
 def _fused(
@@ -163,11 +159,6 @@ def _fused(
     parts = work.map(joined, starts)
     notes = [f"predictions[{number}]: {RISING}" for number, seen in enumerate(rising) if seen]
     return parts, notes
-
-
-def _stacked(parts: Sequence[Part]) -> Part:
-    ptr = np.concatenate([[0], *(row_sizes(ptr) for ptr, _, _ in parts)]).cumsum()
-    return ptr, np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
 
 
 def _width(predictions: Sequence[Any], n_labels: int | None) -> int | None:

@@ -31,7 +31,7 @@ from xmleval.cli.options import COUNT, FILE, LABEL_NAMES, field_options, fields_
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.trec import RUN, save_run
+from xmleval.input.formats.trec import RUN, save
 from xmleval.input.pieces import RowReader
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import counted
@@ -124,7 +124,7 @@ def apply(model: Path, scores: Path, input_format: str | None, output: Path, **f
         if writer is not RUN:
             raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
         rows, *names = read_scores_alone(given, None)
-        save_run(output, found.apply(rows), *names)
+        save(output, found.apply(rows), "scores", *names)
         _tell_size(rows.n_rows, rows.labels.size)
         return
     _write(output, writer, found, given)

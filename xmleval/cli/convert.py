@@ -26,7 +26,7 @@ from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import dense_rows, stack_rows
-from xmleval.input.writing import canonical, count_reordered
+from xmleval.input.writing import canonical
 from xmleval.message import counted
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
@@ -141,8 +141,13 @@ def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
         return 0
     if not (is_list or by_name or data.named):
         return 0  # by label id before and after
-    blocks = (block for _, block in canonical(data, "scores", n_labels))
-    return sum(count_reordered(block.ptr, block.labels, block.scores, by_name) for block in blocks)
+    n_rows = 0
+    for _, (ptr, labels, scores, *_) in canonical(data, "scores", n_labels):
+        ties = np.setdiff1d(np.flatnonzero(scores[1:] == scores[:-1]), ptr - 1)  # in the same row
+        first, second = labels[ties], labels[ties + 1]
+        moved = ties[first.astype(str) < second.astype(str) if by_name else first > second]
+        n_rows += np.unique(np.searchsorted(ptr, moved, side="right")).size
+    return n_rows
 
 
 def _numbered(given: Input, like: Input | None) -> tuple[Rows, int]:

@@ -36,7 +36,7 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.glances import swapped_notes
 from xmleval.input.pieces import Pieces, count_columns
-from xmleval.input.shards import Input, find_candidates, find_input, with_fields
+from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import read_pairs
 from xmleval.message import counted
 from xmleval.report.report import Report, with_same_measures
@@ -114,7 +114,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     if options["candidates"] is not None:
         if not scores:
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
-        among = find_candidates(options["candidates"], options["input_format"], allowance)
+        among = find(options["candidates"], "candidates")
     others = [find(path, "scores") for path in scores]
     refuse_pairs(others)
     first = find(truth, "truth").with_grades(conventions_of(options["metrics"], options).graded)

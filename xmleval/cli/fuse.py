@@ -22,13 +22,12 @@ from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.trec import RUN, save_run
+from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import as_scores, join_models
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import rows_by_id
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import stack_rows
-from xmleval.input.writing import lists_of
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.numerals import decimal_number
 from xmleval.records import Ranking
@@ -220,7 +219,8 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     """Write fused rows as they come where the format allows, else once they are whole."""
     assert writer.write
     if width is None:
-        writer.write(output, lists_of(parts), "scores", None)
+        lists = stack_rows(rows_by_id(*part, best_first=True) for part in parts)
+        writer.write(output, lists, "scores", None)
         return
     rows = (rows_by_id(ptr, labels, scores) for ptr, labels, scores in parts)
     n_rows = next((pieces.n_rows for _, pieces in lists.each if pieces.n_rows is not None), None)
@@ -228,6 +228,6 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     if not writer.by_pieces or n_rows is None:
         data = stack_rows(rows)
     if writer is RUN:
-        save_run(output, data, lists.row_names, lists.label_names)
+        save(output, data, "scores", lists.row_names, lists.label_names)
     else:
         writer.write(output, data, "scores", width)

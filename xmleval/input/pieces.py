@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ class Pieces:
         None, without reading others; None where that is not possible.
     least_labels : int
         Number of labels that there are at least, where ``n_labels`` is not known.
+    named : bool
+        Whether names of rows or labels stand in it.
 
     Examples
     --------
@@ -55,11 +58,21 @@ class Pieces:
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0
+    named: bool = False
 
 
 def whole(rows: Any, n_labels: int | None = None) -> Pieces:
     """Return what is in memory as one piece: rows by id, or a matrix."""
     return Pieces(_n_rows(rows), n_labels, lambda n_bytes: iter([rows]))
+
+
+def with_names(path: Path, told: str = "has names") -> Pieces:
+    """Return rows with names, which cannot be read by number."""
+
+    def refuse(n_bytes: int) -> Iterator[Any]:
+        raise ValueError(f"{path}: {told}; expected rows and labels that are called by number, from 0")
+
+    return Pieces(None, None, refuse, named=True)
 
 
 def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:

@@ -46,13 +46,19 @@ class Input:
     @property
     def named(self) -> bool:
         """Whether names of rows or labels stand in it."""
-        return None in self._by_number.values()
+        return any(pieces.named for pieces in self._by_number.values())
 
     @cached_property
-    def _by_number(self) -> dict[Path, Pieces | None]:
-        """Rows of the files of formats with names, None where there are any: telling may take reading all."""
+    def _by_number(self) -> dict[Path, Pieces]:
+        """Rows of the files that may have names: telling may take reading all."""
         shards = [shard for shard in self.shards if shard.format.rows]
-        return {path: form.by_number(path, self.kind, self.allowance) for path, form in shards}
+        return {path: form.read(path, self.kind, self.allowance) for path, form in shards}
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of predictions, which is no truth."""
+        path, form = self.shards[0]
+        return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
 
     def with_grades(self, graded: bool) -> Input:
         """Return a truth that is read with its grades, if so asked."""
@@ -75,8 +81,8 @@ class Input:
 
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Return its files with the rows of each."""
-        more = self.kind, self.allowance
-        return [(s, s.format.read(s.path, *more, self._by_number.get(s.path))) for s in self.shards]
+        known, more = self._by_number, (self.kind, self.allowance)
+        return [(s, known.get(s.path) or s.format.read(s.path, *more)) for s in self.shards]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
@@ -93,92 +99,61 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
 def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
     """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
 
-    Without a kind, it is what their format holds. What is read whole of them is taken from the allowance.
+    Without a kind, it is what their format holds; "candidates" are label sets, or a list of predictions whose
+    scores do not count. What is read whole of them is taken from the allowance.
     """
-    name = str(path)
+    if kind == "candidates":
+        sets = find_input(path, "truth", input_format, allowance)
+        return find_input(path, "scores", input_format, allowance) if sets.is_list else sets
     if isinstance(path, RemotePath):
         RangeReader.share(allowance)
-    if path.is_dir():
-        files = [file for file in path.iterdir() if _is_shard(file)]
-        missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif _is_pattern(path):
-        files = path.matches() if isinstance(path, RemotePath) else [Path(file) for file in glob.glob(name)]
-        missing = f"{path}: no file matches"
-    else:
-        return _as_input(name, kind, [path], input_format, allowance)
-    # the two files of a top-k list are one shard
-    files = [file for file in files if not _has_labels_beside(file, files)]
-    if not files:
-        raise ValueError(missing)
-    if len(files) == 1:
-        name = str(files[0])
-    return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
+    files = _files(path)
+    shards = [Shard(file, form) for form, file in (choose_format(each, input_format, kind) for each in files)]
+    file, form = shards[0]
+    if kind is None and len(form.holds) > 1:
+        with naming(file, f"a {form.title}"):
+            version_of(file)  # which tells if there is no such file
+        raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
+    return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards, allowance)
 
 
 def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
     """Find the files of an argument of `evaluate` that names stand for, one after another."""
-    kind = "scores" if argument == "y_score" else "truth"
-    if argument == "candidates":
-        inputs = [find_candidates(path, None, UNLIMITED) for path in paths]
-    else:
-        inputs = [find_input(path, kind, None, UNLIMITED) for path in paths]
+    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    inputs = [find_input(path, kind, None, UNLIMITED) for path in paths]
     if not inputs:
         raise InputError(argument, "no file is given")
     return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
 
 
-def _is_pattern(path: Path) -> bool:
-    """Tell whether a name stands for those that match it."""
-    if isinstance(path, RemotePath):
-        return path.is_pattern and not path.exists()
-    return glob.has_magic(str(path)) and not is_there(completed(path))
-
-
-def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
-    """Find label sets, or a list of predictions, whose scores do not count."""
-    sets = find_input(path, "truth", input_format, allowance)
-    return find_input(path, "scores", input_format, allowance) if _is_list(sets.shards[0]) else sets
-
-
 def holds_predictions(name: str) -> bool:
     """Tell whether a name stands for a list of predictions, which no truth is read from."""
     try:
-        return _is_list(find_input(as_path(name), "scores", None, UNLIMITED).shards[0])
+        return find_input(as_path(name), "scores", None, UNLIMITED).is_list
     except (ValueError, OSError):
         return False
 
 
-def _is_list(shard: Shard) -> bool:
-    path, form = shard
-    return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
-
-
-def _as_input(
-    name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
-) -> Input:
-    shards = [Shard(path, form) for form, path in (choose_format(path, input_format, kind) for path in files)]
-    path, form = shards[0]
-    if kind is None and len(form.holds) > 1:
-        with naming(path, f"a {form.title}"):
-            version_of(path)  # which tells if there is no such file
-        raise ValueError(f"{path}: a {form.title} may hold truth or scores; expected --kind truth or scores")
-    return Input(name, kind or form.holds[0], shards, allowance)
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():  # of which files that are always read by name may be anything
+        endings = tuple(end for form in FORMATS if form.pieces for end in form.extensions)
+        files = [file for file in path.iterdir() if file.name.lower().endswith(endings)]
+        missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
+    elif isinstance(path, RemotePath) and path.is_pattern and not path.exists():
+        files, missing = path.matches(), f"{path}: no file matches"
+    elif not isinstance(path, RemotePath) and glob.has_magic(str(path)) and not is_there(completed(path)):
+        files, missing = [Path(file) for file in glob.glob(str(path))], f"{path}: no file matches"
+    else:
+        return [path]
+    # the two files of a top-k list are one shard
+    stems = ((file, file.name.removesuffix(end), PAIRS[end]) for file in files for end in PAIRS)
+    beside = {file.with_name(stem + end) for file, stem, end in stems if stem != file.name}
+    if not files:
+        raise ValueError(missing)
+    return sorted({*files} - beside, key=in_order)
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
     """Sort by the numbers in a name: part_10 comes after part_9."""
     parts = [(whole_number(part), part) for part in re.split("([0-9]+)", str(path))]
     return [(number is not None, number or 0, part) for number, part in parts]
-
-
-def _has_labels_beside(file: Path, files: Sequence[Path]) -> bool:
-    return any(
-        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in files
-        for labels, scores in PAIRS.items()
-    )
-
-
-def _is_shard(path: Path) -> bool:
-    """Tell whether a file of a folder is a shard: of rows by number, as others may be anything."""
-    by_number = (form.extensions for form in FORMATS if form.pieces is not None)
-    return path.name.lower().endswith(tuple(end for endings in by_number for end in endings))

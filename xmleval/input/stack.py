@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
@@ -44,22 +43,25 @@ def stack_rows(batches: Iterable[Any]) -> Any:
         return rows
     if isinstance(rows, np.ndarray):
         return np.concatenate([rows, following, *batches])
-    ptr, labels, values = _Growing(np.int64), _Growing(np.int8), _Growing(np.uint8)
-    ptr.append(np.zeros(1, np.int64))
-    has_values = False
+    ptr, labels, values = np.zeros(1, np.int64), np.empty(0, np.int8), np.empty(0, np.uint8)
+    n_rows, n, has_values = 0, 0, False
     for part in chain([rows, following], batches):
-        ptr.append(part.ptr[1:] + labels.size)
-        labels.append(as_signed(part.labels))
-        has_values |= part.values is not None
-        values.append(np.ones(part.labels.size, np.uint8) if part.values is None else part.values)
-    return rows._replace(ptr=ptr.cut(), labels=labels.cut(), values=values.cut() if has_values else None)
+        given = np.ones(part.labels.size, np.uint8) if part.values is None else part.values
+        ptr = _appended(ptr, n_rows + 1, part.ptr[1:] + n)
+        labels, values = _appended(labels, n, as_signed(part.labels)), _appended(values, n, given)
+        n_rows, n, has_values = n_rows + part.n_rows, n + given.size, has_values or part.values is not None
+    for array, size in ((ptr, n_rows + 1), (labels, n), (values, n)):
+        array.resize(size, refcheck=False)
+    return rows._replace(ptr=ptr, labels=labels, values=values if has_values else None)
 
 
-def arrays_of(rows: Any, n_labels: int | None) -> Any:
-    """Return rows as `xmleval.evaluate` takes them: a sparse array, two arrays of lists, or a dense array."""
-    if isinstance(rows, np.ndarray):
-        return rows
-    return rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
+def _appended(held: NDArray[Any], size: int, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with more behind its first values; reallocating a large one does not copy it."""
+    held = held.astype(np.result_type(held, values), copy=False)
+    if size + values.size > held.size:
+        held.resize(size + values.size + (size + values.size) // 4, refcheck=False)
+    held[size : size + values.size] = values
+    return held
 
 
 def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
@@ -79,8 +81,6 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
     if shape[0] * shape[1] > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * rows.labels.size:
         told = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
         raise InputError("scores", f"{told}; expected lists of about one length")
-    if rows.labels.size == math.prod(shape):
-        return rows.labels.reshape(shape), None if rows.values is None else rows.values.reshape(shape)
     filled = np.arange(shape[1]) < sizes[:, None]
     labels, scores = np.full(shape, -1, rows.labels.dtype), None
     labels[filled] = rows.labels
@@ -88,25 +88,3 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
         scores = np.full(shape, np.nan if rows.values.dtype.kind == "f" else 0, rows.values.dtype)
         scores[filled] = rows.values
     return labels, scores
-
-
-class _Growing:
-    """An array that grows at its end, by reallocation, which for large arrays does not copy."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.held: NDArray[Any] = np.empty(0, dtype)
-        self.size = 0
-
-    def append(self, values: NDArray[Any]) -> None:
-        dtype = np.result_type(self.held, values)
-        if dtype != self.held.dtype:
-            self.held = self.held.astype(dtype)
-        size = self.size + values.size
-        if size > self.held.size:
-            self.held.resize(size + size // 4, refcheck=False)
-        self.held[self.size : size] = values
-        self.size = size
-
-    def cut(self) -> NDArray[Any]:
-        self.held.resize(self.size, refcheck=False)
-        return self.held

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xmleval.files.output import replacing
-from xmleval.input.csr import Source
+from xmleval.input.csr import Source, sorted_part
 from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import sorted_rows, stack_rows
-from xmleval.records import Ints, Labels, Scores
+from xmleval.input.stack import stack_rows
 
 PIECE_BYTES = 8 << 20
 
@@ -37,9 +36,9 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
     """Yield the number of labels as far as it shows, and checked rows, some at a time.
 
     ``data`` is what `xmleval.evaluate` takes, or what a reader gives; ``kind`` is "truth" for blocks of
-    Truth, "scores" for blocks of Ranking.
+    Truth, "scores" for blocks of Ranking, "entries" for rows of scores by rising id.
     """
-    first = most = 0
+    first, most, argument = 0, 0, "truth" if kind == "truth" else "scores"
     if isinstance(data, Pieces):
         n_labels = data.n_labels or n_labels
     for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
@@ -50,8 +49,31 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
                 yield most, block
         except InputError as error:
             row = None if error.row is None else first + error.row
-            raise InputError(kind, error.reason, row=row, value=error.value) from None
+            raise InputError(argument, error.reason, row=row, value=error.value) from None
         first += rows.n_rows
+
+
+def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
+    is_pair = isinstance(data, tuple) and not isinstance(data, Rows)
+    n_labels = n_labels or known_labels(data, None)
+    if n_labels is None and (is_pair or isinstance(data, Rows)):
+        labels = np.asarray(data[0] if is_pair else data.labels)  # as far as they go
+        n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
+    if kind == "truth":
+        return set_rows("truth", data, None, n_labels)
+    if kind == "entries":
+        if data.best_first and data.values is None:
+            raise InputError("scores", "a list without scores is no matrix; expected scores with it")
+        return _entries(ranked(data, n_labels) if data.best_first else data, n_labels or 1)
+    data = {"indices": data[0], "scores": data[1]} if is_pair else data
+    return ranking_rows(data, None, Reading("scores", n_labels or 1))
+
+
+def _entries(rows: Rows, n_labels: int) -> Source[Rows]:
+    def block(start: int, stop: int) -> Rows:
+        return sorted_part("scores", rows, n_labels, start, stop)[0]
+
+    return Source(rows.n_rows, n_labels, 16.0 * rows.labels.size / max(rows.n_rows, 1), block)
 
 
 def known_labels(data: Any, n_labels: int | None) -> int | None:
@@ -64,46 +86,8 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
     return int(shape[-1]) if len(shape) == 2 else n_labels
 
 
-def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
-    if n_labels is None and isinstance(data, Rows):
-        n_labels = max(1, int(data.labels.max(initial=0)) + 1, len(data.names or ()))
-    if kind == "truth":
-        return set_rows("truth", data, None, n_labels)
-    if isinstance(data, tuple) and not isinstance(data, Rows):
-        labels = np.asarray(data[0])  # as far as they go
-        if n_labels is None and labels.dtype.kind in "iu":
-            n_labels = int(labels.max(initial=0)) + 1
-        data = {"indices": data[0], "scores": data[1]}
-    n_labels = n_labels or known_labels(data, None) or 1
-    return ranking_rows(data, None, Reading("scores", n_labels))
-
-
 def ranked(data: Any, n_labels: int | None) -> Rows:
     """Return scores best first."""
-    blocks = (block for _, block in canonical(data, "scores", n_labels))
-    return lists_of((block.ptr, block.labels, block.scores) for block in blocks)
-
-
-def lists_of(blocks: Iterable[tuple[Ints, Labels, Scores]]) -> Rows:
-    """Return blocks of lists as rows."""
-    rows: Rows = stack_rows(rows_by_id(*block, best_first=True) for block in blocks)
+    blocks = ((block.ptr, block.labels, block.scores) for _, block in canonical(data, "scores", n_labels))
+    rows: Rows = stack_rows(rows_by_id(*entries, best_first=True) for entries in blocks)
     return rows
-
-
-def entries_of(data: Rows, n_labels: int | None) -> Rows:
-    """Return the entries of rows as those of a matrix; those of lists by rising id."""
-    if not data.best_first:
-        return data
-    if data.values is None:
-        raise InputError("scores", "a list without scores is no matrix; expected scores with it")
-    rows = ranked(data, n_labels)
-    return sorted_rows(rows.ptr, rows.labels, rows.values, int(rows.labels.max(initial=0)) + 1)
-
-
-def count_reordered(ptr: Ints, labels: Labels, scores: Scores, by_name: bool) -> int:
-    """Count rows with neighbours of one score that rank otherwise by label, or by the later name."""
-    ties = np.flatnonzero(scores[1:] == scores[:-1])
-    ties = np.setdiff1d(ties, ptr - 1)  # in the same row
-    first, second = labels[ties], labels[ties + 1]
-    moved = ties[first.astype(str) < second.astype(str) if by_name else first > second]
-    return int(np.unique(np.searchsorted(ptr, moved, side="right")).size)

@@ -310,27 +310,20 @@ def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     file = InputFile(path)
     with naming(path, EXPECTED), opened(file) as table:
         columns = find_columns(table, kind)
+        named, first = columns.named, 0
+        names = [columns.instance] if not named and columns.lists and columns.instance else []
+        for batch in table.batches(names, BATCH_BYTES) if names else ():
+            numbers = cells_of(batch, names[0], first, False).ids()
+            if named := bool((numbers != first + np.arange(batch.num_rows)).any()):
+                break  # it does not number the rows in their order
+            first += batch.num_rows
 
     def read(n_bytes: int) -> Iterator[Rows]:
         batches = _batches(file, kind, False, allowance, n_bytes)
         with naming(path, EXPECTED):
             yield from batches if columns.lists else _instances(batches, columns.instance or "", allowance)
 
-    return Pieces(None, columns.n_labels, read)
-
-
-def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
-    with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        columns = find_columns(table, kind)
-        if columns.named:
-            return None
-        names, first = [columns.instance] if columns.lists and columns.instance else [], 0
-        for batch in table.batches(names, BATCH_BYTES) if names else ():
-            numbers = cells_of(batch, names[0], first, False).ids()
-            if (numbers != first + np.arange(batch.num_rows)).any():
-                return None  # it does not number the rows in their order
-            first += batch.num_rows
-    return read_pieces(path, kind, allowance)
+    return Pieces(None, columns.n_labels, read, named=named)
 
 
 def columns_beside(path: Path, kind: str) -> list[str]:
@@ -363,7 +356,6 @@ ARROW = Format(
     extensions=(".parquet", ".arrow", ".feather"),
     pieces=read_pieces,
     rows=named_rows,
-    by_number=_by_number,
     write=save_table,
     by_pieces=True,
     keeps_order=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xmleval.budget import Allowance, OverLimitError
 from xmleval.files.remote import RemotePath
-from xmleval.input.pieces import Pieces
+from xmleval.input.pieces import Pieces, with_names
 from xmleval.message import Message
 
 if TYPE_CHECKING:
@@ -37,22 +37,17 @@ class Format:
     holds : tuple of str
         What its files may hold, of "truth" (or predicted sets) and "scores".
     pieces : callable, optional
-        Reads rows by number, some at a time; None where rows and labels always have names.
-    whole : callable, optional
-        ``whole(path, kind)`` reads all rows in a better way than in pieces, such as a map of the file.
+        Reads rows by number, some at a time, or tells that they have names, as they always do without it.
     rows : callable, optional
         Reads rows in batches, with names.
-    by_number : callable, optional
-        Of such a format, reads a file by number, or returns None where names stand in it, as they always do
-        by default.
     holds_both : callable
         ``holds_both(path, allowance)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
         ``for_fields(fields)`` returns the format where people tell what fields are called.
     beside : callable
         ``beside(path)`` tells which other files are read with a file.
-    container, sibling : str
-        What its files are, as endings tell; and the format of what belongs to them.
+    container : str
+        What its files are, as endings tell.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes `Rows` by id, whole or not at all.
     by_pieces : bool
@@ -73,26 +68,21 @@ class Format:
     extensions: tuple[str, ...] = ()
     holds: tuple[str, ...] = ("truth", "scores")
     pieces: Callable[[Path, str, Allowance], Pieces] | None = None
-    whole: Callable[[Path, str], Any] | None = None
     rows: Callable[[Path, str, Allowance], Iterator[Rows]] | None = None
-    by_number: Callable[[Path, str, Allowance], Pieces | None] = lambda path, kind, allowance: None
     holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
     for_fields: Callable[[Fields], Format] | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
     container: str = "text"
-    sibling: str = ""
     write: Callable[[Path, Any, str, int | None], None] | None = None
     by_pieces: bool = False
     keeps_order: bool = False
 
-    def read(self, path: Path, kind: str, allowance: Allowance, pieces: Pieces | None = None) -> Pieces:
-        """Return rows by number, unless there are ``pieces``, or refuse what files do not hold (@private)."""
+    def read(self, path: Path, kind: str, allowance: Allowance) -> Pieces:
+        """Return rows by number, or tell that they have names, or refuse another kind (@private)."""
         content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
         if content not in self.holds:
             raise ValueError(f"{path}: a {self.title} holds no {content}; expected a file of {expected}")
-        if self.pieces is None:
-            raise ValueError(f"{path}: rows and labels of a {self.title} have names; so must those of TRUTH")
-        return pieces or self.pieces(path, kind, allowance)
+        return with_names(path) if self.pieces is None else self.pieces(path, kind, allowance)
 
 
 @contextlib.contextmanager

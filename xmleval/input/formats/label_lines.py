@@ -37,17 +37,10 @@ def _begin(path: Path) -> bytes:
         return file.read(BEGIN_BYTES)
 
 
-def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
-    """Read ids some rows at a time; None where the first line that is not blank has names."""
-    begin = _begin(path)
-    return ids_pieces(path, kind, allowance) if not begin.strip() or IDS.match(begin) else None
-
-
 def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read ids some rows at a time, as sets or as lists."""
+    """Read ids some rows at a time, as sets or as lists, unless the first line has names."""
+    begin = _begin(path)
     source = InputFile(path)
-    with naming(path, EXPECTED), open_text(source):
-        pass
 
     def read(n_bytes: int) -> Iterator[Any]:
         vectors = VectorRows(ADVICE)
@@ -66,7 +59,7 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
                     raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
             vectors.close()
 
-    return Pieces(None, None, read)
+    return Pieces(None, None, read, named=bool(begin.strip()) and not IDS.match(begin))
 
 
 def _numbered(lines: Lines) -> Iterator[tuple[int, bytes]]:
@@ -134,5 +127,4 @@ LINES = Format(
     extensions=(".lines", ".lines.gz"),
     pieces=ids_pieces,
     rows=batches,
-    by_number=by_number,
 )

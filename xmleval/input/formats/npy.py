@@ -17,7 +17,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.pieces import Pieces
+from xmleval.input.pieces import Pieces, with_names
 from xmleval.input.rows import Facts, Rows, numbered, pointer, rows_by_id
 from xmleval.input.stack import rows_as_lists
 from xmleval.input.writing import ranked
@@ -135,10 +135,10 @@ def is_other_list(path: Path) -> bool:
     return pair is not None and (path == pair[0] or is_there(pair[0]))
 
 
-def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
-    """Return the rows of a list, None where its labels have names."""
+def pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+    """Return the rows of a list whose labels have no names."""
     arrays = _open_list(path, "iuU")
-    return None if arrays[0].dtype.kind == "U" else list_pieces(arrays, allowance)
+    return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays, allowance)
 
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
@@ -162,7 +162,12 @@ def _mapped(array: Array, expected: str) -> NDArray[Any]:
         return array.mapped()
 
 
-def map_list(path: Path, kind: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def map_dense(path: Path, kind: str) -> NDArray[Any]:
+    """Map a dense array."""
+    return _mapped(*_open_dense(path, kind))
+
+
+def map_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Map the labels of a top-k list and, where they are there, its scores."""
     labels, *scores = [_mapped(array, LIST) for array in _open_list(path)]
     return labels, scores[0] if scores else None
@@ -209,10 +214,8 @@ NPY = Format(
     container="npy",
     extensions=(LABELS, SCORES),
     holds=("scores",),
-    pieces=lambda path, kind, allowance: list_pieces(_open_list(path), allowance),
-    whole=map_list,
+    pieces=pieces,
     rows=batches,
-    by_number=by_number,
     beside=other_half,
     write=write_list,
     keeps_order=True,
@@ -224,5 +227,4 @@ DENSE = Format(
     container="npy",
     extensions=(".npy",),
     pieces=lambda path, kind, allowance: dense_pieces(*_open_dense(path, kind), allowance),
-    whole=lambda path, kind: _mapped(*_open_dense(path, kind)),
 )

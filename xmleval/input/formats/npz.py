@@ -35,8 +35,8 @@ from xmleval.input.formats.npy import (
 from xmleval.input.pieces import Pieces, whole
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import refuse_padding
-from xmleval.input.stack import rows_as_csr, rows_as_lists
-from xmleval.input.writing import entries_of
+from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.writing import canonical
 from xmleval.kernels.checking import FINE, check_pointer
 
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
@@ -226,7 +226,8 @@ def write_npz(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
         lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
         arrays = {name: array for name, array in lists if array is not None}
     else:
-        matrix = rows_as_csr(entries_of(data, n_labels), n_labels)
+        blocks = (block for _, block in canonical(data, "entries", n_labels))
+        matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, n_labels)
     with replacing(path) as file:
         if arrays:
             write_archive(file, arrays)

@@ -43,8 +43,8 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
         raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
     asked = by_name.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
-    if asked is not None and not fits:
-        asked, fits = by_name.get(asked.sibling, asked), bool(asked.sibling)
+    if asked in (QRELS, RUN) and not fits:
+        asked, fits = RUN if asked is QRELS else QRELS, True
     endings = ((form, end) for form in FORMATS for end in form.extensions)
     by_ending = next((form for form, end in endings if path.name.lower().endswith(end)), None)
     if kind == "scores" and is_other_list(path):

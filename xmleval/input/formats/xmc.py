@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,15 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.input.csr import Source, sorted_part
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
-from xmleval.input.pieces import Pieces, whole
+from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.input.sets import set_rows
 from xmleval.input.stack import sorted_rows
-from xmleval.input.writing import entries_of, known_labels, replacing_text
+from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
 from xmleval.message import counted
@@ -36,7 +33,6 @@ WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
 PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
-WHOLE_BYTES = 4 << 20  # pieces of what is written
 ADVICE = "write the ids of the ones"
 
 
@@ -152,29 +148,15 @@ def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) 
     return e
 
 
-def save_xmc(path: Path, pieces: Pieces, kind: str) -> None:
+def save_xmc(path: Path, data: Rows | Pieces, kind: str, n_labels: int | None) -> None:
     """Write rows of sets or of scores below a header."""
-    n_labels, first = pieces.n_labels, 0
-    assert n_labels is not None
+    if (width := known_labels(data, n_labels)) is None:
+        assert isinstance(data, Rows)
+        width = int(data.labels.max(initial=0)) + 1
     with replacing_text(path) as file:
-        file.write(f"{pieces.n_rows} {n_labels}\n".encode())
-        for rows in pieces.read(WHOLE_BYTES):
-            if kind == "truth":
-                blocks: Source[Any] = set_rows("matrix", rows, None, n_labels)
-            else:
-                row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
-                blocks = Source(rows.n_rows, n_labels, row_bytes, partial(_sorted, rows, n_labels))
-            try:
-                for block in blocks.blocks():
-                    file.write(_text(block.ptr, block.labels, getattr(block, "values", None)))
-            except InputError as error:
-                row = None if error.row is None else first + error.row
-                raise InputError(error.argument, error.reason, row=row, value=error.value) from None
-            first += rows.n_rows
-
-
-def _sorted(rows: Rows, n_labels: int, start: int, stop: int) -> Rows:
-    return sorted_part("matrix", rows, n_labels, start, stop)[0]
+        file.write(f"{data.n_rows} {width}\n".encode())
+        for _, block in canonical(data, "truth" if kind == "truth" else "entries", width):
+            file.write(_text(block.ptr, block.labels, getattr(block, "values", None)))
 
 
 def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
@@ -187,19 +169,12 @@ def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
     return "".join(f"{' '.join(entries[start:stop])}\n" for start, stop in pairwise(ptr.tolist())).encode()
 
 
-def _as_pieces(data: Any, n_labels: int | None) -> Pieces:
-    if isinstance(data, Pieces):
-        return data
-    rows = entries_of(data, n_labels)
-    return whole(rows, known_labels(rows, n_labels))
-
-
 XMC = Format(
     name="xmc",
     title="text file of the Extreme Classification Repository",
     files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
-    write=lambda path, data, kind, n_labels: save_xmc(path, _as_pieces(data, n_labels), kind),
+    write=save_xmc,
     by_pieces=True,
 )
