@@ -15,7 +15,7 @@ SMALL = {
     "files.ranges": {"AHEAD_BYTES": 64, "MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.formats.trec": {"CHECKED_BYTES": 64},
-    "input.lines": {"READ_BYTES": 16, "SPLIT_BYTES": 16},
+    "input.lines": {"SPLIT_BYTES": 16},
     "input.match": {"HELD_SHARE": 1 << 40},
     "input.rows": {"CHECKED_BYTES": 64},
     "input.writing": {"PIECE_BYTES": 64},

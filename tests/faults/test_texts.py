@@ -74,7 +74,7 @@ def test_changed_bytes_are_refused_or_read_as_in_plain_python(
             continue
         if find_format(path, kind=kind)[0].name not in ("xmc", "svmlight"):
             continue  # lines of ids without a header are left
-        expected = plain_svmlight(data) if name.endswith(".svm") else plain_xmc(data, kind)
+        expected = plain_svmlight(data) if name.endswith(".svm") else plain_xmc(data)
         assert actual.shape == expected.shape
         assert actual.indptr.tolist() == expected.indptr.tolist()
         actual = actual.sorted_indices()  # scores are in the order of the file

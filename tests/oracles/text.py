@@ -42,14 +42,12 @@ def plain_csr(rows: list[dict[int, float]], n_labels: int | None) -> Any:
     return sp.csr_array((np.array(data, float), np.array(ids, np.int64), ptr), shape=(len(rows), n_labels))
 
 
-def plain_xmc(held: bytes, kind: str) -> Any:
-    """A file of the Extreme Classification Repository; zeros are dropped from a truth."""
+def plain_xmc(held: bytes) -> Any:
+    """A file of the Extreme Classification Repository."""
     header, *lines = plain_lines(held)
     sizes = [int(size) for size in header.split()]
     assert len(lines) == sizes[0]
     rows = [plain_labels(line) if len(sizes) == 3 else plain_scores(line) for line in lines]
-    if kind == "truth":
-        rows = [{label: value for label, value in row.items() if value != 0} for row in rows]
     return plain_csr(rows, sizes[-1])
 
 

@@ -50,10 +50,10 @@ def _is_name(value: Any) -> bool:
 
 def _numbers_of(clusters: list[Any]) -> Ints:
     """Return a number for each cluster that depends on its name alone."""
-    bad = next((row for row, cluster in enumerate(clusters) if not _is_name(cluster)), None)
-    if bad is not None:
-        message = f"{clusters[bad]!r} is neither a string nor an integer of 64 bits"
-        raise InputError("clusters", message, row=bad, value=clusters[bad])
+    for row, cluster in enumerate(clusters):
+        if not _is_name(cluster):
+            message = f"{cluster!r} is neither a string nor an integer of 64 bits"
+            raise InputError("clusters", message, row=row, value=cluster)
     number = {cluster: _number_of(cluster) for cluster in {*clusters}}
     return np.fromiter(map(number.__getitem__, clusters), np.int64, len(clusters))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from array import array
@@ -17,7 +18,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
-from xmleval.input.lines import cells_of, numbered_lines, read_json, shown
+from xmleval.input.lines import parsed_lines, read_json, shown
 from xmleval.input.rows import INDEX_BYTES
 from xmleval.message import counted
 from xmleval.numerals import decimal_number, whole_number
@@ -44,23 +45,29 @@ def text_columns(
     single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
     caller makes of a line, beside its text.
     """
-    separator, n_lines, n_bytes = "", 0, 0
-    for n_lines, (number, line) in enumerate(numbered_lines(InputFile(path), "strict", allowance), 1):
-        if n_lines == 1:
+    separator, n_lines, n_bytes = None, 0, 0
+
+    def parse(line: str) -> list[str] | None:
+        nonlocal separator
+        line = line.strip()
+        if "\r" in line:
+            raise ValueError("a carriage return within it; save the file with lines that end in \\n")
+        if line and separator is None:
             separator = next((mark for mark in separators if mark in line or mark == " "), "")
-        n_bytes += line_bytes + len(line)
+        if not line or not separator:
+            return [line] if line else None
+        cells = line.split() if separator == " " else next(csv.reader([line], delimiter=separator))
+        if len(cells) != 2 or not all(map(str.strip, cells)):
+            raise ValueError(
+                f"{shown(line)} has {counted(len(cells), 'columns')}, or an empty cell; expected two"
+            )
+        return [cell.strip() for cell in cells]
+
+    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse, allowance), 1):
+        n_bytes += line_bytes + sum(map(len, cells))
         allowance.check(n_bytes)
         if not separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
-        if not separator:
-            yield number, [line]
-            continue
-        is_quoted = separator != " " and ('"' in line or "\r" in line)
-        cells = cells_of(number, line, separator) if is_quoted else line.split(separator.strip(" ") or None)
-        cells = [cell.strip() for cell in cells]
-        if len(cells) != 2 or "" in cells:
-            problem = "an empty cell" if "" in cells else f"{counted(len(cells), 'columns')}, not 2"
-            raise ValueError(f"line {number}: {shown(line)} has {problem}")
         yield number, cells
     if n_lines == 0:
         raise ValueError("the file is empty")
@@ -130,15 +137,12 @@ class GroupLines(NamedTuple):
                 expected = f"expected {of}, tab or comma, {self.noun} on a line"
                 raise ValueError(f"{self.path}: {of}s have names; {expected}")
             return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
-        numbers = {} if names is None else {name: i for i, name in enumerate(names)}
-        groups: dict[int, str] = {}
-        n_unknown = 0
+        number_of = whole_number if names is None else {name: i for i, name in enumerate(names)}.get
+        groups, n_unknown = dict[int, str](), 0
         for place, (line, (key, group)) in enumerate(self.lines):
-            number = whole_number(key) if names is None else numbers.get(key)
-            if place == 0 and number is None and key.lower() in HEADS:
-                continue
-            if number is None and names is not None:
-                n_unknown += 1
+            number, is_head = number_of(key), place == 0 and key.lower() in HEADS
+            if number is None and (is_head or names is not None):
+                n_unknown += not is_head
                 continue
             if number is None or number < 0 or (n is not None and number >= n):
                 outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
@@ -188,16 +192,15 @@ class Pairs(NamedTuple):
     lines: Ints
 
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
-        """Refuse the first line with a row or label that does not exist, if the sizes are known."""
-        found: list[tuple[int, str]] = []
+        """Refuse the first line with a row, or else a label, that does not exist, if the sizes are known."""
         for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
-            if n is not None and (outside := ids >= n).any():
-                at = int(np.argmin(np.where(outside, self.lines, self.lines.max() + 1)))
+            outside = np.flatnonzero(ids >= (np.inf if n is None else n))
+            if n is not None and outside.size:
+                at = outside[self.lines[outside].argmin()]
                 hint = f"; {kind.split()[-1]}s look one-based" if ids[at] == n else ""
-                found.append((int(self.lines[at]), f"{kind} {ids[at]} is not in 0..{n - 1}{hint}"))
-        if found:
-            line, said = min(found)
-            raise ValueError(f"{self.path}: line {line}: {said}")
+                raise ValueError(
+                    f"{self.path}: line {self.lines[at]}: {kind} {ids[at]} is not in 0..{n - 1}{hint}"
+                )
 
 
 def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:

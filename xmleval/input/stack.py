@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -18,9 +18,14 @@ from xmleval.records import Ints, Labels, label_dtype
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
 
-def sorted_rows(ptr: Ints, labels: Labels, values: NDArray[Any] | None, n_labels: int) -> Rows:
-    """Return parsed rows with rising ids, or refuse an id that a row repeats."""
-    return sorted_part("labels", rows_by_id(ptr, labels, values), n_labels, 0, ptr.size - 1)[0]
+def sorted_rows(
+    ptr: Ints, labels: Labels, values: NDArray[Any] | None, n_labels: int, lines: Sequence[int] | Ints = ()
+) -> Rows:
+    """Return rows with rising ids; an id that a row of a text repeats is refused by its line."""
+    try:
+        return sorted_part("labels", rows_by_id(ptr, labels, values), n_labels, 0, ptr.size - 1)[0]
+    except InputError as error:
+        raise ValueError(f"line {lines[error.row or 0]}: {error.reason}") from None
 
 
 def dense_rows(dense: NDArray[Any], kind: str) -> Rows:

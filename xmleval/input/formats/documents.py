@@ -29,7 +29,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, judgement_of, scores_of
-from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, shown, unstripped_lines
+from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
 from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Batch, Facts, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
@@ -68,7 +68,7 @@ def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iter
 
     def lines() -> Iterator[str]:
         nonlocal first, size
-        for number, line in unstripped_lines(file, "strict", allowance):
+        for number, line in parsed_lines(file, str, allowance):
             if line.strip(" \r"):
                 first, size = first or number, size + len(line)
                 if size > SPLIT_BYTES:
@@ -101,7 +101,7 @@ def json_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Ite
     """Yield fields of each object of JSON Lines that are chosen by name, with its line."""
     chosen: list[str] | None = None
     others: list[str] = []
-    for number, line in numbered_lines(file, "strict", allowance):
+    for number, line in numbered_lines(file, allowance):
         record = _parsed_line(number, line, allowance)
         if chosen is None:
             chosen, others = choose([*record])

@@ -14,9 +14,8 @@ from xmleval.input.formats.json_runs import JSON
 from xmleval.input.formats.label_lines import LINES
 from xmleval.input.formats.npy import DENSE, NPY, PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ
-from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.trec import QRELS, RUN
-from xmleval.input.formats.xmc import XMC
+from xmleval.input.formats.xmc import SVMLIGHT, XMC
 from xmleval.message import Keyword, Message
 
 FORMATS: tuple[Format, ...] = (

@@ -73,7 +73,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, beside=facts)
 
     with naming(path, expected):
-        for number, line in numbered_lines(InputFile(path), "strict", allowance):
+        for number, line in numbered_lines(InputFile(path), allowance):
             fields = line.split(maxsplit=MOST_FIELDS)
             if not n_fields:
                 if layout is SCORES and len(fields) == RANKS.n_fields:
