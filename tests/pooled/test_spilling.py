@@ -77,16 +77,16 @@ def test_file_is_open_but_has_no_name_and_is_closed_in_the_end(folder: Path, mem
 @pytest.fixture
 def disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Room for so many bytes in all temporary files: they take what there is room for, and then nothing."""
-    disk, pwrite = SimpleNamespace(room=np.inf), os.pwrite
+    disk, pwritev = SimpleNamespace(room=np.inf), os.pwritev
 
     def write(number: int, data: Any, offset: int) -> int:
         if disk.room < 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        n_written = pwrite(number, data[: int(min(len(data), disk.room))], offset)
+        n_written = pwritev(number, [data[0][: int(min(len(data[0]), disk.room))]], offset)
         disk.room -= n_written
         return n_written
 
-    monkeypatch.setattr(os, "pwrite", write)
+    monkeypatch.setattr(os, "pwritev", write)
     return disk
 
 
@@ -130,9 +130,9 @@ def test_full_disk_stops_a_merge_or_a_load_without_harm(folder: Path, disk: Any,
 
 
 def test_files_may_be_written_and_read_in_small_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, read = os.pwrite, os.pread
-    monkeypatch.setattr(os, "pwrite", lambda number, data, offset: write(number, data[:7], offset))
-    monkeypatch.setattr(os, "pread", lambda number, size, offset: read(number, min(size, 5), offset))
+    write, read = os.pwritev, os.preadv
+    monkeypatch.setattr(os, "pwritev", lambda number, data, offset: write(number, [data[0][:7]], offset))
+    monkeypatch.setattr(os, "preadv", lambda number, data, offset: read(number, [data[0][:5]], offset))
     evaluator = evaluator_of()
     for rows in HALVES:
         evaluator.update(*rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import threading
 import tokenize
@@ -11,7 +12,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,10 +23,9 @@ from xmleval.files.input import InputFile
 from xmleval.files.remote import in_one_line
 from xmleval.records import Chunks
 
-DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
+PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1100}  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
 HEAD_BYTES = 10_240  # read of each array at once: NumPy parses headers of up to 10,000 bytes
-LOCAL_LENGTHS = 26  # where the header of a member has the lengths of its name and of what follows it
 PARSING = threading.Lock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
 DAMAGE = (
     ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError,
@@ -69,10 +68,10 @@ class Array(NamedTuple):
         """Whether rows can be read without those before."""
         return not (self.by_column or (self.member and self.member.compress_type != zipfile.ZIP_STORED))
 
-    def read(self) -> NDArray[Any]:
-        """Return all of it."""
-        with self._opened(0, None) as take:
-            return take(self.shape[::-1]).T if self.by_column else take(self.shape)
+    def read(self, handle: IO[bytes]) -> NDArray[Any]:
+        """Return all of it, from the open file."""
+        stream = self._stream(handle, 0, None)
+        return self._take(stream, self.shape[::-1]).T if self.by_column else self._take(stream, self.shape)
 
     @contextlib.contextmanager
     def rows(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int, int], NDArray[Any]]]:
@@ -80,12 +79,15 @@ class Array(NamedTuple):
 
         Where all rows to the end are taken, a wrong checksum is refused there. Columns are read at once.
         """
-        if self.by_column:
-            values = self.read()
-            yield lambda start, stop: values[start:stop]
-        else:
-            with self._opened(first, stop) as take:
-                yield lambda start, stop: take((stop - start, *self.shape[1:]))
+        n_bytes = self.member.compress_size if self.member else self.file.size
+        end = n_bytes if stop is None else self.header_bytes + stop * self.row_bytes
+        with self.file.open(self.start + end) as handle:
+            if self.by_column:
+                values = self.read(handle)
+                yield lambda start, stop: values[start:stop]
+            else:
+                stream = self._stream(handle, first, stop)
+                yield lambda start, stop: self._take(stream, (stop - start, *self.shape[1:]))
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
@@ -103,31 +105,26 @@ class Array(NamedTuple):
     def mapped(self) -> NDArray[Any]:
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
         if self.file.is_remote or 0 in self.shape:
-            return self.read()
+            return read_arrays([self])[0]
         order: Literal["F", "C"] = "F" if self.by_column else "C"
         return np.memmap(self.file.path, self.dtype, "r", self.header_bytes, self.shape, order)
 
-    @contextlib.contextmanager
-    def _opened(self, first: int, stop: int | None) -> Iterator[Callable[[tuple[int, ...]], NDArray[Any]]]:
-        """Yield what reads the next rows; of a member of an archive, it checks the checksum at the end."""
+    def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
+        """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
         n_before = self.header_bytes + first * self.row_bytes
-        n_stored = self.member.compress_size if self.member else self.file.size
-        end = self.start + (n_stored if stop is None else self.header_bytes + stop * self.row_bytes)
         is_part = stop is not None or (first and self.file.is_remote)
-        with self.file.open(end) as handle:
-            stream: Any = handle
-            if self.member is None or (is_part and self.any_row):
-                handle.seek(self.start + n_before)
-            else:
-                handle.seek(self.start)
-                stream = zipfile.ZipExtFile(handle, "r", self.member)
-                for place in range(0, n_before, READ_BYTES):
-                    stream.read(min(READ_BYTES, n_before - place))
-            yield partial(self._read, stream)
+        if self.member is None or (is_part and self.any_row):
+            handle.seek(self.start + n_before)
+            return handle
+        handle.seek(self.start)
+        stream = zipfile.ZipExtFile(handle, "r", self.member)
+        for place in range(0, n_before, READ_BYTES):
+            stream.read(min(READ_BYTES, n_before - place))
+        return stream
 
-    def _read(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    def _take(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         """Read into a new array, which can be written: kernels are compiled again for one that cannot."""
-        with _naming(self.name, self.member):
+        with _naming(self.member):
             if self.dtype.hasobject:
                 raise ValueError("Python objects are not supported")
             values = np.empty(shape, self.dtype)
@@ -143,13 +140,17 @@ def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> li
     """Return whole arrays; raise OverLimitError, before anything is unpacked, if there is no memory."""
     arrays = [*arrays]
     allowance.take(sum(array.n_bytes for array in arrays))
-    return [array.read() for array in arrays]
+    values = []
+    for file, members in itertools.groupby(arrays, lambda array: array.file):
+        with file.open(0) as handle:
+            values += [array.read(handle) for array in members]
+    return values
 
 
 def open_npy(file: InputFile) -> Array:
     """Return the array of an .npy file; refuse a damaged header or size."""
     with file.open(0) as handle:
-        return _described(file, "", handle, file.size, 0)
+        return _described(file, handle)
 
 
 class Archive(dict[str, Array]):
@@ -159,9 +160,22 @@ class Archive(dict[str, Array]):
     """
 
     def __init__(self, file: InputFile) -> None:
+        super().__init__()
         self.file = file
         with file.open(0) as handle:
-            super().__init__((array.name, array) for array in _archived(file, handle))
+            try:
+                archive = zipfile.ZipFile(handle)
+            except (zipfile.BadZipFile, NotImplementedError) as error:
+                if isinstance(error.__context__, OSError):
+                    raise error.__context__ from None  # of reading, which is not what is wrong with it
+                raise ValueError("not a zip archive, or cut short") from None
+            for info in archive.infolist():
+                if info.file_size > PACKED.get(info.compress_type, 0) * max(info.compress_size, 1):
+                    raise ValueError(f"{info.filename}: {info.compress_size} bytes cannot hold so many")
+                if info.filename.endswith(".npy"):
+                    with _naming(info), archive.open(info) as stream:
+                        array = _described(file, stream, info, handle.tell())
+                    self[array.name] = array
 
     def __missing__(self, name: str) -> Array:
         """Refuse an array that is not there."""
@@ -188,9 +202,8 @@ def check_sums(file: InputFile) -> None:
 
 
 def _described(
-    file: InputFile, name: str, stream: IO[bytes], n_bytes: int, start: int,
-    member: zipfile.ZipInfo | None = None,
-) -> Array:  # fmt: skip
+    file: InputFile, stream: IO[bytes], member: zipfile.ZipInfo | None = None, start: int = 0
+) -> Array:
     """Return what the header of an array says of it, or refuse it."""
     head = io.BytesIO(stream.read(HEAD_BYTES))
     try:
@@ -204,41 +217,21 @@ def _described(
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
     by_column = by_column and len(shape) > 1 and 0 not in shape
+    name = member.filename.removesuffix(".npy") if member else ""
     array = Array(file, name, shape, by_column, dtype, head.tell(), start, member)
-    n_stored = n_bytes - array.header_bytes
+    n_stored = (member.file_size if member else file.size) - array.header_bytes
     if array.n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {array.n_bytes}")
     return array
 
 
-def _archived(file: InputFile, handle: io.BufferedReader[Any]) -> Iterator[Array]:
-    """Yield the arrays of an archive whose sizes are plausible."""
-    try:
-        archive = zipfile.ZipFile(handle)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        if isinstance(error.__context__, OSError):
-            raise error.__context__ from None  # of reading, which is not what is wrong with it
-        raise ValueError("not a zip archive, or cut short") from None
-    for info in archive.infolist():
-        limit = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_LIMIT}.get(info.compress_type, 0)
-        if info.file_size > limit * max(info.compress_size, 1):
-            raise ValueError(f"{info.filename}: {info.file_size} bytes, which deflate packs into more")
-        name = info.filename.removesuffix(".npy")
-        if name != info.filename:
-            with _naming(name, info), archive.open(info) as stream:
-                start = info.header_offset + LOCAL_LENGTHS
-                handle.seek(start)
-                start += 4 + int(np.frombuffer(handle.read(4), "<u2").sum())
-                yield _described(file, name, stream, info.file_size, start, info)
-
-
 @contextlib.contextmanager
-def _naming(name: str, member: zipfile.ZipInfo | None) -> Iterator[None]:
+def _naming(member: zipfile.ZipInfo | None) -> Iterator[None]:
     """Name a member of an archive in what goes wrong with it."""
     try:
         yield
     except (ValueError, RuntimeError, zlib.error, EOFError) as error:
-        raise ValueError(f"{name}.npy: {error}" if member else str(error)) from None
+        raise ValueError(f"{member.filename}: {error}" if member else str(error)) from None
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:

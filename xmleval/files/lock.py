@@ -13,14 +13,9 @@ from collections.abc import Iterator
 def one_at_a_time(what: str) -> Iterator[None]:
     """Wait until no other process of this user does the same; without a place for a lock, do not wait."""
     path = os.path.join(tempfile.gettempdir(), f"xmleval-{os.getuid()}-{what}.lock")
-    try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError:
-        yield
-        return
-    try:
+    with contextlib.ExitStack() as opened:
         with contextlib.suppress(OSError):
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            opened.callback(os.close, number)
             fcntl.flock(number, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(number)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
-import re
+import textwrap
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path, PosixPath
 from typing import Any, TypeVar
 
@@ -18,24 +17,7 @@ OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "memory"}  # no folders; a file is th
 GONE, REFUSED = (404, 410), (401, 403)  # statuses of HTTP
 LONGEST = 200  # characters of an error that are quoted
 ATTEMPTS, PAUSE_SECONDS = 3, 0.2  # where a connection fails
-NO_RANGES = "its server does not send it by ranges; download it first"
-
-
-def patiently(ask: Callable[..., T]) -> Callable[..., T]:
-    """Let a function ask a server again where a connection fails."""
-
-    @functools.wraps(ask)
-    def asking(*args: Any) -> T:
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return ask(*args)
-            except OSError as error:
-                if error.errno != errno.EIO:
-                    raise
-                time.sleep(PAUSE_SECONDS)
-        return ask(*args)
-
-    return asking
+NO_RANGES = "its server does not tell its size, or does not send it by ranges; download it first"
 
 
 class RemotePath(PosixPath):
@@ -45,11 +27,20 @@ class RemotePath(PosixPath):
     """
 
     _url: str
+    _split: tuple[str, str, str]  # folder, name and query
+    protocol: str
+    is_web: bool  # of HTTP, which has no folders
+    is_pattern: bool  # or may stand for several files
 
     def __new__(cls, url: str) -> RemotePath:
         """Return a path that keeps the address."""
         path = super().__new__(cls, url)
-        path._url = url
+        path._url, path.protocol = url, url.partition("://")[0]
+        path.is_web = path.protocol in ("http", "https")
+        path.is_pattern = not {*url}.isdisjoint("*[" if path.is_web else "*?[")
+        address, mark, query = url.partition("?") if path.is_web else (url, "", "")
+        folder, _, name = address.rstrip("/").rpartition("/")
+        path._split = folder, name, mark + query
         return path
 
     def __str__(self) -> str:
@@ -63,38 +54,18 @@ class RemotePath(PosixPath):
         return RemotePath, (self._url,)
 
     @property
-    def protocol(self) -> str:
-        """What stands before ``://``."""
-        return self._url.partition("://")[0]
-
-    @property
-    def is_web(self) -> bool:
-        """Whether it is of HTTP, which has no folders."""
-        return self.protocol in ("http", "https")
-
-    @property
-    def is_pattern(self) -> bool:
-        """Whether it may stand for several files."""
-        return re.search("[*[]" if self.is_web else "[*?[]", self._url) is not None
-
-    def _split(self) -> list[str]:
-        """Return what stands before the name, the name, and a query."""
-        path, mark, query = self._url.partition("?") if self.is_web else (self._url, "", "")
-        return [*path.rstrip("/").rsplit("/", 1), mark + query]
-
-    @property
     def name(self) -> str:
         """The last part of the address, without a query."""
-        return self._split()[1]
+        return self._split[1]
 
     @property
     def parent(self) -> RemotePath:
         """The folder that it is in."""
-        return RemotePath(self._split()[0])
+        return RemotePath(self._split[0])
 
     def with_name(self, name: str) -> RemotePath:
         """Return the address of another file of the same folder."""
-        folder, _, query = self._split()
+        folder, _, query = self._split
         return RemotePath(f"{folder}/{name}{query}")
 
     def __truediv__(self, name: str | os.PathLike[str]) -> RemotePath:
@@ -107,29 +78,32 @@ class RemotePath(PosixPath):
 
     resolve = absolute
 
-    @contextlib.contextmanager
-    def _reached(self, what: str = "read") -> Iterator[tuple[Any, str]]:
-        """Yield its file system of fsspec and its name there; name it in whatever goes wrong."""
-        try:
-            from fsspec.core import url_to_fs
+    def _ask(self, ask: Callable[[Any, str], T], what: str = "read", listed: bool = False) -> T:
+        """Ask its file system by its name there, again where a connection fails; name it in errors."""
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                from fsspec.core import url_to_fs
 
-            yield url_to_fs(self._url)
-        except Exception as error:
-            raise _named(error, self._url, what) from None
+                system, name = url_to_fs(self._url)
+                if listed:
+                    system.invalidate_cache(None if self.is_pattern else name)
+                return ask(system, name)
+            except Exception as error:
+                named = _named(error, self._url, what)
+                if named.errno != errno.EIO or not left:
+                    raise named from None
+            time.sleep(PAUSE_SECONDS)
+        raise AssertionError
 
-    @patiently
     def details(self) -> dict[str, Any]:
         """Return what the server reports now: type, size and, where it has them, tag and time."""
         fresh = {"refresh": True, "expand_info": True} if self.protocol == "hf" else {}
-        with self._reached() as (system, name):
-            system.invalidate_cache(name)
-            details: dict[str, Any] = system.info(name, **fresh)
-            return details
+        return self._ask(lambda system, name: dict(system.info(name, **fresh)), listed=True)
 
-    @patiently
     def fetch(self, size: int, start: int, stop: int) -> bytes:
         """Return the bytes from ``start`` to ``stop`` of a file of ``size`` bytes."""
-        with self._reached() as (system, name):
+
+        def ask(system: Any, name: str) -> bytes:
             if self.is_web:  # this way alone stops where a server sends more than the range
                 headers = {**system.kwargs.get("headers", {}), "Accept-Encoding": "identity"}
                 file = system.open(name, size=size, cache_type="none", headers=headers)
@@ -144,6 +118,8 @@ class RemotePath(PosixPath):
             if len(data) != stop - start:
                 raise ValueError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
             return data
+
+        return self._ask(ask)
 
     def exists(self, *types: str, **options: Any) -> bool:
         """Tell whether it is there, and of one of some types."""
@@ -162,44 +138,33 @@ class RemotePath(PosixPath):
 
     def iterdir(self) -> Generator[RemotePath, None, None]:
         """Yield what is in a folder."""
-        with self._reached() as (system, folder):
-            system.invalidate_cache(folder)
-            yield from map(self._of_system, system.ls(folder, detail=False))
+        yield from self._found(lambda system, folder: system.ls(folder, detail=False))
 
     def matches(self) -> list[Path]:
         """Return the files whose addresses match it as a pattern."""
-        with self._reached() as (system, pattern):
-            system.invalidate_cache()
-            return [self._of_system(name) for name in system.glob(pattern)]
+        return self._found(lambda system, pattern: system.glob(pattern))
 
-    def _of_system(self, name: str) -> RemotePath:
-        return RemotePath(name if "://" in name else f"{self.protocol}://{name.lstrip('/')}")
+    def _found(self, ask: Callable[[Any, str], list[str]]) -> list[Any]:
+        names = self._ask(ask, listed=True)
+        return [RemotePath(n if "://" in n else f"{self.protocol}://{n.lstrip('/')}") for n in names]
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Make a folder, and those it is in, where its server has any."""
-        if self.is_web:
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), self._url)
-        with self._reached("written") as (system, name):
-            if self.protocol not in OBJECT_STORES:
-                system.makedirs(name, exist_ok=True)
+        if self.protocol not in OBJECT_STORES:
+            self._ask(lambda system, name: system.makedirs(name, exist_ok=True), "written")
 
-    @patiently
     def put(self, source: str) -> None:
         """Copy a file of this machine there, where it has its name when it is whole."""
-        with self._reached("written") as (system, name):
-            if self.protocol in OBJECT_STORES:
-                system.put_file(source, name)
-            else:
-                folder, _, last = name.rpartition("/")
-                hidden = f"{folder}/.{last}.{os.urandom(8).hex()}"
-                system.put_file(source, hidden)
-                system.mv(hidden, name)
+        hidden = self.with_name(f".{self.name}.{os.urandom(8).hex()}")
+        first = self if self.protocol in OBJECT_STORES else hidden
+        first._ask(lambda system, name: system.put_file(source, name), "written")
+        if first is hidden:
+            self._ask(lambda system, name: system.mv(str(hidden), name), "written")
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove a file."""
-        missing = [FileNotFoundError] if missing_ok else []
-        with contextlib.suppress(*missing), self._reached("removed") as (system, name):
-            system.rm_file(name)
+        with contextlib.suppress(*([FileNotFoundError] if missing_ok else [])):
+            self._ask(lambda system, name: system.rm_file(name), "removed")
 
 
 def as_path(name: str | os.PathLike[str]) -> Path:
@@ -229,13 +194,12 @@ def _named(error: Exception, url: str, what: str) -> OSError:
         cause = error.__cause__ or error  # whatever it is, fsspec says that there is no file
     status = getattr(cause, "status", getattr(getattr(cause, "response", None), "status_code", None))
     if isinstance(cause, FileNotFoundError) or status in GONE:
-        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
+        return OSError(errno.ENOENT, os.strerror(errno.ENOENT), url)
     if isinstance(cause, PermissionError) or status in REFUSED:
-        return PermissionError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({in_one_line(cause)})", url)
+        return OSError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({in_one_line(cause)})", url)
     return OSError(errno.EIO, f"cannot be {what}: {in_one_line(cause)}", url)
 
 
 def in_one_line(error: BaseException) -> str:
     """Return an error of a library in one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return textwrap.shorten(str(error) or type(error).__name__, LONGEST, placeholder="...")

@@ -80,8 +80,8 @@ def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED)
         if meta["format"] != form.mark:
             raise KeyError("format")
         if (version := meta["version"]) == form.version:
-            names = sorted({*archive} - {"meta"})
-            if names != meta["arrays"]:
+            names = [name for name in archive if name != "meta"]
+            if sorted(names) != meta["arrays"]:
                 raise KeyError("arrays")
             arrays: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, names)}
             small = [name for name in names if name not in arrays]
@@ -125,8 +125,8 @@ def first_difference(
     if mine == theirs:
         return None
     if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
-        differences = (first_difference(mine[key], theirs[key], key, where) for key in mine)
-        return next(filter(None, differences), None)
+        key = next(key for key in mine if mine[key] != theirs[key])
+        return first_difference(mine[key], theirs[key], key, where)
     if isinstance(mine, list) and isinstance(theirs, list):
         a, b = next((a, b) for a, b in itertools.zip_longest(mine, theirs) if a != b)
         if not isinstance(a, bool):  # of a measure, whether it was requested by name

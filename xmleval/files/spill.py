@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,116 +27,17 @@ class _Temporary:
 
     def __init__(self) -> None:
         file = tempfile.TemporaryFile(prefix="xmleval-", buffering=0)  # noqa: SIM115
-        self.number = file.fileno()
+        self.number, self.owner, self.end = file.fileno(), os.getpid(), 0
         weakref.finalize(self, file.close)
 
-
-class SpillFile:
-    """Runs appended to one file; safe for concurrent reads and writes by threads."""
-
-    def __init__(self) -> None:
-        self._file: _Temporary | None = None
-        self._owner = 0
-        self._end = 0
-        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()  # that somebody refers to
-        self._writing: set[object] = set()  # who writes behind the last run
-        self._lock = threading.RLock()  # a signal handler may come back to it
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy as an empty file."""
-        return SpillFile, ()
-
-    def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
-        """Append sorted keys, given in pieces; on failure the file is unchanged.
-
-        Raises
-        ------
-        OSError
-            If the temporary folder is full or cannot be written.
-        """
-        stride = max(LEAST_STRIDE, -(-size // SAMPLES))
-        sample = np.empty(-(-size // stride), dtype)
-        n_bytes, done, writer = size * dtype.itemsize, 0, object()
-        try:
-            self._writing.add(writer)
-            with self._lock:
-                file = self._opened()
-                start = self._end  # between this and the next line no signal handler can run
-                self._end = start + n_bytes
-            for keys in chunks:
-                first = -done % stride  # of these keys, the first that is sampled
-                found = keys[first::stride]
-                place = -(-done // stride)
-                sample[place : place + found.size] = found
-                _write_all(file, start + done * dtype.itemsize, keys)
-                done += keys.size
-            run = Run(file, start, done, stride, sample)
-            self._runs.add(run)
-        except BaseException as error:
-            self._writing.discard(writer)
-            self.trim()
-            if isinstance(error, OSError) and error.errno is not None:
-                raise _naming_folder(error, n_bytes) from None
-            raise
-        self._writing.discard(writer)
-        return run
-
-    def expect_room(self, n_bytes: int) -> None:
-        """Raise OSError if the temporary folder has not so much free space."""
-        with self._lock:
-            disk = os.fstatvfs(self._opened().number)
-        if disk.f_blocks and disk.f_bavail * disk.f_frsize < n_bytes:  # some file systems tell nothing
-            raise _naming_folder(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), n_bytes)
-
-    def _opened(self) -> _Temporary:
-        """Return the file; a forked process opens its own."""
-        if self._file is None or self._owner != os.getpid():
-            self._file, self._owner, self._end = _Temporary(), os.getpid(), 0
-        return self._file
-
-    def holds(self, run: Run) -> bool:
-        """Return whether a run is in this file."""
-        return run.file is self._file
-
-    def trim(self) -> None:
-        """Truncate the file after the last run in use; copies of a state share the file."""
-        with self._lock:
-            if self._file is None or self._owner != os.getpid() or self._writing:
-                return
-            before = self._end
-            ends = [run.offset + run.size * run.dtype.itemsize for run in self._runs if self.holds(run)]
-            end = max(ends, default=0)
-            if self._end == before:  # or else a signal handler has written meanwhile
-                self._end = end
-                os.ftruncate(self._file.number, end)
-
-
-def _write_all(file: _Temporary, offset: int, keys: Keys) -> None:
-    view = np.ascontiguousarray(keys).view(np.uint8).data
-    while view:
-        n_written = os.pwrite(file.number, view, offset)
-        view, offset = view[n_written:], offset + n_written
-
-
-def _read_all(file: _Temporary, offset: int, out: Keys) -> None:
-    view = out.view(np.uint8).data
-    while view:
-        found = os.pread(file.number, min(len(view), CHUNK_BYTES), offset)
-        if not found:
-            raise OSError(errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir())
-        view[: len(found)] = found
-        view, offset = view[len(found) :], offset + len(found)
-
-
-def _naming_folder(error: OSError, n_bytes: int) -> OSError:
-    """Return the error with the folder, the size and a remedy."""
-    if error.errno is None:  # raised by a signal handler, such as TimeoutError
-        return error
-    text = f"{error.strerror}, while {n_bytes} bytes were spilled; what was counted before is kept"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        remedy = "; set TMPDIR to a folder with free space, or raise "
-        return OSError(error.errno, Message(text, remedy, Keyword("memory")), tempfile.gettempdir())
-    return OSError(error.errno, text, tempfile.gettempdir())
+    def move(self, call: Callable[[int, list[Any], int], int], keys: Keys, offset: int) -> None:
+        """Read or write all keys at an offset, by ``os.preadv`` or ``os.pwritev``."""
+        view = keys.view(np.uint8).data
+        while view:
+            n_bytes = call(self.number, [view], offset)
+            if not n_bytes:
+                raise OSError(errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir())
+            view, offset = view[n_bytes:], offset + n_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +57,7 @@ class Run:
 
     def read(self, start: int, out: Keys) -> None:
         """Fill an array with the keys from a position."""
-        if out.size:
-            _read_all(self.file, self.offset + start * self.dtype.itemsize, out)
+        self.file.move(os.preadv, out, self.offset + start * self.dtype.itemsize)
 
     def chunks(self) -> Iterator[Keys]:
         """Yield all keys in chunks."""
@@ -166,3 +66,89 @@ class Run:
             keys = np.empty(min(step, self.size - start), self.dtype)
             self.read(start, keys)
             yield keys
+
+
+class SpillFile:
+    """Runs appended to one file; safe for concurrent reads and writes by threads."""
+
+    def __init__(self) -> None:
+        self._file: _Temporary | None = None
+        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()  # that somebody refers to
+        self._writing: set[object] = set()  # who writes behind the last run
+        self._lock = threading.RLock()  # a signal handler may come back to it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy as an empty file."""
+        return SpillFile, ()
+
+    def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
+        """Append sorted keys, given in pieces; on failure the file is unchanged.
+
+        Raises
+        ------
+        OSError
+            If the temporary folder is full or cannot be written.
+        """
+        stride = max(LEAST_STRIDE, -(-size // SAMPLES))
+        samples = [np.empty(0, dtype)]
+        n_bytes, done, writer = size * dtype.itemsize, 0, object()
+        try:
+            self._writing.add(writer)
+            with self._lock:
+                file = self._opened()
+                start = file.end  # between this and the next line no signal handler can run
+                file.end = start + n_bytes
+            for keys in chunks:
+                samples.append(keys[-done % stride :: stride].copy())
+                file.move(os.pwritev, np.ascontiguousarray(keys), start + done * dtype.itemsize)
+                done += keys.size
+            run = Run(file, start, done, stride, np.concatenate(samples))
+            self._runs.add(run)
+        except BaseException as error:
+            self._writing.discard(writer)
+            self.trim()
+            if isinstance(error, OSError):
+                raise _naming_folder(error, n_bytes) from None
+            raise
+        self._writing.discard(writer)
+        return run
+
+    def expect_room(self, n_bytes: int) -> None:
+        """Raise OSError if the temporary folder has not so much free space."""
+        with self._lock:
+            disk = os.fstatvfs(self._opened().number)
+        if disk.f_blocks and disk.f_bavail * disk.f_frsize < n_bytes:  # some file systems tell nothing
+            raise _naming_folder(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), n_bytes)
+
+    def _opened(self) -> _Temporary:
+        """Return the file; a forked process opens its own."""
+        if self._file is None or self._file.owner != os.getpid():
+            self._file = _Temporary()
+        return self._file
+
+    def holds(self, run: Run) -> bool:
+        """Return whether a run is in this file."""
+        return run.file is self._file
+
+    def trim(self) -> None:
+        """Truncate the file after the last run in use; copies of a state share the file."""
+        with self._lock:
+            file = self._file
+            if file is None or file.owner != os.getpid() or self._writing:
+                return
+            before = file.end
+            runs = [run for run in self._runs if self.holds(run)]
+            end = max((run.offset + run.size * run.dtype.itemsize for run in runs), default=0)
+            if file.end == before:  # or else a signal handler has written meanwhile
+                file.end = end
+                os.ftruncate(file.number, end)
+
+
+def _naming_folder(error: OSError, n_bytes: int) -> OSError:
+    """Return the error with the folder, the size and a remedy."""
+    if error.errno is None:  # raised by a signal handler, such as TimeoutError
+        return error
+    text = f"{error.strerror}, while {n_bytes} bytes were spilled; what was counted before is kept"
+    remedy = ("; set TMPDIR to a folder with free space, or raise ", Keyword("memory"))
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return OSError(error.errno, Message(text, *remedy * is_full), tempfile.gettempdir())

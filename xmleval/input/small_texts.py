@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
@@ -101,7 +102,7 @@ def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
     with naming(path, PROPENSITIES):
         if vector is not None:
             allowance.take(NUMBER_BYTES * vector.shape[0])
-            return vector.read()
+            return read_arrays([vector])[0]
         for line, (text,) in text_columns(path, allowance, NUMBER_BYTES):
             value = decimal_number(text)
             if value is None:
