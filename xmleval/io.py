@@ -16,14 +16,14 @@ from xmleval.files.remote import as_path
 from xmleval.input.csr import is_sparse, matrix_rows
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.formats.arrow import save_table
-from xmleval.input.formats.arrow_rows import ARROW
+from xmleval.input.formats.arrow_rows import named_rows
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npy import DENSE, NPY, map_dense, map_list
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS, choose_format
-from xmleval.input.formats.trec import QRELS, RUN, save
+from xmleval.input.formats.trec import batches, save
 from xmleval.input.formats.xmc import save_xmc
-from xmleval.input.names import scores_named, truth_named
+from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named, Rows
 from xmleval.input.scores import refuse_padding
@@ -110,14 +110,10 @@ def read_truth(path: PathLike, *, format: str | None = None) -> Any:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import scipy.sparse
     >>> from xmleval.io import read_truth
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "Y_test.npz"
-    ...     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
-    ...     read_truth(path).shape
+    >>> scipy.sparse.save_npz("Y_test.npz", scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
+    >>> read_truth("Y_test.npz").shape
     (2, 3)
     """
     return _read(path, "truth", format)
@@ -148,14 +144,11 @@ def read_scores(path: PathLike, *, format: str | None = None) -> Any:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
     >>> from xmleval.io import read_scores
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(Path(folder) / "model_indices.npy", np.array([[4, 2], [0, -1]]))
-    ...     labels, scores = read_scores(Path(folder) / "model")
-    ...     labels.tolist(), scores
+    >>> np.save("model_indices.npy", np.array([[4, 2], [0, -1]]))
+    >>> labels, scores = read_scores("model")
+    >>> labels.tolist(), scores
     ([[4, 2], [0, -1]], None)
     """
     return _read(path, "scores", format)
@@ -208,24 +201,14 @@ def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool 
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
-    >>> from xmleval import evaluate
-    >>> from xmleval.io import read_qrels, read_run
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     qrels, run = Path(folder) / "news.qrels", Path(folder) / "model.run"
-    ...     _ = qrels.write_text("q7 0 sport 1\nq7 0 art 0\nq9 0 art 2\n")
-    ...     _ = run.write_text("q9 Q0 art 1 0.9 model\nq9 Q0 law 2 0.4 model\n")
-    ...     truth = read_qrels(qrels)
-    ...     scores = read_run(run, truth)
+    >>> from xmleval.io import read_qrels
+    >>> _ = Path("news.qrels").write_text("q7 0 sport 1\nq7 0 art 0\nq9 0 art 2\n")
+    >>> truth = read_qrels("news.qrels")
     >>> truth.row_names, truth.label_names, truth.matrix.toarray().tolist()
     (['q7', 'q9'], ['sport', 'art'], [[1, 0], [0, 1]])
-    >>> scores.matrix.toarray().tolist(), scores.n_empty, scores.n_ignored, scores.unknown_labels
-    ([[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]], 1, 0, ['law'])
-    >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
-    0.5
     """
-    return _read_named(path, QRELS, "grades" if grades else "truth", labels)
+    return _named(path, batches, "grades" if grades else "truth", labels)
 
 
 def read_run(path: PathLike, like: Named | list[str]) -> Named:
@@ -252,15 +235,19 @@ def read_run(path: PathLike, like: Named | list[str]) -> Named:
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
-    >>> from xmleval.io import read_run
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "a.run").write_text("q1 Q0 dog 1 0.75 a\n")
-    ...     read_run(Path(folder) / "a.run", ["cat", "dog"]).matrix.toarray().tolist()
-    [[0.0, 0.75]]
+    >>> from xmleval import evaluate
+    >>> from xmleval.io import read_qrels, read_run
+    >>> _ = Path("news.qrels").write_text("q7 0 sport 1\nq9 0 art 2\n")
+    >>> _ = Path("model.run").write_text("q9 Q0 art 1 0.9 model\nq9 Q0 law 2 0.4 model\n")
+    >>> truth = read_qrels("news.qrels")
+    >>> scores = read_run("model.run", truth)
+    >>> scores.matrix.toarray().tolist(), scores.n_empty, scores.n_ignored, scores.unknown_labels
+    ([[0.0, 0.0, 0.0], [0.0, 0.9, 0.4]], 1, 0, ['law'])
+    >>> evaluate(truth, scores, metrics=["p@1"])["p@1"]
+    0.5
     """
-    return _read_named(path, RUN, "scores", like)
+    return _named(path, batches, "scores", like)
 
 
 def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
@@ -288,19 +275,16 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import pyarrow as pa
     >>> from pyarrow import parquet
     >>> from xmleval.io import read_arrow_truth
     >>> table = pa.table({"instance": ["q1", "q2"], "labels": [["cat"], ["dog", "cat"]]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     parquet.write_table(table, Path(folder) / "truth.parquet")
-    ...     truth = read_arrow_truth(Path(folder) / "truth.parquet")
+    >>> parquet.write_table(table, "truth.parquet")
+    >>> truth = read_arrow_truth("truth.parquet")
     >>> truth.label_names, truth.matrix.toarray().tolist()
     (['cat', 'dog'], [[1, 0], [1, 1]])
     """
-    return _read_named(path, ARROW, "truth", labels)
+    return _named(path, named_rows, "truth", labels)
 
 
 def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
@@ -325,30 +309,19 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import pyarrow as pa
     >>> from pyarrow import parquet
     >>> from xmleval.io import read_arrow_scores
     >>> table = pa.table({"instance": ["q1"], "labels": [["dog", "cat"]], "scores": [[0.75, 0.5]]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     parquet.write_table(table, Path(folder) / "model.parquet")
-    ...     scores = read_arrow_scores(Path(folder) / "model.parquet", ["cat", "dog"])
-    >>> scores.matrix.toarray().tolist()
+    >>> parquet.write_table(table, "model.parquet")
+    >>> read_arrow_scores("model.parquet", ["cat", "dog"]).matrix.toarray().tolist()
     [[0.5, 0.75]]
     """
-    return _read_named(path, ARROW, "scores", like)
+    return _named(path, named_rows, "scores", like)
 
 
-def _read_named(path: PathLike, form: Format, kind: str, names: Named | list[str] | None) -> Named:
-    """Read rows with names; ``names`` are those of the labels, or of scores the truth that they belong to."""
-    assert form.rows is not None
-    batches = partial(form.rows, as_path(path), kind, UNLIMITED)
-    if kind != "scores":
-        assert not isinstance(names, Named)
-        return truth_named(str(path), batches, names, kind == "grades")
-    assert names is not None
-    return scores_named(str(path), batches, names)
+def _named(path: PathLike, batches: Any, kind: str, like: Named | list[str] | None) -> Named:
+    return read_named(str(path), partial(batches, as_path(path), kind, UNLIMITED), kind, like, UNLIMITED)
 
 
 def read_names(path: PathLike) -> list[str]:
@@ -372,12 +345,10 @@ def read_names(path: PathLike) -> list[str]:
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> from xmleval.io import read_names
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "labels.txt").write_text("cat\ndog\n")
-    ...     read_names(Path(folder) / "labels.txt")
+    >>> _ = Path("labels.txt").write_text("cat\ndog\n")
+    >>> read_names("labels.txt")
     ['cat', 'dog']
     """
     return load_names(as_path(path), UNLIMITED)
@@ -403,12 +374,10 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> from xmleval.io import read_inverse_propensity
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "inv_prop.txt").write_text("12.46\n9.65\n")
-    ...     read_inverse_propensity(Path(folder) / "inv_prop.txt").tolist()
+    >>> _ = Path("inv_prop.txt").write_text("12.46\n9.65\n")
+    >>> read_inverse_propensity("inv_prop.txt").tolist()
     [12.46, 9.65]
     """
     return load_inverse_propensity(as_path(path), UNLIMITED)
@@ -435,12 +404,10 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> from xmleval.io import read_hierarchy
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "edges.tsv").write_text("cat\tanimal\ndog\tanimal\n")
-    ...     read_hierarchy(Path(folder) / "edges.tsv")
+    >>> _ = Path("edges.tsv").write_text("cat\tanimal\ndog\tanimal\n")
+    >>> read_hierarchy("edges.tsv")
     [('cat', 'animal'), ('dog', 'animal')]
     """
     edges = [*read_edges(as_path(path), UNLIMITED).values()]
@@ -472,13 +439,10 @@ def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None 
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
     >>> from xmleval.io import read_truth, write_parquet
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_parquet(Path(folder) / "truth.parquet", np.eye(2), "truth")
-    ...     read_truth(Path(folder) / "truth.parquet").toarray().tolist()
+    >>> write_parquet("truth.parquet", np.eye(2), "truth")
+    >>> read_truth("truth.parquet").toarray().tolist()
     [[1, 0], [0, 1]]
     """
     save_table(Path(path), data, kind, n_labels)
@@ -505,14 +469,11 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> import scipy.sparse
     >>> from xmleval.io import write_xmc
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.txt"
-    ...     write_xmc(path, scipy.sparse.csr_array([[0.5, 0, 0.25], [0, 1e-7, 0]]), "scores")
-    ...     path.read_text()
+    >>> write_xmc("scores.txt", scipy.sparse.csr_array([[0.5, 0, 0.25], [0, 1e-7, 0]]), "scores")
+    >>> Path("scores.txt").read_text()
     '2 3\n0:0.5 2:0.25\n1:1e-07\n'
     """
     if kind not in ("truth", "scores"):
@@ -549,13 +510,11 @@ def write_qrels(
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from xmleval.io import write_qrels
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_qrels(Path(folder) / "news.qrels", np.eye(2))
-    ...     (Path(folder) / "news.qrels").read_text()
+    >>> write_qrels("news.qrels", np.eye(2))
+    >>> Path("news.qrels").read_text()
     '0 0 0 1\n1 0 1 1\n'
     """
     save(Path(path), truth, "truth", row_names, label_names)
@@ -582,14 +541,11 @@ def write_run(
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from xmleval.io import write_run
-    >>> lists = np.array([[1, 0]]), np.array([[0.75, 0.5]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_run(Path(folder) / "a.run", lists)
-    ...     (Path(folder) / "a.run").read_text()
+    >>> write_run("a.run", (np.array([[1, 0]]), np.array([[0.75, 0.5]])))
+    >>> Path("a.run").read_text()
     '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'
     """
     save(Path(path), scores, "scores", row_names, label_names)

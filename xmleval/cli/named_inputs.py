@@ -22,7 +22,7 @@ from xmleval.input.missing import missing_names_note
 from xmleval.input.names import score_pieces, set_pieces
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Facts, Rows
-from xmleval.input.shards import Input
+from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.message import counted
 from xmleval.notes import Note
@@ -98,7 +98,7 @@ def _is_numbered(truth: Input, labels: list[str]) -> bool:
 def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
     if facts is not None and facts.judged_by is not None and fields is not None:
-        given = given.with_fields(fields._replace(score_of_truth=True))
+        (given,) = with_fields(fields._replace(score_of_truth=True), given)
     if (batches := _batches(given, "scores")) is None:
         raise ValueError(f"{given.name}: expected one file of predictions with names")
     return batches

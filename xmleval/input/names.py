@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import Allowance
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
@@ -16,36 +16,27 @@ from xmleval.notes import Note
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 
 
-def truth_named(
-    name: str,
-    batches: Batches,
-    labels: Sequence[str] | None,
-    grades: bool,
-    allowance: Allowance = UNLIMITED,
+def read_named(
+    name: str, batches: Batches, kind: str, like: Named | Sequence[str] | None, allowance: Allowance
 ) -> Named:
-    """Return relevant labels, or judged ones with ``grades``; ``labels`` are the names of all, if told."""
-    match = Match(name, labels or (), listed=labels is not None)
-    rows = match.place("y_true", name, batches, allowance).rows()
-    matrix = rows_as_csr(as_sets(rows, grades), len(match.label_names))
-    matrix.sort_indices()
-    return Named(matrix, [*match.row_names], match.label_names)
-
-
-def scores_named(name: str, batches: Batches, like: Named | list[str]) -> Named:
-    """Return scores in line with a truth or with labels alone, as `xmleval.io.read_run` does."""
+    """Return rows in line with those of a truth, or as they come, with labels of these names."""
     if isinstance(like, Named):
         match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
-        placed = match.place("y_score", name, batches)
+        placed = match.place("y_score", name, batches, allowance)
     else:
-        match = Match(name, like)
-        placed = match.place("y_true", name, batches)
+        match = Match(name, like or (), listed=like is not None and kind != "scores")
+        placed = match.place("y_true", name, batches, allowance)
+    names, of_truth = match.names, like.label_names if isinstance(like, Named) else like
+    if kind == "scores":
+        matrix = rows_as_csr(listed_scores(placed.rows(), names), len(names))
+        matrix.label_names = names  # which order equal scores
+    else:
+        matrix = rows_as_csr(as_sets(placed.rows(), kind == "grades"), len(names))
+        matrix.sort_indices()
     counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
-    n_labels = len(like.label_names if isinstance(like, Named) else like)
-    labels, unknown = match.names[:n_labels], match.names[n_labels:]
     n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
-    matrix = rows_as_csr(listed_scores(placed.rows(), match.names), len(match.names))
-    matrix.label_names = match.names  # which order equal scores
-    return Named(matrix, [*match.row_names], labels, *n_rows, unknown)
+    n_labels = len(names if of_truth is None else of_truth)
+    return Named(matrix, [*match.row_names], names[:n_labels], *n_rows, names[n_labels:])
 
 
 def score_pieces(placed: PlacedRows, match: Match) -> Pieces:

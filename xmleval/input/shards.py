@@ -69,12 +69,6 @@ class Input:
         """All files that are read."""
         return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
 
-    def with_fields(self, fields: Fields) -> Input:
-        """Return it with the names of its fields, where its format has fields."""
-        makers = [(shard, shard.format.for_fields) for shard in self.shards]
-        shards = [shard._replace(format=make(fields)) if make else shard for shard, make in makers]
-        return replace(self, shards=shards)
-
     def pieces(self) -> Pieces:
         """Return its rows."""
         return joined([(str(shard.path), pieces) for shard, pieces in self.each()])
@@ -93,7 +87,12 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
     inputs = [each for each in several if each is not None]
     if asked and not any(shard.format.for_fields for each in inputs for shard in each.shards):
         raise ValueError(f"{inputs[0].name}: {asked} is for CSV and JSON Lines")
-    return [each and each.with_fields(fields) for each in several]
+
+    def renamed(shard: Shard) -> Shard:
+        make = shard.format.for_fields
+        return shard._replace(format=make(fields)) if make else shard
+
+    return [each and replace(each, shards=[*map(renamed, each.shards)]) for each in several]
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:

@@ -64,16 +64,13 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "entries":
         if data.best_first and data.values is None:
             raise InputError("scores", "a list without scores is no matrix; expected scores with it")
-        return _entries(ranked(data, n_labels) if data.best_first else data, n_labels or 1)
+        rows, width = ranked(data, n_labels) if data.best_first else data, n_labels or 1
+        row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
+        return Source(
+            rows.n_rows, width, row_bytes, lambda *ends: sorted_part("scores", rows, width, *ends)[0]
+        )
     data = {"indices": data[0], "scores": data[1]} if is_pair else data
     return ranking_rows(data, None, Reading("scores", n_labels or 1))
-
-
-def _entries(rows: Rows, n_labels: int) -> Source[Rows]:
-    def block(start: int, stop: int) -> Rows:
-        return sorted_part("scores", rows, n_labels, start, stop)[0]
-
-    return Source(rows.n_rows, n_labels, 16.0 * rows.labels.size / max(rows.n_rows, 1), block)
 
 
 def known_labels(data: Any, n_labels: int | None) -> int | None:

@@ -154,19 +154,16 @@ def evaluate(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> from distributed import Client
     >>> from xmleval.dask import evaluate
-    >>> folder = Path(tempfile.mkdtemp())
     >>> Y = sp.csr_array(np.array([[1, 0, 1], [1, 0, 0]], np.float32))
-    >>> sp.save_npz(folder / "Y_0.npz", Y[:1])  # a shard of rows
-    >>> sp.save_npz(folder / "Y_1.npz", Y[1:])
-    >>> np.save(folder / "m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
+    >>> sp.save_npz("Y_0.npz", Y[:1])  # a shard of rows
+    >>> sp.save_npz("Y_1.npz", Y[1:])
+    >>> np.save("m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
     >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
-    ...     report = evaluate(folder / "Y_*.npz", folder / "m_indices.npy", metrics="p@1", client=client)
+    ...     report = evaluate("Y_*.npz", "m_indices.npy", metrics="p@1", client=client)
     >>> report["p@1"]
     0.5
     """

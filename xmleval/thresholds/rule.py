@@ -281,15 +281,11 @@ class Rule:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
         >>> import numpy as np
         >>> from xmleval.thresholds import Rule, fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     rule.save(Path(folder) / "rule.npz")
-        ...     again = Rule.load(Path(folder) / "rule.npz")
-        >>> again.measure
+        >>> rule.save("rule.npz")
+        >>> Rule.load("rule.npz").measure
         'f1.micro'
         """
         parts, numbers = as_parts(self.decision)
@@ -321,15 +317,11 @@ class Rule:
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
         >>> import numpy as np
         >>> from xmleval.thresholds import Rule, fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     rule.save(Path(folder) / "rule.npz")
-        ...     again = Rule.load(Path(folder) / "rule.npz")
-        >>> again.measure
+        >>> rule.save("rule.npz")
+        >>> Rule.load("rule.npz").measure
         'f1.micro'
         """
         return cls.within(as_path(path), UNLIMITED)

@@ -352,7 +352,6 @@ ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     files="NAME.parquet, NAME.arrow or NAME.feather",
-    container="arrow",
     extensions=(".parquet", ".arrow", ".feather"),
     pieces=read_pieces,
     rows=named_rows,

@@ -46,8 +46,6 @@ class Format:
         ``for_fields(fields)`` returns the format where people tell what fields are called.
     beside : callable
         ``beside(path)`` tells which other files are read with a file.
-    container : str
-        What its files are, as endings tell.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes `Rows` by id, whole or not at all.
     by_pieces : bool
@@ -72,7 +70,6 @@ class Format:
     holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
     for_fields: Callable[[Fields], Format] | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
-    container: str = "text"
     write: Callable[[Path, Any, str, int | None], None] | None = None
     by_pieces: bool = False
     keeps_order: bool = False

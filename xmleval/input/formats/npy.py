@@ -211,7 +211,6 @@ NPY = Format(
     name="npy",
     title="top-k list",
     files=f"NAME{LABELS}, with NAME{SCORES} or without; or NAME{OTHER_LABELS}, with NAME{OTHER_SCORES}",
-    container="npy",
     extensions=(LABELS, SCORES),
     holds=("scores",),
     pieces=pieces,
@@ -224,7 +223,6 @@ DENSE = Format(
     name="dense",
     title="dense array",
     files="NAME.npy",
-    container="npy",
     extensions=(".npy",),
     pieces=lambda path, kind, allowance: dense_pieces(*_open_dense(path, kind), allowance),
 )

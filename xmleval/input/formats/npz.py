@@ -240,7 +240,6 @@ NPZ = Format(
     title="SciPy sparse matrix",
     files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids, labels, ids, "
     "I) and scores (or values, D), or dense scores; of truth, pairs labels beside prediction_ids",
-    container="npz",
     extensions=(".npz",),
     pieces=npz_pieces,
     write=write_npz,

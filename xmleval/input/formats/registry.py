@@ -50,7 +50,7 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
         by_ending = NPY
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
-    if asked is not None and (by_ending is None or (fits and by_ending.container == asked.container)):
+    if asked is not None and (by_ending is None or (fits and _container(by_ending) == _container(asked))):
         return asked, whole
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
@@ -59,6 +59,10 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
         expected = f"expected one that ends in {shown}, or "
         raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
     return by_ending, whole
+
+
+def _container(form: Format) -> str:
+    return form.extensions[-1].rpartition(".")[2]  # which is gz of all texts
 
 
 def completed(path: Path) -> Path:

@@ -16,7 +16,7 @@ from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import numbered_lines, shown
-from xmleval.input.names import truth_named
+from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
@@ -101,19 +101,15 @@ def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
         for name in (*(first.keys or ()), *(first.names or ())):
             if not NUMBER.fullmatch(name):
                 return with_names(path, f"{shown(name)} is no number")
-    named = truth_named(str(path), read, None, kind == "grades", allowance)
-    rows, labels = _numbers(named.row_names), _numbers(named.label_names)
+    named = read_named(str(path), read, kind, None, allowance)
+    names = named.row_names, named.label_names
+    rows, labels = ([*map(int, each)] if all(map(NUMBER.fullmatch, each)) else None for each in names)
     if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
         allowance.taken = taken  # it is read again
         return with_names(path)
     matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
     return whole(by_id, max(labels, default=-1) + 1)
-
-
-def _numbers(names: Sequence[str] | None) -> list[int] | None:
-    """Return names as the numbers that they are, None where one is none."""
-    return [*map(int, names or ())] if all(map(NUMBER.fullmatch, names or ())) else None
 
 
 def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names: Names = None) -> None:
@@ -123,9 +119,7 @@ def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names:
 
         def write(row: int, entries: Iterable[tuple[int, object]]) -> None:
             name = _name(row_names, row, "row")
-            lines = [
-                f"{name} {word} {_name(label_names, label, 'label')} {rest}\n" for label, rest in entries
-            ]
+            lines = [f"{name} {word} {_name(label_names, i, 'label')} {rest}\n" for i, rest in entries]
             file.write("".join(lines).encode())
 
         for n_labels, block in canonical(data, kind):
