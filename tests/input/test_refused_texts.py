@@ -56,7 +56,7 @@ HEADERS = [
 RELATIONS = [  # which do not tell which attributes are labels
     ("'r -C 2'", "nothing tells which of 3 attributes are labels"),
     ("'r: -C 0'", "nothing tells which of 3 attributes are labels"),
-    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "without a filter that may move attributes"),
+    ("'r: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", "no '-C n' without a filter of attributes"),
 ]
 BOMB = """<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
 DOCUMENTS = [  # in XML, which name labels of ARFF

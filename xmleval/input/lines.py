@@ -28,7 +28,7 @@ from xmleval.threads import Pool
 T = TypeVar("T")
 U = TypeVar("U")
 GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-MOST_JSON_BYTES = 1 << 28
+MOST_AT_ONCE = 1 << 28
 LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line that fills the memory
 SPLIT_BYTES = 1 << 16  # of a line, which may have as many whatever the memory
 LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
@@ -73,14 +73,14 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
         raise ValueError(f"the gzip stream is damaged ({error})") from None
 
 
-def read_json(path: Path, allowance: Allowance) -> bytes:
-    """Read a file of JSON at once, compressed or not, within an allowance of memory."""
-    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
+def read_at_once(path: Path, allowance: Allowance) -> bytes:
+    """Read a file of JSON or XML at once, compressed or not, within an allowance of memory."""
+    most = int(min(MOST_AT_ONCE, allowance.left // 3))  # its bytes, twice while they are joined, and text
     with open_text(InputFile(path)) as file:
         held = file.read(most + 1)
     if len(held) > most:
         allowance.check(3 * len(held))
-        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
+        raise ValueError(f"more than {MOST_AT_ONCE} bytes, which are read at once")
     return held
 
 
@@ -158,12 +158,12 @@ def listed_rows(lines: Iterable[tuple[int, list[int]]], n_bytes: int) -> Iterato
     ptr, labels = array("q", [0]), array("q")
     for _, ids in lines:
         if len(ptr) > 1 and ID_BYTES * (len(ptr) + len(labels) + len(ids)) > n_bytes:
-            yield rows_by_id(np.array(ptr), np.array(labels))
+            yield rows_by_id(np.array(ptr, np.int64), np.array(labels, np.int64))
             ptr, labels = array("q", [0]), array("q")
         labels.extend(ids)
         ptr.append(len(labels))
     if len(ptr) > 1:
-        yield rows_by_id(np.array(ptr), np.array(labels))
+        yield rows_by_id(np.array(ptr, np.int64), np.array(labels, np.int64))
 
 
 def numbered_lines(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, str]]:

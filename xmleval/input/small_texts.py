@@ -19,7 +19,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
-from xmleval.input.lines import parsed_lines, read_json, shown
+from xmleval.input.lines import parsed_lines, read_at_once, shown
 from xmleval.input.rows import INDEX_BYTES
 from xmleval.message import counted
 from xmleval.numerals import decimal_number, whole_number
@@ -80,7 +80,7 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
         names: Iterable[Any] = (name for _, (name,) in text_columns(path, allowance, INDEX_BYTES))
         if path.name.lower().removesuffix(".gz").endswith(".json"):
             try:
-                names = parse_json(read_json(path, allowance), allowance)
+                names = parse_json(read_at_once(path, allowance), allowance)
             except RecursionError:
                 raise ValueError("its lists are nested without end") from None
             if not isinstance(names, list):

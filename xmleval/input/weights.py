@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.input.csr import as_array
+from xmleval.input.csr import as_array, refuse_first
 from xmleval.input.errors import InputError
 from xmleval.records import Floats, Propensity
 
@@ -21,15 +21,9 @@ def check_weight(value: Any, n_rows: int) -> Floats:
     weight = as_array("sample_weight", value).astype(np.float64, copy=False)
     if weight.shape != (n_rows,):
         raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
-    bad = np.flatnonzero(~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST))))
-    if bad.size:
-        raise InputError(
-            "sample_weight",
-            f"weight {weight[bad[0]]} is neither 0 nor within 2^-30..2^20, where sums are exact; "
-            "scale all weights by one factor",
-            row=int(bad[0]),
-            value=weight[bad[0]],
-        )
+    bad = ~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST)))
+    reason = "is neither 0 nor within 2^-30..2^20, where sums are exact; scale all weights by one factor"
+    refuse_first("sample_weight", "weight", bad, weight, np.arange(n_rows + 1), 0, reason)
     return weight / HEAVIEST
 
 

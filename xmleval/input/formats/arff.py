@@ -15,7 +15,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import listed_rows, parsed_lines, read_json, shown
+from xmleval.input.lines import listed_rows, parsed_lines, read_at_once, shown
 from xmleval.input.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
@@ -68,7 +68,7 @@ def labels_file(path: Path) -> list[Path]:
 def read_labels(path: Path, allowance: Allowance) -> list[str]:
     """Return the names of the labels in the order of an XML file, nested ones after the one around them."""
     with naming(path, EXPECTED_XML):
-        text = read_json(path, allowance)
+        text = read_at_once(path, allowance)
         allowance.take(ATTRIBUTE_BYTES * text.count(b"<"))
         if b"<!DOCTYPE" in text:  # where entities are declared
             raise ValueError("a document type declaration, which is never read")
@@ -76,8 +76,9 @@ def read_labels(path: Path, allowance: Allowance) -> list[str]:
             root = ElementTree.fromstring(text)
         except (ElementTree.ParseError, LookupError) as error:  # also of an encoding that is none
             raise ValueError(f"no well-formed XML ({error})") from None
-        names = [label.get("name", "") for label in root.iterfind(".//{*}label")]
-        if root.tag.rpartition("}")[2] != "labels" or not all(names or [""]):
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        names = [element.get("name", "") for element in root.iter()][1:]
+        if tags != {"labels", "label"} or "" in names:
             raise ValueError("its elements are other ones, or labels without a name")
         return names
 
@@ -93,10 +94,8 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
     option, n = MEKA.search(relation.partition(":")[2]), len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
-        raise ValueError(
-            f"nothing tells which of {n} attributes are labels: no XML file next to it has a name that "
-            "its own begins with, and its relation no '-C n', without a filter that may move attributes"
-        )
+        told = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
+        raise ValueError(f"nothing tells which of {n} attributes are labels: {told}")
     return [*range(n)[:count]] if count > 0 else [*range(n)[count:]]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from xmleval.budget import Allowance
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, judgement_of, score_of
-from xmleval.input.lines import read_json, shown
+from xmleval.input.lines import read_at_once, shown
 from xmleval.input.rows import Batch, Facts, Rows
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
@@ -34,7 +34,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
 
 
 def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
-    held = read_json(path, allowance)
+    held = read_at_once(path, allowance)
     allowance.check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
     try:
         objects = json_value(held.decode("utf-8"))

@@ -122,9 +122,7 @@ def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
     width = int(labels.max(initial=-1)) + 1 if loose else n_labels
     rows = sorted_rows(ptr, labels, None, width, lines.first + numbers)
     if n_fine < n_lines:
-        raise ValueError(
-            f"line {lines.first + n_fine}: {_explain(lines.line(n_fine), n_labels, True, loose)}"
-        )
+        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, True, loose)}")
     return rows
 
 
@@ -140,7 +138,7 @@ def _parse_entries(n_labels: int, kind: str, lines: Lines) -> Rows:
     are_scores, numbers = kind == "scores", range(lines.first, lines.first + n_fine)
     rows = sorted_rows(ptr, labels, None if are_scores else scores, n_labels, numbers)
     if n_fine < n_lines:
-        raise ValueError(f"line {lines.first + n_fine}: {_explain(lines.line(n_fine), n_labels, False)}")
+        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, False)}")
     if are_scores:  # which stay in the order of the file
         return rows_by_id(ptr, labels, scores)._replace(is_written=True)
     return rows._replace(values=None) if bool((scores == 1).all()) else rows
@@ -163,7 +161,7 @@ def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) 
     return e
 
 
-def _explain(line: bytes, n_labels: int, has_features: bool, loose: bool = False) -> str:
+def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) -> str:
     """Say what keeps a line from being ``label:score`` tokens, or labels and then ``feature:value`` ones."""
     words = BLANKS.split(line.lstrip(b" \t") if loose else line)
     if has_features:
