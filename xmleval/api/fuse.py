@@ -10,13 +10,13 @@ from typing import Any
 from xmleval.budget import MEMORY
 from xmleval.engine.run import make_work
 from xmleval.fusion import Fusion, Part, Rising, longest_of
-from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, checked, rows_at_a_time
+from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, rows_at_a_time
 from xmleval.input.errors import InputError, positive_integer, renaming
 from xmleval.input.match import Joined, as_scores
 from xmleval.input.objects.shapes import as_own_rows, shape_of
 from xmleval.input.objects.take import join_names
-from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.rows import rows_by_id
+from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.records import Ints, Labels, Ranking, Scores
@@ -146,7 +146,7 @@ def _fused(
     rising = [Rising() for _ in rows]
 
     def rankings(start: int) -> list[Ranking]:
-        return [checked(one.block, start, min(start + size, n_rows)) for one in rows]
+        return [one.block(start, min(start + size, n_rows)) for one in rows]
 
     def joined(start: int) -> Part:
         several = rankings(start)

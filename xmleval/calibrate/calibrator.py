@@ -20,8 +20,8 @@ from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.objects.shapes import as_own_rows
-from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.rows import Rows
+from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.recalibrating import interpolate, write_platt
 from xmleval.message import counted

@@ -20,7 +20,7 @@ from xmleval.cli.named_inputs import read_like, read_predictions
 from xmleval.cli.options import COUNT, FILE, LABEL_COUNT, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
-from xmleval.input.csr import checked, rows_at_a_time
+from xmleval.input.csr import rows_at_a_time
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import as_scores, join_models
@@ -202,7 +202,7 @@ def _joined(
                 rows = [fusion.rows_of(name, one.take(n), None, n_labels) for name, one in names.items()]
                 size = rows_at_a_time(sum(one.bytes_per_row for one in rows))
                 for start in range(0, n, size):
-                    yield take([checked(one.block, start, min(start + size, n)) for one in rows], start)
+                    yield take([one.block(start, min(start + size, n)) for one in rows], start)
             show(readers[0].n_taken)
         for reader in readers:
             _refuse_other_count(reader, reader.count(), readers[0], readers[0].count())

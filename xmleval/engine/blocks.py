@@ -10,11 +10,10 @@ import numpy as np
 
 from xmleval.groups import check_row_groups
 from xmleval.input.clusters import folds_of_clusters
-from xmleval.input.csr import Source, checked, rows_at_a_time
+from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.errors import InputError
-from xmleval.input.pairs import list_width
-from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import ALL_LABELS, LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
@@ -45,9 +44,9 @@ class Blocks(NamedTuple):
         return max(1, -(-self.n_rows // self.size))
 
     def block(self, number: int) -> Block:
-        """Return a block, or raise InputError for its first invalid row."""
+        """Return a block, or raise InputError for an invalid row."""
         start, stop = number * self.size, min((number + 1) * self.size, self.n_rows)
-        return checked(self.make, start, stop)
+        return self.make(start, stop)
 
 
 def join_arguments(

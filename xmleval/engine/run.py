@@ -52,7 +52,7 @@ def count(
             def update(part: States, number: int) -> None:
                 part.update(blocks[number]())
 
-            # the error with the lowest number is that of the first invalid row
+            # the error with the lowest number is that of the first block with an invalid row
             in_turns(len(blocks), [partial(update, part) for part in parts])
             for part in parts[1:]:
                 states.merge(part)

@@ -15,7 +15,6 @@ from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import (
     BAD_LABEL,
-    DUPLICATE,
     FINE,
     UNSORTED,
     check_labels,
@@ -35,16 +34,6 @@ MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 b
 def rows_at_a_time(bytes_per_row: float) -> int:
     """Return how many rows make a block of a few cache-friendly megabytes."""
     return max(1, min(MOST_ROWS, int(BLOCK_BYTES // (bytes_per_row + 1))))
-
-
-def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
-    """Return rows start..stop-1, or refuse the first offending one."""
-    try:
-        return make(start, stop)
-    except InputError as error:
-        if error.row is not None and start < error.row < stop:
-            checked(make, start, error.row)  # something else may be wrong in an earlier row
-        raise
 
 
 class Source(NamedTuple, Generic[T]):
@@ -68,10 +57,10 @@ class Source(NamedTuple, Generic[T]):
         return self.n_rows, self.n_labels
 
     def blocks(self) -> Iterator[T]:
-        """Yield all rows, some at a time, or refuse the first offending one."""
+        """Yield all rows, some at a time."""
         size = rows_at_a_time(self.bytes_per_row)
         for start in range(0, self.n_rows, size):
-            yield checked(self.block, start, min(start + size, self.n_rows))
+            yield self.block(start, min(start + size, self.n_rows))
 
 
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
@@ -150,15 +139,10 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
         raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
     if matrix.format == "csr":
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
-        if ptr.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
-            raise InputError(argument, f"indptr and indices are {ptr.dtype} and {labels.dtype}, not integers")
-        if ptr.shape != (n_rows + 1,):
-            raise InputError(argument, f"indptr has {ptr.size} entries; {n_rows + 1} were expected")
-        code, row, position = check_pointer(ptr, min(labels.shape[0], matrix.data.shape[0]))
-        if code != FINE:
-            ought = "it must start at 0, never fall and end at the number of stored entries"
-            told = f"indptr is {ptr[position]} there; {ought}"
-            raise InputError(argument, told, row=row, value=int(ptr[position]))
+        if {ptr.dtype.kind, labels.dtype.kind} - {*"iu"} or ptr.shape != (n_rows + 1,):
+            told = f"indptr is {ptr.dtype} of shape {ptr.shape} and indices {labels.dtype}; expected integers"
+            raise InputError(argument, told)
+        refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
         return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
     try:
         if hasattr(matrix, "check_format"):  # whose indices SciPy would follow unseen
@@ -168,9 +152,9 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
             if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # which SciPy sees only if it ends above 0
                 raise ValueError("indptr must never fall")
             matrix.check_format(full_check=True)
-        if matrix.format == "dia":
-            offsets, kept = matrix.offsets, matrix.offsets.astype(np.int32)
-            if (kept != offsets).any() or offsets.shape != matrix.data.shape[:1]:
+        elif matrix.format == "dia":
+            offsets = matrix.offsets
+            if (offsets.astype(np.int32) != offsets).any() or offsets.shape != matrix.data.shape[:1]:
                 raise ValueError("offsets must be integers of 32 bits, one for each row of data")
         matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
     except (ValueError, TypeError, IndexError) as error:
@@ -183,47 +167,48 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
 
 
-def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
+def refuse_pointer(argument: str, ptr: NDArray[Any], n_stored: int, first: int = 0) -> None:
+    """Refuse a pointer of rows from ``first`` on that does not start at 0, falls or exceeds ``n_stored``."""
+    base = ptr[0] if first else 0
+    code, row, position = check_pointer(ptr - base if first else ptr, n_stored - int(base))
+    if code != FINE:
+        ought = "it must start at 0, never fall and end at the number of stored entries"
+        told = f"indptr is {ptr[position]} there; {ought}"
+        raise InputError(argument, told, row=first + row, value=int(ptr[position]))
+
+
+def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int, slots: str = "") -> NoReturn:
     """Raise the message of a code of `xmleval.kernels.checking`."""
     if code == BAD_LABEL:
-        raise LabelRangeError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
-    assert code == DUPLICATE
-    raise InputError(
-        argument, f"label id {value} occurs twice; ids of a row must be distinct", row=row, value=value
-    )
+        told = f"label id {value} is not in 0..{n_labels - 1}{slots}"
+        raise LabelRangeError(argument, told, row=row, value=value)
+    told = f"label id {value} occurs twice; ids of a row must be distinct"
+    raise InputError(argument, told, row=row, value=value)
 
 
-def refuse_first(
-    argument: str,
-    noun: str,
-    bad: Bools,
-    values: NDArray[Any],
-    ptr: Ints,
-    start: int,
-    *reason: object,
-    error: type[InputError] = InputError,
-) -> None:
-    """Refuse the first flagged entry, if any is, of rows from ``start`` on: noun, value and reason."""
+def refuse_first(argument: str, noun: str, bad: Bools, rows: Rows, start: int, *reason: object) -> None:
+    """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""
     if bad.any():
         place = int(bad.argmax())
-        row, value = start + int(np.searchsorted(ptr, place, side="right")) - 1, values[place]
-        raise error(argument, Message(f"{noun} {value} ", *reason), row=row, value=value)
+        value = np.asarray(rows.values)[place]
+        raise InputError(
+            argument, Message(f"{noun} {value} ", *reason), row=start + rows.row_of(place), value=value
+        )
 
 
-def sorted_part(argument: str, rows: Rows, n_labels: int, start: int, stop: int) -> tuple[Rows, Ints | None]:
-    """Return rows start..stop-1, checked, sorted by id, and the former place of each entry if any moved."""
-    rows = rows.part(start, stop)
-    ptr, labels, places = rows.ptr, rows.labels, None
+def sorted_part(argument: str, rows: Rows, n_labels: int, start: int = 0) -> tuple[Rows, Ints | None]:
+    """Return rows, checked, sorted by id, and the former place of each entry if any moved."""
+    labels, places = rows.labels, None
     if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
-    code, row, position = check_labels(ptr, labels, n_labels)
+    code, row, position = check_labels(rows.ptr, labels, n_labels)
     labels = np.ascontiguousarray(labels, label_dtype(n_labels))
     if code == UNSORTED:
         labels, places = labels.copy(), np.arange(labels.size)
-        sort_labels(ptr, labels, places)
+        sort_labels(rows.ptr, labels, places)
         values = None if rows.values is None else rows.values[places]
         rows = rows._replace(labels=labels, values=values)
-        code, row, position = check_labels(ptr, labels, n_labels)
+        code, row, position = check_labels(rows.ptr, labels, n_labels)
     if code != FINE:
         refuse_code(argument, code, start + row, int(rows.labels[position]), n_labels)
     return rows._replace(labels=labels), places

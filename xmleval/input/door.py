@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xmleval.input.csr import Source, as_array, checked
+from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError
-from xmleval.input.glances import lists_several
-from xmleval.input.pairs import is_pair, pair_members
-from xmleval.input.ranked import append_cut_ties, cut_heads
 from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.scores import append_cut_ties, cut_heads, is_pair, list_rows, lists_several, pair_members
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
@@ -116,10 +115,9 @@ class Door:
         every = scores is not None and scores.listed is None
         n_matches = n_pairs = start = 0
         for pairs in exclude.blocks():
-            stop = start + pairs.ptr.size - 1
-            matches = np.full(pairs.labels.size, every)
+            stop, matches = start + pairs.ptr.size - 1, np.full(pairs.labels.size, every)
             for make in makes if matches.size else ():
-                matches |= _places(checked(make, start, stop), pairs) > 0
+                matches |= _places(make(start, stop), pairs) > 0
             n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop
         kind = "excluded pairs" if self.from_truth else "pairs excluded from predictions"
         return [Note("exclude", kind, n_matches, n_pairs + self.n_unmatched)]
@@ -182,45 +180,39 @@ def _grouped(value: Any) -> Any:
 
 def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None) -> Source[Truth]:
     """Accept sets of labels as those of the rows of a truth, also pairs to exclude and top-k lists."""
-    if isinstance(value, Rows):
-        rows = value.only(value.labels != -1)._replace(values=None) if value.best_first else value
-    else:
-        rows = (_listed if argument == WITHIN else _paired)(argument, value, *truth.shape)
-    sets = set_rows(argument, rows, given, truth.n_labels)
+    of_candidates = argument == WITHIN
+    if of_candidates and is_pair(value):
+        value = list_rows(argument, pair_members(argument, value, truth.n_labels)[0], None)
+    elif not isinstance(value, Rows):
+        array = as_plain(argument, value.ids if isinstance(value, IdPairs) else value)
+        is_matrix = not isinstance(array, np.ndarray) or array.ndim != 2
+        if of_candidates:
+            is_matrix = is_matrix or array.dtype.kind not in "iu" or array.shape == truth.shape
+            value = array if is_matrix else list_rows(argument, array, None)
+        elif not is_matrix and array.shape[1] == 2:
+            value = _paired(argument, array, truth.shape, not isinstance(value, IdPairs))
+    if isinstance(value, Rows) and value.best_first:
+        value = value.only(value.labels != -1)._replace(values=None)
+    sets = set_rows(argument, value, given, truth.n_labels)
     if sets.n_rows != truth.n_rows:
         raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     return sets
 
 
-def _listed(argument: str, value: Any, n_rows: int, n_labels: int) -> Any:
-    """Return the rows of a top-k list, or of its labels in an array of another shape; -1 is none."""
-    is_list = is_pair(value)
-    value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
-    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iu":
-        return value
-    if not is_list and value.shape == (n_rows, n_labels):
-        return value
-    listed = value != -1
-    return rows_by_id(pointer(listed.sum(axis=1)), value[listed])
-
-
-def _paired(argument: str, value: Any, n_rows: int, n_labels: int) -> Any:
-    """Return the rows of pairs by number, of which an array (n, 2) is one unless the truth has its shape."""
-    is_array = not isinstance(value, IdPairs)
-    value = as_plain(argument, value) if is_array else value.ids
-    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.shape[1] != 2:
-        return value
-    if is_array and value.shape == (n_rows, n_labels) and bool(((value == 0) | (value == 1)).all()):
-        if value.dtype.kind == "b":
-            return value
-        told = f"0 and 1 of shape {value.shape} can be pairs or a matrix; give pairs as a list of tuples"
+def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_matrix: bool) -> Any:
+    """Return the rows of an array (n, 2) of pairs by number; the array if it is a matrix of sets."""
+    if may_be_matrix and array.shape == shape and bool(((array == 0) | (array == 1)).all()):
+        if array.dtype.kind == "b":
+            return array
+        told = f"0 and 1 of shape {shape} can be pairs or a matrix; give pairs as a list of tuples"
         raise InputError(argument, f"{told}, or a matrix of bool")
-    pairs = as_array(argument, value)
-    for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
-        for bad in np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))[:1]:
-            raise InputError(argument, f"pair {bad}: {kind} {ids[bad]} is not in 0..{n - 1}")
+    pairs = as_array(argument, array)
+    outside = (pairs < 0) | (pairs >= shape) | (pairs != np.floor(pairs))
+    for bad, column in np.argwhere(outside)[:1]:
+        told = f"{('row', 'label id')[column]} {pairs[bad, column]} is not in 0..{shape[column] - 1}"
+        raise InputError(argument, f"pair {bad}: {told}")
     rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
-    return pairs_of_rows(rows, labels, 0, n_rows)
+    return pairs_of_rows(rows, labels, 0, shape[0])
 
 
 def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:

@@ -17,16 +17,6 @@ MOST_GRADE = 10
 MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
 
 
-def is_binary(scores: NDArray[Any]) -> bool:
-    """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
-    return all(bool(((part == 0) | (part == 1)).all()) for part in (scores[:1], scores[:1024], scores))
-
-
-def lists_several(ptr: Ints) -> bool:
-    """Tell whether some row lists two labels or more; mostly the first one does."""
-    return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
-
-
 def vector_width(ptr: Ints, labels: NDArray[Any]) -> int:
     """Return the length of rows, if they have one above 1 and hold nothing but 0 and 1; 0 else."""
     sizes = row_sizes(ptr)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -86,25 +87,23 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
             raise ValueError(
                 f"{name}: {pieces.n_labels or unknown} labels; {first} has {n_labels or unknown}"
             )
-    sizes = [pieces.n_rows for _, pieces in shards]
-    n_rows = None if None in sizes else sum(size for size in sizes if size is not None)
+    sizes = [pieces.n_rows or 0 for _, pieces in shards]
+    n_rows = None if any(pieces.n_rows is None for _, pieces in shards) else sum(sizes)
+    starts = [0] if n_rows is None else [0, *accumulate(sizes)]  # of shards, as far as they are known
 
-    starts: list[int] = []  # first row of each shard, as far as it is known
-
-    def read(n_bytes: int, skipped: int = 0, stop: int | None = None) -> Iterator[Any]:
-        first = 0
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
         for place, (_, pieces) in enumerate(shards):
-            starts[place:] = starts[place:] or [first]
-            own = min(max(skipped - first, 0), pieces.n_rows or 0)
-            last = None if stop is None else stop - first
-            first += own
-            if own and own == pieces.n_rows:
-                continue
-            if last is not None and place and last <= 0:
+            start = starts[place]
+            if place and stop is not None and stop <= start:
                 return
-            for piece in rows_from(pieces, n_bytes, own, last):
+            if sizes[place] and start + sizes[place] <= first:
+                continue
+            skipped, last = max(first - start, 0), None if stop is None else stop - start
+            for piece in rows_from(pieces, n_bytes, skipped, last):
                 yield piece
-                first += _n_rows(piece)
+                start += _n_rows(piece)
+            if len(starts) == place + 1:
+                starts.append(start)
 
     def locate(row: int) -> tuple[str, int]:
         place = bisect_right(starts, row) - 1
@@ -117,7 +116,7 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
     """Yield the rows from ``first`` on, up to ``stop``; others are read where there is no other way."""
-    if stop is None or (pieces.n_rows is not None and stop >= pieces.n_rows):
+    if stop is not None and pieces.n_rows is not None and stop >= pieces.n_rows:
         stop = None  # then all is read, and what is wrong at its end is found
     if pieces.read_from is not None:
         yield from pieces.read_from(n_bytes, first, stop)
@@ -149,12 +148,7 @@ class RowReader:
     """
 
     def __init__(
-        self,
-        name: str,
-        pieces: Pieces,
-        n_bytes: int,
-        first: int = 0,
-        stop: int | None = None,
+        self, name: str, pieces: Pieces, n_bytes: int, first: int = 0, stop: int | None = None
     ) -> None:
         self.name = name
         self.n_rows = pieces.n_rows

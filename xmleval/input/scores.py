@@ -1,8 +1,9 @@
-"""Scores and top-k lists, brought into rankings."""
+"""Scores and top-k lists, brought into rankings: sorted or picked, cut to a depth, ties in order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,42 @@ from xmleval.input.csr import (
     refuse_first,
     sorted_part,
 )
-from xmleval.input.errors import InputError, LabelRangeError, positive_integer
-from xmleval.input.glances import is_binary, lists_several
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.named import rows_of_ids
-from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
-from xmleval.input.ranked import picks, rank_entries, with_level
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
-from xmleval.input.ties import NamedColumns, tie_order
+from xmleval.input.ties import NamedColumns, name_places
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
-from xmleval.kernels.ranking import falls, falls_somewhere, rank_rows, rises_unsorted
+from xmleval.kernels.ranking import (
+    copy_heads,
+    count_leading,
+    count_reaching,
+    falls,
+    falls_somewhere,
+    head_pointer,
+    rank_rows,
+    rises_unsorted,
+    select_heads,
+)
+from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
+from xmleval.records import (
+    Bools,
+    Given,
+    Ints,
+    Labels,
+    Ranking,
+    Scores,
+    Truth,
+    as_score,
+    label_dtype,
+    row_sizes,
+)
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not hold
+SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
+SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
 
 
 @dataclass(frozen=True)
@@ -58,8 +80,14 @@ class Reading:
         """Score of unlisted labels in rankings."""
         return self.unlisted if self.higher_is_better or self.unlisted is None else 0 - self.unlisted
 
-    def scores(self, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
-        """Return scores as float32 or float64 without loss, or refuse what float64 cannot hold."""
+    @property
+    def picks(self) -> bool:
+        """Whether the best few of a row are picked, in order even where that is not asked for."""
+        return self.depth is not None and self.depth <= (SELECTED if self.ordered else SHALLOW)
+
+    def scores(self, rows: Rows, start: int, may_be_nan: bool = False) -> Scores:
+        """Return scores as float32 or float64 without loss, or refuse what float64 cannot hold, or order."""
+        values: Any = rows.values
         dtype = np.float32 if np.can_cast(values, np.float32) else np.float64
         scores: Scores = values.astype(dtype, copy=False)
         if values.dtype.char in LOSSY:
@@ -67,14 +95,11 @@ class Reading:
             places = np.flatnonzero(lost & ~np.isnan(scores))
             lost[:] = False
             lost[places] = [scores[place].item() != values[place].item() for place in places]
-            refuse_first(self.argument, "score", lost, values, ptr, start, "is not exact in float64")
-        return np.ascontiguousarray(scores if self.higher_is_better else 0 - scores)
-
-    def refuse_nan(self, scores: Scores, ptr: Ints, start: int) -> None:
-        """Refuse scores that cannot be ordered."""
-        if scores.size and np.isnan(scores.min()):
+            refuse_first(self.argument, "score", lost, rows, start, "is not exact in float64")
+        if not may_be_nan and scores.size and np.isnan(scores.min()):
             reason = "is not a number; scores must be ordered"
-            refuse_first(self.argument, "score", np.isnan(scores), scores, ptr, start, reason)
+            refuse_first(self.argument, "score", np.isnan(scores), rows, start, reason)
+        return np.ascontiguousarray(scores if self.higher_is_better else 0 - scores)
 
 
 def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranking]:
@@ -91,7 +116,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
     if is_pair(value):
-        return _pair_rows(how, *pair_members(how.argument, value, how.n_labels))
+        return _listed_rows(how, list_rows(how.argument, *pair_members(how.argument, value, how.n_labels)))
     value = as_plain(how.argument, value)
     if is_sparse(value):
         if how.unlisted != 0:
@@ -111,12 +136,52 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     return _dense_rows(how, array)
 
 
+def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
+
+    The members of a dict and of `torch.topk` have names. Else the integers are the labels; two members of
+    integers are refused if both can be labels.
+    """
+    named = isinstance(value, dict) or (hasattr(value, "indices") and hasattr(value, "values"))
+    if isinstance(value, dict):
+        value = value.get("indices"), value.get("scores")
+    elif named:
+        value = value.indices, value.values
+    if len(value) != 2:
+        raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
+    labels = as_array(argument, value[0])
+    if value[1] is None:
+        return labels, None
+    scores = as_array(argument, value[1])
+    if not named and scores.dtype.kind in "iu":
+        if labels.dtype.kind == "f":
+            return scores, labels
+        both = labels.dtype.kind in "iu" and labels.size > 0 and scores.size > 0
+        if both and min(labels.min(), scores.min()) >= -1 and max(labels.max(), scores.max()) < n_labels:
+            message = "two arrays of integers that can both be labels"
+            raise InputError(argument, f"{message}; give the scores as floating-point numbers")
+    return labels, scores
+
+
+def is_pair(value: Any) -> bool:
+    """Tell whether a value holds labels and scores, or labels alone."""
+    is_tuple = isinstance(value, tuple) and not isinstance(value, Rows)
+    return is_tuple or (isinstance(value, dict) and not is_sparse(value))
+
+
+def list_width(value: Any, n_labels: int) -> int | None:
+    """Return how many labels each row of the arrays of a top-k list holds; None of anything else."""
+    labels = pair_members("y_score", value, n_labels)[0] if is_pair(value) else np.empty(0)
+    return int(labels.shape[1]) if labels.ndim == 2 else None
+
+
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, Rows):
         return value.values is not None or (False if value.labels.size else None)
     if is_pair(value):
-        return pair_has_scores(value)
+        members = (None, value.get("scores")) if isinstance(value, dict) else value
+        return len(members) == 2 and members[1] is not None
     if n_labels is None or not isinstance(value, list):
         return True
     first = next((item for row in value if hasattr(row, "__iter__") for item in row), None)
@@ -132,6 +197,27 @@ def refuse_padding(argument: str, matrix: Any) -> None:
         raise InputError(argument, Message(said, *fix))
 
 
+def is_binary(scores: NDArray[Any]) -> bool:
+    """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
+    return all(bool(((part == 0) | (part == 1)).all()) for part in (scores[:1], scores[:1024], scores))
+
+
+def lists_several(ptr: Ints) -> bool:
+    """Tell whether some row lists two labels or more; mostly the first one does."""
+    return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
+
+
+def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None) -> Rows:
+    """Return the rows of arrays (m, k) of labels and their scores."""
+    if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
+        said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
+        raise InputError(argument, f"{said}{labels.shape}")
+    if scores is not None and scores.shape != labels.shape:
+        raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+    ptr = np.arange(len(labels) + 1) * labels.shape[1]
+    return rows_by_id(ptr, labels.reshape(-1), None if scores is None else scores.reshape(-1), True)
+
+
 def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = None) -> Source[Ranking]:
     """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
     n_rows, width = check_shape(how.argument, array.shape, how.n_labels)
@@ -140,126 +226,164 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
     if named is not None and how.ordered:
         order = np.argsort(named.columns.ranks)
         ids = ids[order]
-    # where every label stands at its id, counting what is above a few is as fast
-    depth = how.depth if how.ordered else None
-    known_cells: dict[int, tuple[Ints, Labels]] = {}  # blocks are of one size, but for the last
+    if not how.ordered:  # where every label stands at its id, counting what is above a few is as fast
+        how = replace(how, depth=None)
 
+    @cache
     def every_cell(n: int) -> tuple[Ints, Labels]:
-        if n not in known_cells:
-            labels = np.empty((n, width), label_dtype(width))
-            labels[:] = ids  # unlike tile, this lets other threads work
-            known_cells[n] = np.arange(n + 1) * width, labels.reshape(-1)
-        return known_cells[n]
+        """Return what blocks of one size share."""
+        labels = np.empty((n, width), label_dtype(width))
+        labels[:] = ids  # unlike tile, this lets other threads work
+        return np.arange(n + 1) * width, labels.reshape(-1)
 
     def block(start: int, stop: int) -> Ranking:
-        ptr, labels = every_cell(stop - start)
         cells = array[start:stop] if order is None else array[start:stop].take(order, axis=1)
-        scores = how.scores(cells.reshape(-1), ptr, start)
-        how.refuse_nan(scores, ptr, start)
+        rows = rows_by_id(*every_cell(stop - start), cells.reshape(-1))
+        scores = how.scores(rows, start)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        entries = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
-        ranking = rank_entries(entries, how.level, depth, how.ordered)
+        ranking = _ranked(how, Ranking(rows.ptr, rows.labels, scores, row_sizes(rows.ptr), given=given))
         return ranking if named is None or how.ordered else ranking._replace(columns=named.columns)
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 
 
-def _pair_rows(how: Reading, labels: NDArray[Any], scores: NDArray[Any] | None) -> Source[Ranking]:
-    """Accept a top-k list of arrays (m, k), of which views that are not contiguous are copied by block."""
-    if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
-        said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
-        raise InputError(how.argument, f"{said}{labels.shape}")
-    if scores is not None and scores.shape != labels.shape:
-        raise InputError(how.argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
-    if scores is None and not labels.size:
-        scores = np.empty(labels.shape)  # rows that list nothing lack no score
-    n_rows, width = labels.shape
-
-    def part(start: int, stop: int) -> Rows:
-        values = None if scores is None else scores[start:stop].reshape(-1)
-        ptr = np.arange(stop - start + 1) * width
-        return rows_by_id(ptr, labels[start:stop].reshape(-1), values, best_first=True)
-
-    def block(start: int, stop: int) -> Ranking:
-        return _ranked_list(how, part(start, stop), start)
-
-    first = _listed_rows(how, part(0, min(n_rows, 1)))
-    return first._replace(n_rows=n_rows, block=block, listed=part)
-
-
 def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
     """Accept labels of each row: best first, or in any order with their scores."""
-    is_list, row_bytes = rows.best_first or rows.values is None, 24.0
+    is_list, names, order = rows.best_first or rows.values is None, rows.names, None
     if rows.values is None and not rows.labels.size:
         rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
-    if rows.values is None and how.unlisted is not None:
-        compares = Keyword("unlisted", f"{how.unlisted:g}"), " compares with scores; this list has none"
-        raise InputError(how.argument, Message(*compares))
-    if not is_list:
-        row_bytes = PICKED_BYTES if picks(how.depth, how.ordered) else 32.0
-    order = tie_order(rows.names, how.level, how.n_labels)
+    if how.unlisted is not None:
+        if rows.values is None:
+            compares = Keyword("unlisted", f"{how.unlisted:g}"), " compares with scores; this list has none"
+            raise InputError(how.argument, Message(*compares))
+        if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
+            order = name_places(names).astype(label_dtype(how.n_labels))
+    ranked = _ranked_list if is_list else _ranked_entries
 
     def block(start: int, stop: int) -> Ranking:
-        if is_list:
-            return _ranked_list(how, rows.part(start, stop), start)._replace(tie_order=order)
-        return _ranked_entries(how, rows, start, stop)._replace(tie_order=order)
+        return ranked(how, rows.part(start, stop), start)._replace(tie_order=order)
 
+    row_bytes = 24.0 if is_list else PICKED_BYTES if how.picks else 32.0
     mean_size = int(rows.ptr[-1]) / max(rows.n_rows, 1)
     return Source(rows.n_rows, how.n_labels, row_bytes * mean_size, block, listed=rows.part)
 
 
-def _ranked_entries(how: Reading, rows: Rows, start: int, stop: int) -> Ranking:
+def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
-    part, places = sorted_part(how.argument, rows, how.n_labels, start, stop)
-    ptr, labels, data = part.ptr, part.labels, part.values
-    assert data is not None
-    scores = written = how.scores(data, ptr, start)
-    how.refuse_nan(scores, ptr, start)
-    seen_ids = look_at_rows(ptr, labels)
+    part, places = sorted_part(how.argument, rows, how.n_labels, start)
+    ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
+    seen, binary = look_at_rows(ptr, labels), is_binary(np.asarray(part.values))
+    written = scores if places is None else how.scores(rows, start)
     is_written = rows.is_written and how.higher_is_better
-    if places is not None and (is_written or rows.named):
-        written = np.empty_like(scores)
-        written[places] = scores
     # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks
     rises = is_written and places is not None and rises_unsorted(ptr, places, written)
     drops = is_written and falls_somewhere(ptr, written)
     if places is not None and rows.named:
-        labels, scores = rows.part(start, stop).labels.astype(labels.dtype), written
+        labels, scores = rows.labels.astype(labels.dtype), written
     if how.level is not None:
         # such an entry says what its absence would say; ties then go by id among all of them
         competing = scores != as_score(how.level, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
-    given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
-    listed = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
-    return rank_entries(listed, how.level, how.depth, how.ordered)
+    given = Given(scores.size, binary, rises, drops, lists_several(ptr), *seen)
+    return _ranked(how, Ranking(ptr, labels, scores, row_sizes(ptr), given=given))
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
-    n_labels, seen_ids = how.n_labels, np.empty(2, np.int64)
-    ids = rows.labels if rows.labels.dtype in (np.int32, np.int64) else rows.labels.astype(np.int64)
-    ids = np.ascontiguousarray(ids)
-    code, row, position = check_list(rows.ptr, ids, n_labels, seen_ids)
-    if code == BAD_LABEL:
-        bad = (rows.labels < -1) | (rows.labels >= n_labels)  # as stored: unsigned ids may have become -1
-        reason = f"is not in 0..{n_labels - 1} (or -1, an empty slot)"
-        refuse_first(
-            how.argument, "label id", bad, rows.labels, rows.ptr, start, reason, error=LabelRangeError
-        )
-        rows = rows._replace(labels=ids).only(ids >= 0)
-        ids = rows.labels
-        code, row, position = check_list(rows.ptr, ids, n_labels, seen_ids)
+    ptr, labels, scores, seen = rows.ptr, rows.labels, None, np.empty(2, np.int64)
+    ids = np.ascontiguousarray(labels, None if labels.dtype in (np.int32, np.int64) else np.int64)
+    code, row, place = check_list(ptr, ids, how.n_labels, seen)
+    if code == BAD_LABEL and (empty := labels == -1).any():
+        return _ranked_list(how, rows.only(~empty), start)
     if code != FINE:
-        refuse_code(how.argument, code, start + row, int(ids[position]), n_labels)
-    ptr, labels = rows.ptr, ids.astype(label_dtype(n_labels), copy=False)
-    given = Given(labels.size, False, False, False, lists_several(ptr), *seen_ids.tolist())
-    scores = None if rows.values is None else how.scores(rows.values, ptr, start)
-    if scores is not None:
+        slots = " (or -1, an empty slot)"
+        refuse_code(how.argument, code, start + row, int(labels[place]), how.n_labels, slots)
+    labels = ids.astype(label_dtype(how.n_labels), copy=False)
+    given = Given(labels.size, False, several=lists_several(ptr), missing=int(seen[0]), highest=int(seen[1]))
+    if rows.values is not None:
+        scores = how.scores(rows, start, may_be_nan=True)
         in_order = falls(ptr, scores)
         rises, drops = how.higher_is_better and not in_order, falls_somewhere(ptr, scores)  # distances rise
         given = given._replace(binary=is_binary(scores), rises=rises, falls=drops)
         if not in_order:
-            how.refuse_nan(scores, ptr, start)
-            labels, scores = labels.copy(), scores.copy()
+            labels, scores = labels.copy(), how.scores(rows, start).copy()
             rank_rows(ptr, labels, scores)
-    return with_level(Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level, how.depth)
+    return _with_level(Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level, how.depth)
+
+
+def _ranked(how: Reading, entries: Ranking) -> Ranking:
+    """Rank entries whose ids rise within each row, or those with equal scores as they stand."""
+    ptr, labels, scores, level = entries.ptr, entries.labels, entries.scores, how.level
+    assert scores is not None
+    if how.depth is not None and how.picks:
+        head_ptr = head_pointer(ptr, how.depth)
+        heads, head_scores = np.empty(head_ptr[-1], labels.dtype), np.empty(head_ptr[-1], scores.dtype)
+        tied = np.empty(ptr.size - 1, np.bool_)
+        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
+        cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+        best = entries._replace(ptr=head_ptr, labels=heads, scores=head_scores, cut_ties=cut_ties)
+        return _with_level(best._replace(n_above=row_sizes(head_ptr)), level)
+    if how.ordered:
+        labels, scores = labels.copy(), scores.copy()
+        rank_rows(ptr, labels, scores)
+        return _with_level(entries._replace(labels=labels, scores=scores), level, how.depth)
+    n_above = row_sizes(ptr)
+    if level is not None:
+        count_reaching(ptr, scores, as_score(level, scores), n_above)
+    return entries._replace(n_above=n_above, ordered=False)
+
+
+def _with_level(ranking: Ranking, level: float | None, depth: int | None = None) -> Ranking:
+    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+    if level is not None and ranking.scores is not None:
+        n_above = np.empty_like(ranking.n_above)
+        count_leading(ranking.ptr, ranking.scores, as_score(level, ranking.scores), True, n_above)
+        ranking = ranking._replace(n_above=n_above)
+    return ranking if depth is None else cut_heads(ranking, depth)
+
+
+def cut_heads(ranking: Ranking, depth: int) -> Ranking:
+    """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    head_ptr = head_pointer(ptr, depth)
+    if head_ptr[-1] == ptr[-1]:
+        return ranking
+    heads, head_scores, cut_ties = np.empty(head_ptr[-1], labels.dtype), None, None
+    copy_heads(ptr, labels, head_ptr, heads)
+    if scores is not None:
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        copy_heads(ptr, scores, head_ptr, head_scores)
+        if has_equal_neighbours(scores):
+            tied = np.empty(ptr.size - 1, np.bool_)
+            flag_cut_ties(ptr, scores, head_ptr, tied)
+            cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+    n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
+    return ranking._replace(
+        ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
+    )
+
+
+def append_cut_ties(ranking: Ranking) -> Ranking:
+    """Return rows that end with all labels of their last score, so that labels may be taken out of them."""
+    cut, scores = ranking.cut_ties, ranking.scores
+    if cut is None or scores is None:
+        return ranking
+    sizes, ends = row_sizes(cut.ptr), ranking.ptr[1:]
+    places = np.repeat(ends, sizes)
+    labels = np.insert(ranking.labels, places, cut.labels)
+    scores = np.insert(scores, places, np.repeat(scores[ends - 1], sizes))
+    ptr = ranking.ptr + cut.ptr
+    return ranking._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), cut_ties=None)
+
+
+def _cut_ties(
+    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
+) -> Truth | None:
+    """Return the labels of flagged rows that were cut and tie with the last one kept, None without any."""
+    if not tied.any():
+        return None
+    cut_ptr = np.empty(ptr.size, np.int64)
+    count_cut_ties(ptr, scores, head_ptr, heads, tied, cut_ptr)
+    cut = np.empty(cut_ptr[-1], labels.dtype)
+    collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
+    return Truth(cut_ptr, cut)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.input.csr import (
     MOST_LABELS,
@@ -24,7 +23,7 @@ from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword
-from xmleval.records import LEAST_GAIN, MOST_GAIN, Bools, Facts, Floats, Ints, Truth, label_dtype, row_sizes
+from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype, row_sizes
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
 MOST_EXPONENT = 32  # of 2, which is the largest gain
@@ -57,7 +56,7 @@ def set_rows(
         rows, n_labels = value, max(width, len(value.names or ()))
 
         def stored(start: int, stop: int) -> Truth:
-            part, _ = sorted_part(argument, rows, n_labels, start, stop)
+            part, _ = sorted_part(argument, rows.part(start, stop), n_labels, start)
             return _truth(argument, part, start, gains)
 
         row_bytes = (32.0 if is_graded else 16.0) * int(rows.ptr[-1]) / max(rows.n_rows, 1)
@@ -113,20 +112,12 @@ def relevant_of(truth: Truth) -> Truth:
 
 def _truth(argument: str, rows: Rows, start: int, gains: str | None) -> Truth:
     """Return the labels of checked rows with the gains of their grades, or those with 1, not 0."""
-    values = rows.values
     if gains in GRADED:
-        grades = np.ones(rows.labels.size) if values is None else values
-        return Truth(rows.ptr, rows.labels, _gains(argument, grades, rows.ptr, gains, start))
-    if values is not None and not bool((values == 1).all()):
-        rows = rows.only(values != 0)
-        assert rows.values is not None
-        _refuse_other_values(argument, rows.values, rows.ptr, start, gains)
-    return Truth(rows.ptr, rows.labels)
-
-
-def _refuse_other_values(
-    argument: str, values: NDArray[Any], ptr: Ints, start: int, gains: str | None
-) -> None:
+        return Truth(rows.ptr, rows.labels, _gains(argument, rows, start, gains == "exp"))
+    if rows.values is None or (rows.values == 1).all():
+        return Truth(rows.ptr, rows.labels)
+    rows = rows.only(rows.values != 0)
+    values: Any = rows.values
     bad, hints = values != 1, list[object]()
     value = values[bad.argmax()] if bad.any() else 1
     if math.isfinite(value):
@@ -135,24 +126,25 @@ def _refuse_other_values(
         if gains is not None:
             need = "; grades need " if whole else " Grades need "
             hints += [need, Keyword("gains", "'linear'"), " or 'exp'"]
-    refuse_first(argument, "value", bad, values, ptr, start, "is neither 0 nor 1 in a label set", *hints)
+    refuse_first(argument, "value", bad, rows, start, "is neither 0 nor 1 in a label set", *hints)
+    return Truth(rows.ptr, rows.labels)
 
 
-def _gains(argument: str, values: NDArray[Any], ptr: Ints, gains: str | None, start: int) -> Floats:
+def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
     """Return the gains of grades, 0 of negative ones, or refuse the first that has none."""
-    grades = values.astype(np.float64)
+    if rows.values is None:
+        return np.ones(rows.labels.size)
+    grades = rows.values.astype(np.float64)
     positive = np.maximum(grades, 0.0)
-
-    def refuse(bad: Bools, *reason: object) -> None:
-        refuse_first(argument, "grade", bad, values, ptr, start, *reason)
-
-    refuse(~np.isfinite(grades), "is no number")
-    if gains == "exp":
-        linear, exp = Keyword("gains", "'linear'"), Keyword("gains", "'exp'")
-        whole = "is not a whole number, as ", exp, " needs; ", linear, " takes any"
-        refuse(positive != np.floor(positive), *whole)
-        refuse(positive > MOST_EXPONENT, f"is above {MOST_EXPONENT}, the most that ", exp, " takes")
-        return np.ldexp(1.0, positive.astype(np.int32)) - 1.0
-    outside = (positive > MOST_GAIN) | ((positive > 0) & (positive < LEAST_GAIN))
-    refuse(outside, "is neither 0 nor within 2^-30..2^32; scale the grades")
-    return positive
+    refuse_first(argument, "grade", ~np.isfinite(grades), rows, start, "is no number")
+    if not exponential:
+        outside = (positive > MOST_GAIN) | ((positive > 0) & (positive < LEAST_GAIN))
+        reason = "is neither 0 nor within 2^-30..2^32; scale the grades"
+        refuse_first(argument, "grade", outside, rows, start, reason)
+        return positive
+    linear, exp = Keyword("gains", "'linear'"), Keyword("gains", "'exp'")
+    broken, whole = positive != np.floor(positive), ("is not a whole number, as ", exp, " needs; ", linear)
+    refuse_first(argument, "grade", broken, rows, start, *whole, " takes any")
+    most = f"is above {MOST_EXPONENT}, the most that "
+    refuse_first(argument, "grade", positive > MOST_EXPONENT, rows, start, most, exp, " takes")
+    return np.ldexp(1.0, positive.astype(np.int32)) - 1.0

@@ -23,7 +23,7 @@ def sorted_rows(
 ) -> Rows:
     """Return rows with rising ids; an id that a row of a text repeats is refused by its line."""
     try:
-        return sorted_part("labels", rows_by_id(ptr, labels, values), n_labels, 0, ptr.size - 1)[0]
+        return sorted_part("labels", rows_by_id(ptr, labels, values), n_labels)[0]
     except InputError as error:
         raise ValueError(f"line {lines[error.row or 0]}: {error.reason}") from None
 

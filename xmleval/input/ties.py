@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.records import ColumnOrder, Ints, Labels, Scores, label_dtype
+from xmleval.records import ColumnOrder, Ints, Labels, Scores
 
 
 class NamedColumns:
@@ -49,14 +49,6 @@ def name_places(names: Sequence[object]) -> Ints:
     places = np.empty(len(names), np.int64)
     places[order] = np.arange(len(names))
     return places
-
-
-def tie_order(names: Sequence[object] | None, unlisted: float | None, n_labels: int) -> Labels | None:
-    """Return the place of each label among unlisted ones, None where they do not compete or have no names."""
-    if unlisted is None or names is None:
-        return None
-    by_text = len(names) == n_labels and all(isinstance(name, str) for name in names)
-    return name_places(names).astype(label_dtype(n_labels)) if by_text else None
 
 
 def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from xmleval.api.fuse import fuse
-from xmleval.input.csr import Source, checked
+from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, real_number
 from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import Reading, ranking_rows
@@ -105,7 +105,7 @@ class TreeFusion:
         listed, other = self._both(classifier, shortlist)
         source = set_rows("y_true", y_true, None, self.inverse_propensity.size)
         _check_rows("y_true", source, listed.shape[0])
-        truth = checked(source.block, 0, source.n_rows)
+        truth = source.block(0, source.n_rows)
         relevant = _values_at(rows_as_csr(rows_by_id(*truth), listed.shape[1]), listed) > 0
         if relevant.all() or not relevant.any():  # of no labels, both
             seen = "all labels" if relevant.size and relevant.all() else "no label"
@@ -169,7 +169,7 @@ class TreeFusion:
         found = []
         for name, source in rows.items():
             _check_rows(name, source, rows["classifier"].n_rows)
-            block = checked(source.block, 0, source.n_rows)
+            block = source.block(0, source.n_rows)
             if block.scores is None:
                 raise InputError(name, "lists without scores; a tree needs scores")
             listed = sorted_rows(block.ptr, block.labels, block.scores.astype(np.float64), n_labels)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import checked, rows_at_a_time
+from xmleval.input.csr import rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
@@ -87,7 +87,7 @@ class Entries:
             return Block(relevant, scores.block(start, stop), None, None, start)
 
         for start in range(0, truth.n_rows, size):
-            self._keep(checked(block, start, min(start + size, truth.n_rows)))
+            self._keep(block(start, min(start + size, truth.n_rows)))
         self.n_rows += truth.n_rows
 
     def _keep(self, block: Block) -> None:

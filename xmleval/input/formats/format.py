@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xmleval.budget import Allowance, OverLimitError
 from xmleval.files.remote import RemotePath
+from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces, with_names
 from xmleval.message import Message
 
@@ -96,4 +97,5 @@ def naming(path: Path, expected: str) -> Iterator[None]:
     except OverLimitError as error:
         raise ValueError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: {error}; expected {expected}") from None
+        told = error.message if isinstance(error, InputError) else error
+        raise ValueError(f"{path}: {told}; expected {expected}") from None
