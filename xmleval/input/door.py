@@ -182,13 +182,13 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
     """Accept sets of labels as those of the rows of a truth, also pairs to exclude and top-k lists."""
     of_candidates = argument == WITHIN
     if of_candidates and is_pair(value):
-        value = list_rows(argument, pair_members(argument, value, truth.n_labels)[0], None)
+        value = list_rows(argument, pair_members(argument, value, truth.n_labels)[0])
     elif not isinstance(value, Rows):
         array = as_plain(argument, value.ids if isinstance(value, IdPairs) else value)
         is_matrix = not isinstance(array, np.ndarray) or array.ndim != 2
         if of_candidates:
             is_matrix = is_matrix or array.dtype.kind not in "iu" or array.shape == truth.shape
-            value = array if is_matrix else list_rows(argument, array, None)
+            value = array if is_matrix else list_rows(argument, array)
         elif not is_matrix and array.shape[1] == 2:
             value = _paired(argument, array, truth.shape, not isinstance(value, IdPairs))
     if isinstance(value, Rows) and value.best_first:

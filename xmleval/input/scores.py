@@ -207,7 +207,7 @@ def lists_several(ptr: Ints) -> bool:
     return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
 
 
-def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None) -> Rows:
+def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None = None) -> Rows:
     """Return the rows of arrays (m, k) of labels and their scores."""
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.pieces import Pieces, with_names
-from xmleval.input.rows import Facts, Rows, numbered, pointer, rows_by_id
+from xmleval.input.rows import Facts, Rows, numbered, pointer
+from xmleval.input.scores import list_rows
 from xmleval.input.stack import rows_as_lists
 from xmleval.input.writing import ranked
 
@@ -36,6 +38,11 @@ DENSE_SCORES = (
     "NAME_indices.npy, or array 'indices'"
 )
 REAL = "biuf"  # kinds of dtypes
+DENSE_KINDS = {
+    "truth": (DENSE_LABELS, REAL),
+    "grades": (DENSE_LABELS, REAL),
+    "scores": (DENSE_SCORES, "f"),
+}  # what is expected of a dense array
 
 
 def open_array(path: Path, expected: str, kinds: str = REAL, n_dims: int = 2) -> Array:
@@ -85,65 +92,57 @@ def array_pieces(
 
 def dense_pieces(array: Array, expected: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Return the rows of a dense array."""
+    if not array.shape[1]:  # rows of nothing may be any number
+        raise ValueError(f"{array.file.path}: {array}, without a label; expected {expected}")
     return array_pieces([array], expected, lambda rows: rows, allowance, array.shape[1])
 
 
 def list_pieces(arrays: Sequence[Array], allowance: Allowance = UNLIMITED) -> Pieces:
     """Return the rows of labels and, where there are any, of their scores."""
-    return array_pieces(arrays, LIST, _as_rows, allowance)
+    return array_pieces(arrays, LIST, partial(list_rows, "list"), allowance)
 
 
-def _as_rows(labels: NDArray[Any], scores: NDArray[Any] | None = None) -> Rows:
-    values, n_rows = None if scores is None else scores.reshape(-1), len(labels)
-    return rows_by_id(np.arange(n_rows + 1) * labels.shape[1], labels.reshape(-1), values, best_first=True)
-
-
-def check_list(labels: Array, *scores: Array, kinds: str = "iu") -> list[Array]:
-    """Return labels and, where there are any, scores of a list, or refuse their dtypes or shapes."""
-    with naming(labels.file.path, LIST):
-        check_array(labels, kinds)
+def check_scores(labels: Array, *scores: Array) -> list[Array]:
+    """Return labels and, where there are any, scores of a list, or refuse those of another shape."""
     for array in scores:
-        with naming(array.file.path, LIST):
-            if check_array(array, "iuf", None).shape != labels.shape:
-                raise ValueError(f"{array}, for {labels.name or 'labels'} of shape {labels.shape}")
+        if array.shape != labels.shape:
+            told = f"{array}, for {labels.name or 'labels'} of shape {labels.shape}; expected {LIST}"
+            raise ValueError(f"{array.file.path}: {told}")
     return [labels, *scores]
 
 
-def _pair(path: Path) -> tuple[Path, Path] | None:
-    """Return the files of labels and of scores that a name stands for; None where it is of labels alone."""
-    for labels, scores in PAIRS.items():
-        if path.name.endswith((labels, scores)):
-            stem = path.name.removesuffix(labels).removesuffix(scores)
-            return path.with_name(stem + labels), path.with_name(stem + scores)
-    return None
+def _pair(path: Path) -> list[Path]:
+    """Return the files of labels and of scores that a name stands for, or that of labels alone."""
+    for ends in PAIRS.items():
+        if path.name.endswith(ends):
+            stem = path.name.removesuffix(ends[0]).removesuffix(ends[1])
+            return [path.with_name(stem + end) for end in ends]
+    return [path]
 
 
-def _open_list(path: Path, kinds: str = "iu") -> list[Array]:
-    """Return the labels of a top-k list and, where there are any, its scores."""
-    arrays: list[Array] = []
-    for each in _pair(path) or (path,):
-        if not arrays or is_there(each):
-            with naming(each, LIST):
-                arrays.append(open_npy(InputFile(each)))
-    is_named = arrays[0].file.path.name.endswith(OTHER_LABELS)
-    return check_list(*arrays, kinds=kinds if is_named else "iu")
+def _open_list(path: Path, names: bool = False) -> list[Array]:
+    """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
+    first, *more = _pair(path)
+    kinds = "iuU" if names and first.name.endswith(OTHER_LABELS) else "iu"
+    scores = [open_array(path, LIST, "iuf") for path in more if is_there(path)]
+    return check_scores(open_array(first, LIST, kinds), *scores)
 
 
 def is_other_list(path: Path) -> bool:
     """Tell whether a file of another tool's name is a list: labels, or scores with labels beside them."""
-    pair = _pair(path) if path.name.endswith((OTHER_LABELS, OTHER_SCORES)) else None
-    return pair is not None and (path == pair[0] or is_there(pair[0]))
+    labels = _pair(path)[0]
+    return labels.name.endswith(OTHER_LABELS) and (path == labels or is_there(labels))
 
 
 def pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Return the rows of a list whose labels have no names."""
-    arrays = _open_list(path, "iuU")
+    arrays = _open_list(path, names=True)
     return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays, allowance)
 
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path, "iuU"), Facts("row"), 0
+    arrays, facts, place = _open_list(path, names=True), Facts("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts, allowance).read(PIECE_BYTES):
@@ -157,25 +156,25 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         place += len(labels)
 
 
-def _mapped(array: Array, expected: str) -> NDArray[Any]:
+def map_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Map the labels of a top-k list and, where they are there, its scores."""
+    labels, *scores = [_mapped(array) for array in _open_list(path)]
+    return labels, scores[0] if scores else None
+
+
+def _mapped(array: Array, expected: str = LIST) -> NDArray[Any]:
     with naming(array.file.path, expected):
         return array.mapped()
 
 
 def map_dense(path: Path, kind: str) -> NDArray[Any]:
     """Map a dense array."""
-    return _mapped(*_open_dense(path, kind))
-
-
-def map_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Map the labels of a top-k list and, where they are there, its scores."""
-    labels, *scores = [_mapped(array, LIST) for array in _open_list(path)]
-    return labels, scores[0] if scores else None
+    return _mapped(open_array(path, *DENSE_KINDS[kind]), DENSE_KINDS[kind][0])
 
 
 def other_half(path: Path) -> list[Path]:
     """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
-    return [other for other in _pair(path) or () if other != path and is_there(other)]
+    return [other for other in _pair(path) if other != path and is_there(other)]
 
 
 def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
@@ -190,21 +189,6 @@ def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
                 file = both.enter_context(replacing(Path(stem + name)))
                 np.save(file, array, allow_pickle=False)
                 file.flush()  # so that a full disk is met here
-
-
-def check_dense(array: Array, kind: str) -> tuple[Array, str]:
-    """Return a dense array and what is expected of it, or refuse it."""
-    kinds, expected = ("f", DENSE_SCORES) if kind == "scores" else (REAL, DENSE_LABELS)
-    with naming(array.file.path, expected):
-        if not check_array(array, kinds).shape[1]:
-            raise ValueError(f"{array}, without a label")  # rows of nothing may be any number
-    return array, expected
-
-
-def _open_dense(path: Path, kind: str) -> tuple[Array, str]:
-    with naming(path, DENSE_SCORES if kind == "scores" else DENSE_LABELS):
-        array = open_npy(InputFile(path))
-    return check_dense(array, kind)
 
 
 NPY = Format(
@@ -224,5 +208,7 @@ DENSE = Format(
     title="dense array",
     files="NAME.npy",
     extensions=(".npy",),
-    pieces=lambda path, kind, allowance: dense_pieces(*_open_dense(path, kind), allowance),
+    pieces=lambda path, kind, allowance: dense_pieces(
+        open_array(path, *DENSE_KINDS[kind]), DENSE_KINDS[kind][0], allowance
+    ),
 )

@@ -14,21 +14,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import Archive, Array, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
-from xmleval.input.csr import matrix_rows
-from xmleval.input.errors import InputError
+from xmleval.input.csr import matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import (
+    DENSE_KINDS,
     LIST,
     ROW_ENTRY_BYTES,
     check_array,
-    check_dense,
-    check_list,
+    check_scores,
     dense_pieces,
     list_pieces,
 )  # fmt: skip
@@ -37,7 +35,6 @@ from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.writing import canonical
-from xmleval.kernels.checking import FINE, check_pointer
 
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 TRUTH = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
@@ -61,10 +58,7 @@ def open_npz(path: Path) -> Archive:
 
 def _layout(archive: Archive, allowance: Allowance) -> tuple[str, tuple[int, int]]:
     """Return the storage scheme and the shape of a matrix."""
-    word, size = archive["format"], archive["shape"]
-    if check_array(size, "iu", 1).shape != (2,):
-        raise ValueError(f"{size}, not (instances, labels)")
-    scheme, shape = read_arrays((word, size), allowance)
+    scheme, shape = read_arrays((archive["format"], check_array(archive["shape"], "iu", 1)), allowance)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
     if name not in SCHEMES:
         raise ValueError(f"format {name!r} is not one of {', '.join(SCHEMES)}")
@@ -93,12 +87,9 @@ def _matrix_pieces(archive: Archive, kind: str, allowance: Allowance) -> Pieces:
         n_bytes = sum(array.n_bytes for array in archive.values())
         with allowance.lent(2 * n_bytes + CONVERTING_BYTES * (math.prod(archive["data"].shape) + shape[0])):
             matrix = archive.load_sparse()
-            try:
-                if kind == "scores":
-                    refuse_padding("scores", matrix)
-                rows = matrix_rows(kind, matrix, None)
-            except InputError as error:
-                raise ValueError(error.message) from None
+            if kind == "scores":
+                refuse_padding("scores", matrix)
+            rows = matrix_rows(kind, matrix, None)
         allowance.take(rows.n_bytes)
     return whole(rows, shape[1])
 
@@ -106,55 +97,44 @@ def _matrix_pieces(archive: Archive, kind: str, allowance: Allowance) -> Pieces:
 def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) -> Pieces:
     """Read a CSR matrix some rows at a time."""
     path, n_rows = archive.file.path, shape[0]
-    ptr, labels, data = (archive[name] for name in ("indptr", "indices", "data"))
-    if len(data.shape) != 1 or labels.shape != data.shape:
-        raise ValueError(f"data of shape {data.shape}, but indices of shape {labels.shape}")
+    ptr, *entries = arrays = [archive[name] for name in ("indptr", "indices", "data")]
+    n_stored, entry_bytes = entries[0].shape[0], sum(array.row_bytes for array in entries)
+    if len(entries[1].shape) != 1 or entries[0].shape != entries[1].shape:
+        raise ValueError(f"data of shape {entries[1].shape}, but indices of shape {entries[0].shape}")
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
     def place_of(row: int) -> int:
         with ptr.rows(row, row + 1) as take:
             place = int(take(row, row + 1)[0])
-        if not 0 <= place <= labels.shape[0]:
+        if not 0 <= place <= n_stored:
             raise ValueError(f"row {row}: indptr is {place} there")
         return place
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
         step, end = max(1, n_bytes // POINTER_BYTES), n_rows if stop is None else stop
-        per_piece = n_bytes // (labels.row_bytes + data.row_bytes)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
             ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
             take = opened.enter_context(ptr.rows(first, None if stop is None else stop + 1))
-            take_labels, take_data = (opened.enter_context(array.rows(*ends)) for array in (labels, data))
+            takes = [opened.enter_context(array.rows(*ends)) for array in entries]
             places = take(first, first + 1).astype(np.int64)
             for start in range(first, max(end, first + 1), step):
                 following = take(start + 1, min(start + step, end) + 1)
                 places = np.concatenate((places[-1:], following.astype(np.int64)))
-                _refuse_pointer(places, start, labels.shape[0])
+                refuse_pointer("indptr", places, n_stored, start)
                 row = 0
                 while row < following.size:
-                    fitting = int(np.searchsorted(places, places[row] + per_piece, "right")) - 1
-                    last = min(max(fitting, row + 1), following.size)
-                    entries = int(places[row]), int(places[last])
+                    most = places[row] + n_bytes // entry_bytes
+                    last = max(int(np.searchsorted(places, most, "right")) - 1, row + 1)
+                    lo, hi = int(places[row]), int(places[last])
                     if last == row + 1:
-                        allowance.check(ROW_ENTRY_BYTES * (entries[1] - entries[0]))
-                    values = take_data(*entries)
-                    yield rows_by_id(places[row : last + 1] - places[row], take_labels(*entries), values)
+                        allowance.check(ROW_ENTRY_BYTES * (hi - lo))
+                    labels, values = (take_part(lo, hi) for take_part in takes)
+                    yield rows_by_id(places[row : last + 1] - lo, labels, values)
                     row = last
 
-    any_row = all(array.any_row for array in (ptr, labels, data))
+    any_row = all(array.any_row for array in arrays)
     return Pieces(n_rows, shape[1], read, read_from=read if any_row else None)
-
-
-def _refuse_pointer(ptr: NDArray[np.int64], first: int, n_stored: int) -> None:
-    """Refuse a pointer of rows from ``first`` that does not start at 0, falls or exceeds ``n_stored``."""
-    base = int(ptr[0]) if first else 0
-    code, row, position = check_pointer(ptr - base, n_stored - base)
-    if code != FINE:
-        raise ValueError(
-            f"row {first + row}: indptr is {ptr[position]} there; it must start at 0, never fall and end at "
-            "the number of stored entries"
-        )
 
 
 def holds_list(path: Path) -> bool:
@@ -167,19 +147,18 @@ def _find_list(archive: Archive) -> list[Array]:
     """Return ids and scores of a list, by the first names that are there, or nothing."""
     ids = next((archive[name] for name in LIST_IDS if name in archive), None)
     scores = [archive[name] for name in LIST_SCORES if name in archive][:1]
-    if ids is None:
+    is_shared = ids is not None and ids.name in SHARED_IDS
+    shapes = [array.shape for array in scores]
+    if ids is None or (is_shared and (ids.dtype.kind not in "iu" or [ids.shape] != shapes)):
         return []
-    if ids.name in SHARED_IDS:
-        if ids.dtype.kind not in "iu" or [ids.shape] != [array.shape for array in scores]:
-            return []
-        with naming(ids.file.path, LIST), ids.rows() as take:
+    with naming(archive.file.path, LIST):
+        arrays = [check_array(ids, "iu"), *(check_array(array, "iuf") for array in scores)]
+        with ids.rows() as take:
             row = take(0, min(1, ids.shape[0])).ravel().tolist()
-            if len(row) > 1 and {*row} <= {0, 1}:
-                raise ValueError(
-                    f"{ids.name!r} may be ids of labels, or zeros and ones of all labels; call ids "
-                    "'indices', or save the scores alone"
-                )
-    return check_list(ids, *scores)
+        if is_shared and len(row) > 1 and {*row} <= {0, 1}:
+            told = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
+            raise ValueError(f"{ids.name!r} {told}, or save the scores alone")
+    return check_scores(*arrays)
 
 
 def _truth_pieces(archive: Archive, allowance: Allowance) -> Pieces:
@@ -210,7 +189,10 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         if kind == "scores" and (arrays := _find_list(archive)):
             return list_pieces(arrays, allowance)
         if kind == "scores" and "scores" in archive:
-            return dense_pieces(*check_dense(archive["scores"], kind), allowance)
+            expected, kinds = DENSE_KINDS[kind]
+            with naming(path, expected):
+                array = check_array(archive["scores"], kinds)
+            return dense_pieces(array, expected, allowance)
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
             return _truth_pieces(archive, allowance)
     return _matrix_pieces(archive, kind, allowance)
