@@ -76,7 +76,8 @@ def join_arguments(
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted, door = plan.unlisted, door.opened(truth, n_labels)
     level, ordered = plan.conventions.unlisted_score, plan.ordered or bool(door.sets)
-    how = Reading("y_score", plan.n_labels, level, door.depth(plan.depth), ordered, plan.higher_is_better)
+    left = door.of_ranking if door.sets else None
+    how = Reading("y_score", plan.n_labels, level, plan.depth, ordered, plan.higher_is_better, left)
     scores = None if y_score is None else ranking_rows(y_score, n_labels, how)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     given = {"y_score": scores, "y_pred": pred}
@@ -97,7 +98,7 @@ def join_arguments(
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
     notes = door.notes(truth, scores, pred)
-    truth, scores, pred, reachable = door.passed(truth, scores, pred, plan.depth)
+    truth, pred, reachable = door.passed(truth, pred)
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)

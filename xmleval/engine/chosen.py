@@ -25,11 +25,10 @@ def chosen_rows(
     given = [n_labels if isinstance(value, list) else None for value in (y_true, y_score)]
     truth = set_rows("y_true", y_true, given[0], n_labels, conventions.gains)
     door = door.opened(truth, n_labels)
-    level, needed = conventions.unlisted_score, door.depth(depth)
-    how = Reading("y_score", n_labels, level, needed, higher_is_better=higher_is_better)
-    scores = ranking_rows(y_score, given[1], how)
-    truth, lists, *_ = door.passed(truth, scores, None, depth)
-    assert lists is not None
+    level, left = conventions.unlisted_score, door.of_ranking
+    how = Reading("y_score", n_labels, level, depth, higher_is_better=higher_is_better, left=left)
+    lists = ranking_rows(y_score, given[1], how)
+    truth = door.passed(truth, None)[0]
     relevant, listed = [], []
     for row in rows.tolist():
         ranking = lists.block(row, row + 1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows, pointer, rows_by_id
-from xmleval.input.scores import append_cut_ties, cut_heads, is_pair, list_rows, lists_several, pair_members
+from xmleval.input.scores import is_pair, list_rows, lists_several, pair_members
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
@@ -20,7 +20,6 @@ from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
 from xmleval.records import Ints, Ranking, Truth, row_sizes
 
-LEAST_DEPTH = 2  # which tells whether rows list several labels
 WITHIN = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"
 RESTRICTIONS = ("exclude", "candidates")  # which take labels out of rows
@@ -67,39 +66,33 @@ class Door:
         sets = {name: _sets_of(name, value, truth, n_labels) for name, value in self.sets.items()}
         return replace(self, sets=sets)
 
-    def depth(self, needed: int | None) -> int | None:
-        """Return how many leading labels of a ranking hold ``needed`` ones that are left; None for all."""
-        if not self.sets:
-            return needed
-        if needed is None or WITHIN in self.sets:
-            return None
-        sizes = (int(row_sizes(block.ptr).max(initial=0)) for block in self.sets["exclude"].blocks())
-        return max(needed, LEAST_DEPTH) + max(sizes, default=0)
-
     def passed(
-        self,
-        truth: Source[Truth],
-        scores: Source[Ranking] | None,
-        pred: Source[Truth] | None,
-        depth: int | None,
-    ) -> tuple[Source[Truth], Source[Ranking] | None, Source[Truth] | None, Source[Truth] | None]:
-        """Return the rows with the labels that are left, of rankings the first ``depth``.
+        self, truth: Source[Truth], pred: Source[Truth] | None
+    ) -> tuple[Source[Truth], Source[Truth] | None, Source[Truth] | None]:
+        """Return the labels that are left of rows, and the relevant ones among the candidates, if any."""
+        truth = self._left(truth, "exclude") if self.from_truth else truth
+        reachable = self._left(truth, WITHIN) if WITHIN in self.sets else None
+        return truth, None if pred is None else self._left(pred, "exclude"), reachable
 
-        The last ones are the relevant labels among the candidates, None without any.
-        """
-        exclude, candidates = (self.sets.get(name) for name in RESTRICTIONS)
-        reachable = None
-        if exclude is not None:
-            truth = _kept(truth, exclude, False) if self.from_truth else truth
-            pred = None if pred is None else _kept(pred, exclude, False)
-            scores = None if scores is None else _kept(scores, exclude, False)
-        if candidates is not None:
-            reachable = _kept(truth, candidates, True)
-            scores = None if scores is None else _kept(scores, candidates, True)
-        if self.sets and scores is not None and depth is not None:
-            make, most = scores.block, depth
-            scores = scores._replace(block=lambda start, stop: cut_heads(make(start, stop), most))
-        return truth, scores, pred, reachable
+    def _left(self, rows: Source[Truth], name: str) -> Source[Truth]:
+        """Return rows without the labels of a set, or with those among the candidates alone."""
+        if name not in self.sets:
+            return rows
+        sets: Source[Truth] = self.sets[name]
+
+        def block(start: int, stop: int) -> Truth:
+            return _kept(rows.block(start, stop), sets.block(start, stop), name == WITHIN)
+
+        return rows._replace(
+            block=block, bytes_per_row=2 * rows.bytes_per_row + sets.bytes_per_row, facts=None
+        )
+
+    def of_ranking(self, entries: Ranking, start: int) -> Ranking:
+        """Return the entries of rows from ``start`` on that are left."""
+        stop = start + entries.ptr.size - 1
+        for name, sets in self.sets.items():
+            entries = _kept(entries, sets.block(start, stop), name == WITHIN)
+        return entries
 
     def notes(
         self, truth: Source[Truth], scores: Source[Ranking] | None, pred: Source[Truth] | None
@@ -215,29 +208,19 @@ def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_m
     return pairs_of_rows(rows, labels, 0, shape[0])
 
 
-def _kept(rows: Source[T], sets: Source[Truth], within: bool) -> Source[T]:
+def _kept(rows: T, sets: Truth, within: bool) -> T:
     """Return rows with the labels that are in sets alone, or with those that are not."""
-
-    def block(start: int, stop: int) -> Any:
-        own: Any = rows.block(start, stop)
-        if isinstance(own, Ranking):
-            own = append_cut_ties(own)
-        members = sets.block(start, stop)
-        places = _places(own, members)
-        found = places > 0
-        keep = np.full(own.labels.size, not within)
-        keep[np.repeat(own.ptr[:-1], row_sizes(members.ptr))[found] + places[found] - 1] = within
-        ptr, labels = pointer(keep)[own.ptr], own.labels[keep]
-        if isinstance(own, Truth):
-            return Truth(ptr, labels, None if own.gains is None else own.gains[keep])
-        scores, seen = None if own.scores is None else own.scores[keep], own.given
-        if seen is not None:
-            n_listed = seen.n_listed - (own.labels.size - labels.size)
-            seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
-        return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered, seen)
-
-    n_bytes = 2 * rows.bytes_per_row + sets.bytes_per_row
-    return rows._replace(block=block, bytes_per_row=n_bytes, facts=None)
+    places = _places(rows, sets)
+    found, keep = places > 0, np.full(rows.labels.size, not within)
+    keep[np.repeat(rows.ptr[:-1], row_sizes(sets.ptr))[found] + places[found] - 1] = within
+    ptr, labels = pointer(keep)[rows.ptr], rows.labels[keep]
+    if isinstance(rows, Truth):
+        return rows._replace(ptr=ptr, labels=labels, gains=None if rows.gains is None else rows.gains[keep])
+    scores, seen = None if rows.scores is None else rows.scores[keep], rows.given
+    if seen is not None:
+        n_listed = seen.n_listed - (rows.labels.size - labels.size)
+        seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
+    return rows._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), given=seen)
 
 
 def _places(rows: Truth | Ranking | Rows, sets: Truth) -> Ints:

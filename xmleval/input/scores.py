@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -66,6 +67,7 @@ class Reading:
     depth : number of leading labels of a row that are needed, None for all
     ordered : whether labels are needed best first; if not, matrices are left in the order of their labels
     higher_is_better : if not, they are distances: they are negated, and ``unlisted``, too
+    left : takes labels out of the entries of rows from a number on, before they are ranked
     """
 
     argument: str
@@ -74,6 +76,7 @@ class Reading:
     depth: int | None = None
     ordered: bool = True
     higher_is_better: bool = True
+    left: Callable[[Ranking, int], Ranking] | None = None
 
     @property
     def level(self) -> float | None:
@@ -241,7 +244,8 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
         rows = rows_by_id(*every_cell(stop - start), cells.reshape(-1))
         scores = how.scores(rows, start)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        ranking = _ranked(how, Ranking(rows.ptr, rows.labels, scores, row_sizes(rows.ptr), given=given))
+        entries = Ranking(rows.ptr, rows.labels, scores, row_sizes(rows.ptr), given=given)
+        ranking = _ranked(how, entries, start)
         return ranking if named is None or how.ordered else ranking._replace(columns=named.columns)
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
@@ -285,7 +289,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
         competing = scores != as_score(how.level, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
     given = Given(scores.size, binary, rises, drops, lists_several(ptr), *seen)
-    return _ranked(how, Ranking(ptr, labels, scores, row_sizes(ptr), given=given))
+    return _ranked(how, Ranking(ptr, labels, scores, row_sizes(ptr), given=given), start)
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
@@ -308,11 +312,13 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         if not in_order:
             labels, scores = labels.copy(), how.scores(rows, start).copy()
             rank_rows(ptr, labels, scores)
-    return _with_level(Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level, how.depth)
+    ranking = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
+    return _with_level(how.left(ranking, start) if how.left else ranking, how.level, how.depth)
 
 
-def _ranked(how: Reading, entries: Ranking) -> Ranking:
+def _ranked(how: Reading, entries: Ranking, start: int) -> Ranking:
     """Rank entries whose ids rise within each row, or those with equal scores as they stand."""
+    entries = how.left(entries, start) if how.left else entries
     ptr, labels, scores, level = entries.ptr, entries.labels, entries.scores, how.level
     assert scores is not None
     if how.depth is not None and how.picks:
@@ -339,10 +345,10 @@ def _with_level(ranking: Ranking, level: float | None, depth: int | None = None)
         n_above = np.empty_like(ranking.n_above)
         count_leading(ranking.ptr, ranking.scores, as_score(level, ranking.scores), True, n_above)
         ranking = ranking._replace(n_above=n_above)
-    return ranking if depth is None else cut_heads(ranking, depth)
+    return ranking if depth is None else _cut_heads(ranking, depth)
 
 
-def cut_heads(ranking: Ranking, depth: int) -> Ranking:
+def _cut_heads(ranking: Ranking, depth: int) -> Ranking:
     """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
     ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
     head_ptr = head_pointer(ptr, depth)
@@ -361,19 +367,6 @@ def cut_heads(ranking: Ranking, depth: int) -> Ranking:
     return ranking._replace(
         ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
     )
-
-
-def append_cut_ties(ranking: Ranking) -> Ranking:
-    """Return rows that end with all labels of their last score, so that labels may be taken out of them."""
-    cut, scores = ranking.cut_ties, ranking.scores
-    if cut is None or scores is None:
-        return ranking
-    sizes, ends = row_sizes(cut.ptr), ranking.ptr[1:]
-    places = np.repeat(ends, sizes)
-    labels = np.insert(ranking.labels, places, cut.labels)
-    scores = np.insert(scores, places, np.repeat(scores[ends - 1], sizes))
-    ptr = ranking.ptr + cut.ptr
-    return ranking._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), cut_ties=None)
 
 
 def _cut_ties(
