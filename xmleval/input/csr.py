@@ -66,10 +66,12 @@ class Source(NamedTuple, Generic[T]):
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
-        if argument != "y_score":
-            hint = f"; {list_hint(argument)}" if len(shape) == 3 and shape[0] == 2 else ""
-        else:
-            hint = f"; a top-k list is a tuple (labels, scores), and {NEEDS_N_LABELS}"
+        hint = (
+            "; a top-k list is a tuple (labels, scores)" if argument == "y_score" or len(shape) == 3 else ""
+        )
+        if hint:
+            swapped = ", given as y_score; are the truth and the scores swapped?"
+            hint += f", and {NEEDS_N_LABELS}" if argument == "y_score" else swapped
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
         turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
@@ -80,12 +82,6 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
     if not 1 <= shape[1] <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]
-
-
-def list_hint(argument: str) -> str:
-    """Return what to do with a top-k list that is given as label sets."""
-    swapped = "; are the truth and the scores swapped?" if argument == "y_true" else ""
-    return f"it looks like a top-k list (labels, scores), and predictions with scores go to y_score{swapped}"
 
 
 def as_array(argument: str, value: Any) -> NDArray[Any]:
@@ -124,9 +120,8 @@ def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
     """Return ids of a signed type; those from 2^63 on become 2^63 - 1, which is no label either."""
     if ids.dtype.kind != "u":
         return ids
-    most = ids.dtype.type(min(np.iinfo(ids.dtype).max, MOST_ID))
-    signed: NDArray[Any] = np.minimum(ids, most).astype(np.int64)
-    return signed
+    signed = ids.astype(np.int64)
+    return np.where(signed < 0, MOST_ID, signed)
 
 
 def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:

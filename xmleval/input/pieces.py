@@ -159,25 +159,16 @@ class RowReader:
         self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0
-        self._next: Future[Any] | None = self._pool.submit(self._read)
+        self._next: Future[Any] | None = self._pool.submit(next, self._iterator, None)
 
     def ready(self) -> int:
         """Return how many rows can be taken at once; 0 at the end."""
         while self._place == self._size and self._next is not None:
             piece = self._next.result()
-            self._next = None if piece is None else self._pool.submit(self._read)
+            self._next = None if piece is None else self._pool.submit(next, self._iterator, None)
             self._piece, self._place = piece, 0
             self._size = 0 if piece is None else _n_rows(piece)
         return self._size - self._place
-
-    def _read(self) -> Any:
-        """Return the next piece, None at the end."""
-        try:
-            return next(self._iterator, None)
-        except OSError as error:
-            if error.errno is None or error.filename is not None:
-                raise
-            raise OSError(error.errno, error.strerror, self.name) from None  # reading an open file names none
 
     def take(self, n: int) -> Any:
         """Return the next rows, of those that are ready."""
