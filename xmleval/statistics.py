@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.evaluator import Evaluator
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
-from xmleval.input.sets import held, set_rows
+from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
@@ -74,12 +74,12 @@ class LabelStatistics:
 
     def update(self, truth: Source[Truth]) -> None:
         """Add rows, or refuse them."""
-        rows, checked = held(truth)
-        self._evaluator.update(checked)
-        count_entries(rows.labels, self.counts)  # which writes only where labels occur
-        sizes = row_sizes(rows.ptr)
-        self._longest = max(self._longest, int(sizes.max(initial=0)))
-        self._n_empty += int(np.count_nonzero(sizes == 0))
+        self._evaluator.update(truth)
+        for rows in truth.blocks():
+            count_entries(rows.labels, self.counts)  # which writes only where labels occur
+            sizes = row_sizes(rows.ptr)
+            self._longest = max(self._longest, int(sizes.max(initial=0)))
+            self._n_empty += int(np.count_nonzero(sizes == 0))
 
     def values(self, trained: Ints | None = None) -> dict[str, float]:
         """Return the statistics; ``trained`` counts the training instances of each label."""

@@ -21,7 +21,7 @@ from xmleval.input.csr import Source
 from xmleval.input.door import pairs_of_rows
 from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.pieces import Pieces, RowReader
-from xmleval.input.scores import has_scores
+from xmleval.input.scores import has_scores, list_width
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import Pairs, noun_of
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, counted
@@ -155,7 +155,7 @@ def _refuse_other_count(
         hint = shards_hint(name, expected, [(other.name, other.n_rows) for other in scores])
         if not hint and n_rows == pieces.n_labels:
             hint = f"; {name} {TRANSPOSED}"
-        if not hint and reader.list_width() == expected:
+        if not hint and (n := reader.ready()) and list_width(reader.take(n), 0) == expected:
             hint = f"; it {LIST_TRANSPOSED}; save the .T of its arrays"
         raise ValueError(f"{told}{hint}")
 

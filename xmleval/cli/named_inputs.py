@@ -18,10 +18,9 @@ from xmleval.cli.options import fields_of
 from xmleval.input.formats.documents import Fields
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
-from xmleval.input.missing import missing_names_note
 from xmleval.input.names import score_pieces, set_pieces
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Facts, Rows
+from xmleval.input.rows import Facts, Rows, missing_names_note
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.message import counted

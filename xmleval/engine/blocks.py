@@ -74,7 +74,7 @@ def join_arguments(
     labels have no names.
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
-    unlisted, door = plan.unlisted, door.opened(truth, n_labels)
+    unlisted, door = plan.unlisted, door.opened(truth, n_labels) if door.sets else door
     level, ordered = plan.conventions.unlisted_score, plan.ordered or bool(door.sets)
     left = door.of_ranking if door.sets else None
     how = Reading("y_score", plan.n_labels, level, plan.depth, ordered, plan.higher_is_better, left)
@@ -98,7 +98,7 @@ def join_arguments(
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
     notes = door.notes(truth, scores, pred)
-    truth, pred, reachable = door.passed(truth, pred)
+    truth, pred, reachable = door.passed(truth, pred) if door.sets else (truth, pred, None)
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)

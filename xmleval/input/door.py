@@ -125,14 +125,17 @@ def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
         raise InputError("exclude_from", f"{exclude_from!r} is neither 'both' nor 'predictions'")
     if exclude_from != "both" and exclude is None:
         raise InputError("exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude")))
-    sets = {"exclude": _grouped(exclude), WITHIN: candidates}
-    sets = {name: value for name, value in sets.items() if value is not None}
+    sets = {} if exclude is None else {"exclude": _grouped(exclude)}
+    sets |= {} if candidates is None else {WITHIN: candidates}
     return Door(sets, exclude_from == "both")
 
 
 def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
-    inputs: dict[str, Any] = {name: {"file": None, "sha256": None} for name in RESTRICTIONS if name in given}
+    inputs: dict[str, Any] = {}
+    for name in RESTRICTIONS:
+        if name in given:
+            inputs[name] = {"file": None, "sha256": None}
     if "exclude" in inputs:
         inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
     return inputs
@@ -140,8 +143,8 @@ def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
 
 def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | None:
     """Return what measures of all labels lack where some are taken out of rows, None where none are."""
-    name = next((name for name in RESTRICTIONS if name in given), None)
-    if name is None:
+    name = "exclude" if "exclude" in given else WITHIN
+    if name not in given:
         return None
     if unlisted is not None:
         score, below = Keyword("unlisted", f"{unlisted:g}"), Keyword("unlisted", "'below'")

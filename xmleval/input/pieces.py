@@ -10,8 +10,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
 from xmleval.threads import Pool
@@ -176,13 +174,6 @@ class RowReader:
         self._place = stop
         self.n_taken += n
         return self._piece if n == self._size else _cut(self._piece, start, stop)
-
-    def list_width(self) -> int | None:
-        """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
-        if not self.ready() or not isinstance(self._piece, Rows):
-            return None
-        sizes = {*np.diff(self._piece.ptr).tolist()}
-        return sizes.pop() if self._piece.best_first and len(sizes) == 1 else None
 
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""

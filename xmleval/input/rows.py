@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from xmleval.input.errors import InputError
 from xmleval.message import Message
 from xmleval.records import Bools, Ints, Labels
 
+MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES = 64  # of memory for an entry until it is matched
@@ -192,6 +193,17 @@ def without_empty_names(rows: Rows) -> Rows:
     kept = rows.only(rows.labels != empty)
     names = rows.names[:empty] + rows.names[empty + 1 :]
     return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none."""
+    return not isinstance(value, str) and str(value) in MISSING_WORDS
+
+
+def missing_names_note(*label_names: Container[Any]) -> list[str]:
+    """Return a note where labels are called as missing values are printed."""
+    words = ", ".join([repr(word) for word in MISSING_WORDS for names in label_names if word in names])
+    return [f"{words} counts as a label; leave it out where it stands for a missing value"] if words else []
 
 
 class Batch:

@@ -173,9 +173,10 @@ def is_pair(value: Any) -> bool:
 
 
 def list_width(value: Any, n_labels: int) -> int | None:
-    """Return how many labels each row of the arrays of a top-k list holds; None of anything else."""
-    labels = pair_members("y_score", value, n_labels)[0] if is_pair(value) else np.empty(0)
-    return int(labels.shape[1]) if labels.ndim == 2 else None
+    """Return how many labels each row of a top-k list holds, if all as many; None of anything else."""
+    rows = list_rows("y_score", *pair_members("y_score", value, n_labels)) if is_pair(value) else value
+    sizes = {*row_sizes(rows.ptr).tolist()} if isinstance(rows, Rows) and rows.best_first else ()
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
@@ -202,7 +203,7 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 def is_binary(scores: NDArray[Any]) -> bool:
     """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
-    return all(bool(((part == 0) | (part == 1)).all()) for part in (scores[:1], scores[:1024], scores))
+    return all(((part == 0) | (part == 1)).all() for part in (scores[:1], scores[:1024], scores))
 
 
 def lists_several(ptr: Ints) -> bool:

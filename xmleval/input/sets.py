@@ -23,7 +23,7 @@ from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword
-from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype, row_sizes
+from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
 MOST_EXPONENT = 32  # of 2, which is the largest gain
@@ -76,18 +76,6 @@ def set_rows(
         return _truth(argument, rows_by_id(ptr, labels, values), start, gains)
 
     return Source(n_rows, width, width * (32.0 if is_graded else float(array.dtype.itemsize)), cells)
-
-
-def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
-    """Check all rows now; return them, and a source of the same rows that need no further check."""
-    blocks = list(truth.blocks())
-    ptr = np.concatenate([[0], *(row_sizes(block.ptr) for block in blocks)]).cumsum()
-    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
-
-    def block(start: int, stop: int) -> Truth:
-        return Truth(ptr[start : stop + 1] - ptr[start], labels[ptr[start] : ptr[stop]])
-
-    return Truth(ptr, labels), truth._replace(block=block)
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:

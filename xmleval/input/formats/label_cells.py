@@ -15,8 +15,8 @@ import numpy as np
 from xmleval.budget import Allowance
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
-from xmleval.input.missing import MISSING_WORDS
 from xmleval.input.names import LIKE_A_SCORE
+from xmleval.input.rows import MISSING_WORDS
 from xmleval.numerals import score_number
 
 SEPARATORS, TELLS = "|;,", "--separator tells"

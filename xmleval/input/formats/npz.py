@@ -31,7 +31,7 @@ from xmleval.input.formats.npy import (
     list_pieces,
 )  # fmt: skip
 from xmleval.input.pieces import Pieces, whole
-from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.writing import canonical
@@ -165,19 +165,14 @@ def _truth_pieces(archive: Archive, allowance: Allowance) -> Pieces:
     """Read the relevant labels beside a list; ids in either tell the least number of labels."""
     with naming(archive.file.path, TRUTH):
         arrays = [check_array(archive[name], "iu") for name in ("labels", "prediction_ids")]
-        n_rows, n_pairs = arrays[1].shape[0], arrays[0].shape[0]
         if arrays[0].shape[1] != 2:
             raise ValueError(str(arrays[0]))
+        n_pairs, n_rows = (array.shape[0] for array in arrays)
         with allowance.lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
             pairs, ids = read_arrays(arrays)
-            rows, labels = pairs.astype(np.int64).T
-            bad = np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))
-            if bad.size:
-                pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
-                raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
-            order = np.lexsort((labels, rows))
-            relevant = rows_by_id(pointer(np.bincount(rows, minlength=n_rows)), labels[order])
-        least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
+            least = 1 + max(int(pairs[:, 1].max(initial=0)), int(ids.max(initial=0)))
+            shape, ones = (n_rows, least), np.ones(n_pairs, np.bool_)
+            relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (*pairs.T,)), shape), None)
         allowance.take(relevant.n_bytes)
     return replace(whole(relevant), least_labels=least)
 

@@ -28,10 +28,9 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.missing import is_missing
 from xmleval.input.objects.named import flat_rows, numbered_labels, paired
 from xmleval.input.objects.wide import RowColumns, Wide, as_list
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, without_empty_names
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, without_empty_names
 
 
 class Frame(NamedTuple):

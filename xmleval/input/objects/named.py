@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import can_be_numbers, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.missing import is_missing
 from xmleval.input.objects.wide import as_list
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, numbered, without_empty_names
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered, without_empty_names
 from xmleval.input.tensors import as_plain, refuse_other
 from xmleval.message import counted
 from xmleval.records import Ints

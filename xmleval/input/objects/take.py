@@ -11,7 +11,6 @@ from xmleval.input.csr import Source, is_sparse
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Joined, Match, as_scores, as_sets, join_models, refuse_scores
-from xmleval.input.missing import missing_names_note
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
 from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list, shape_of
@@ -27,7 +26,7 @@ from xmleval.input.objects.wide import (
     matrix_by_number,
     numbers_of_columns,
 )
-from xmleval.input.rows import BY_KEY, Named, Rows
+from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints
