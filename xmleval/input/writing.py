@@ -67,7 +67,10 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         rows, width = ranked(data, n_labels) if data.best_first else data, n_labels or 1
         row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
         return Source(
-            rows.n_rows, width, row_bytes, lambda *ends: sorted_part("scores", rows.part(*ends), width, ends[0])[0]
+            rows.n_rows,
+            width,
+            row_bytes,
+            lambda *ends: sorted_part("scores", rows.part(*ends), width, ends[0])[0],
         )
     data = {"indices": data[0], "scores": data[1]} if is_pair else data
     return ranking_rows(data, None, Reading("scores", n_labels or 1))
