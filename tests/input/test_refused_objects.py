@@ -87,7 +87,7 @@ NUMBERED: list[Case] = [
     ("row 1: 2 labels with 1 score", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
     *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": sparse(T, indptr=np.array(ptr))})
       for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
-    ("indptr has 3 entries; 5 were expected", {"y_true": sparse(T, indptr=np.array([0, 2, 8]))}),
+    ("indptr is int64 of shape (3,), and indices are int32", {"y_true": sparse(T, indptr=np.arange(3))}),
     *((f"not a valid sparse matrix: {name} must", {"y_true": matrix})
       for name, matrix in (("offsets", DIA), ("indptr", FALLING))),
     (NO_LIST.format("float64", "(4, 1)"), single(np.ones((M, 1)))),

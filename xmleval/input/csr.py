@@ -135,8 +135,8 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     if matrix.format == "csr":
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
         if {ptr.dtype.kind, labels.dtype.kind} - {*"iu"} or ptr.shape != (n_rows + 1,):
-            told = f"indptr is {ptr.dtype} of shape {ptr.shape} and indices {labels.dtype}; expected integers"
-            raise InputError(argument, told)
+            told = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
+            raise InputError(argument, f"{told}; expected {n_rows + 1} integers, and integers")
         refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
         return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
     try:
