@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.input.csr import as_array, refuse_first
 from xmleval.input.errors import InputError
+from xmleval.input.rows import rows_by_id
 from xmleval.records import Floats, Propensity
 
 # Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
@@ -23,7 +24,8 @@ def check_weight(value: Any, n_rows: int) -> Floats:
         raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
     bad = ~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST)))
     reason = "is neither 0 nor within 2^-30..2^20, where sums are exact; scale all weights by one factor"
-    refuse_first("sample_weight", "weight", bad, weight, np.arange(n_rows + 1), 0, reason)
+    rows = np.arange(n_rows + 1)
+    refuse_first("sample_weight", "weight", bad, rows_by_id(rows, rows[:-1], weight), 0, reason)
     return weight / HEAVIEST
 
 
