@@ -68,7 +68,7 @@ def test_numbered_files_have_the_values_of_trec_eval(name: str) -> None:
 
 REFUSED = [
     ("Y.npz S.npz", "Y.npz: row 0: value -1.0 is neither 0 nor 1 in a label set; grades need --gains"),
-    ("y.csv m.run", "y.csv: a field 'score' in what should be relevant labels; grades need gains;"),
+    ("y.csv m.run", "y.csv: a column 'score' in what should be relevant labels; grades need gains;"),
     ("docs.jsonl m.run", "docs.jsonl: line 1: 'labels' has scores, in what should be relevant labels;"),
     ("large.npz S.npz --gains exp", "large.npz: row 1: grade 60.0 is above 32, the most that --gains"),
 ]

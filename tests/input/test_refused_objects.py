@@ -190,7 +190,7 @@ def test_frames_are_refused_by_column_and_row() -> None:
         ("row 1: two rows are called 'q1'", scores.rename({"q2": "q1"})),
         ("row 1: score nan is not a number", turned.astype("Float64")),
         ("row 1: score nan is not a number", turned.astype(pd.SparseDtype(float, np.nan))),
-        ("no column 'score' beside 'doc'; name that", from_df(long, instance="q", label="doc")),
+        ("no column 'score' beside 'doc'; xmleval.from_df(df,", from_df(long, instance="q", label="doc")),
     ):
         refuse(message, {"y_score": frame}, y_true=pd.DataFrame(QRELS).T)
     refuse("shape (4, 3) has 3 labels; 4 were expected", {"y_score": few}, y_true=ONES)
@@ -202,10 +202,10 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse("cannot be read as a frame: ", {"y_true": by_protocol({"labels": [["a"]]})}, y_score=SCORED)
     columns = "the columns are 'q', 'doc', 'bm25'"
     for message, arguments in (
-        (f"score: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),
-        (f"label: no column 'label' or 'labels'; {columns}", {"instance": "q"}),
+        (f"frame: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),
+        (f"frame: no column holds labels; {columns}", {"instance": "q"}),
     ):
-        with pytest.raises(ValueError, match=f"^{message}$"):
+        with pytest.raises(ValueError, match=f"^{message}; xmleval.from_df"):
             from_df(long, **arguments)
     with pytest.raises(ValueError, match=r"^frame: list is no frame of pandas, polars or Arrow"):
         from_df([{"q": 1}])

@@ -70,7 +70,10 @@ DOCUMENTS = [  # in XML, which name labels of ARFF
 CSVS = [
     ("", "the file is empty"),
     ("id,tags,predicted\n", "no row in it"),
-    ("tags,labels,pred\na,b,c\n", "its fields 'tags' and 'labels' may both be meant; an option tells which"),
+    (
+        "tags,labels,pred\na,b,c\n",
+        "columns 'tags' and 'labels' may both be meant; --true-field, ",
+    ),
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
     ('tags,pred\na,"b\nc,d\n', "line 2: unexpected end of data; a field in quotes must end with one"),
     ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a field in quotes must end"),
@@ -92,7 +95,7 @@ JSONS = [
     ("[1]\n", "line 1: '[1]' is no object"),
     ('{"tags": [], "pred": []}\n{"tags": []}\n', "line 2: no field 'pred'"),
     ('{"tags": null, "pred": []}\n', "line 1: null is no list of labels"),
-    ('{"tags": ["a"], "pred": [["a", ' + "9" * 5000 + "]]}\n", "line 1: '99999"),
+    ('{"tags": ["a"], "pred": [["a", ' + "9" * 5000 + "]]}\n", "line 1: "),
     ('{"tags": ' + "[" * 100_000 + "]" * 100_000 + ', "pred": []}\n', "line 1: "),
 ]
 

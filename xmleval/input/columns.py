@@ -1,10 +1,10 @@
-"""What columns of tables are called: one list of names for frames, Parquet, CSV and JSON Lines."""
+"""Which columns of a table are instances, labels and values: of frames, Parquet, CSV and JSON Lines alike."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 OWN_INSTANCE = ("instance", "row")  # always names the rows
@@ -23,22 +23,166 @@ JUDGEMENT = (
     "judgment", "judgments", "label_value",
 )  # fmt: skip
 NO_VALUE = ("iteration", "iter", "rank")  # of TREC's files, beside judgements and scores
+MOST_SHOWN = 40  # characters of a name in a list of them
 WRITTEN_INDEX = re.compile(r"|index|level_0|unnamed: \d+")  # what pandas calls an index that it writes
 
 
-class EntryColumns(NamedTuple):
-    """Columns of a table with a row for each label: what names instances and labels, and their values."""
+class ColumnsError(ValueError):
+    """What the names of columns do not settle; readers add how to."""
 
+
+class NoLabelsError(ColumnsError):
+    """No column is one of labels."""
+
+
+class Chosen(NamedTuple):
+    """Columns that a caller names, None of those that are to be found."""
+
+    instance: Any = None
+    label: Any = None
+    value: Any = None
+
+
+class TableColumns(NamedTuple):
+    """What the columns of a table are, None where there is none.
+
+    lists : whether there is a row for each instance, and not for each label
+    instance, label, value : what names the rows and the labels, and scores or judgements of these
+    beside : all others
+    is_usual : whether the instance of lists was found by a name that both sides must have
+    """
+
+    lists: bool
     instance: Any
     label: Any
     value: Any
+    beside: list[Any]
+    is_usual: bool
+
+    @property
+    def read(self) -> list[Any]:
+        """Names of the columns to read, but for those beside."""
+        return [name for name in (self.instance, self.label, self.value) if name is not None]
+
+    @property
+    def may_judge(self) -> list[Any]:
+        """Columns in which numbers may be judgements of labels that have none."""
+        names = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
+        others = () if self.lists or self.value is not None else self.beside
+        return [name for name in others if not (is_written_index(name) or named_as([name], names))]
 
 
-class AmbiguousError(ValueError):
-    """Several columns may have one role."""
+def choose_columns(
+    names: Sequence[Any],
+    kind: str,
+    is_list: Callable[[Any], bool] | None = None,
+    chosen: Chosen | None = None,
+    *,
+    joined: bool = True,
+) -> TableColumns:
+    """Return the columns of a table of lists, or with a row for each label, or refuse another.
 
-    def __init__(self, columns: Sequence[Any]) -> None:
-        super().__init__(f"{' and '.join(map(repr, columns))} may both be meant")
+    ``kind`` is "truth", "grades" or "scores", ``chosen`` are columns that the caller names. ``is_list`` tells
+    whether a column holds lists, None where any text may be one. Lists that are not ``joined`` need no
+    instance.
+    """
+    instance, label, value = chosen = chosen or Chosen()
+    columns = ", ".join(repr(name)[:MOST_SHOWN] for name in names[:9]) or "none"
+    for name in chosen:
+        if name is not None and name not in names:
+            raise ColumnsError(f"no column {name!r}; the columns are {columns}")
+    found = _Found([name for name in names if name not in chosen], kind != "scores", is_list)
+    entry = found.entry(instance) if label is None else None
+    instance, label = entry or (instance, label)
+    if label is None and (label := found.lists()) is None:
+        raise NoLabelsError(f"no column holds labels; the columns are {columns}")
+    lists = entry is None if is_list is None else is_list(label)
+    if not lists and entry is None and chosen.label is None:
+        raise ColumnsError(f"column {label!r} holds no lists")
+    if instance is None and (joined or not lists):
+        instance = find_instance([name for name in names if name != label])
+    if instance is None and not lists:
+        raise ColumnsError(f"no column names the instances; the columns are {columns}")
+    others = [name for name in names if name not in (instance, label)]
+    if value is None:
+        value = found.value_of_lists(others) if lists else found.value(others, instance, label)
+        if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
+            raise ColumnsError(f"a column {value!r} in what should be relevant labels; grades need gains")
+        if kind == "scores" and value is None and not lists:
+            raise ColumnsError(f"no column {SCORE_COLUMNS[0]!r} beside {label!r}")
+    is_usual = lists and chosen.instance is None and instance not in (None, *OWN_INSTANCE)
+    beside = [name for name in others if name != value and names.count(name) == 1]
+    table = TableColumns(lists, instance, label, value, beside, is_usual)
+    if (twice := next((name for name in table.read if names.count(name) > 1), None)) is not None:
+        raise ColumnsError(f"{names.count(twice)} columns {twice!r}")
+    return table
+
+
+class _Found(NamedTuple):
+    """Columns by their usual names, among those that the caller does not name."""
+
+    names: list[Any]
+    is_truth: bool
+    is_list: Callable[[Any], bool] | None
+
+    def listed(self, usual: Sequence[str]) -> list[Any]:
+        """Return the columns of usual names that may hold lists."""
+        named = named_as(self.names, usual)
+        return named if self.is_list is None else [name for name in named if self.is_list(name)]
+
+    def entry(self, instance: Any) -> tuple[Any, Any] | None:
+        """Return the instance and the label of a table with a row for each label, None of another.
+
+        Those are an instance and a label, or a query and a document, which is the label. Where the instance
+        has another name than our own, there must be a value: documents with one field of labels have none.
+        """
+        label = only_one(named_as(self.names, (LABEL_COLUMN,)))
+        own = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
+        if own is not None and label is not None:
+            return own, label
+        if self.listed((*TRUE, *PRED)):
+            return None
+        documents, queries = named_as(self.names, DOCUMENT), named_as(self.names, QUERY)
+        if instance is not None:
+            label = only_one(documents) if label is None else label
+            return None if label is None else (instance, label)
+        if queries and documents:
+            return only_one(queries), only_one(documents)
+        if label is None or (instance := find_instance(self.names)) is None:
+            return None
+        return None if self.value(self.names, instance, label) is None else (instance, label)
+
+    def lists(self) -> Any:
+        """Return the column of lists: one of a usual name, or the only one beside the names of rows."""
+        true = TRUE if self.is_list is None else (*TRUE, LABEL_COLUMN)
+        for usual in (true,) if self.is_truth else (PRED, true):
+            if (label := only_one(self.listed(usual))) is not None:
+                return label
+        if self.is_list is None or LABELS_COLUMN in self.names:
+            return None if self.is_list is None else LABELS_COLUMN
+        ids = named_as(self.names, INSTANCE)
+        others = [name for name in self.names if name not in ids and not is_written_index(name)]
+        return others[0] if len(others) == 1 and self.is_list(others[0]) else None
+
+    def value(self, others: list[Any], instance: Any, label: Any) -> Any:
+        """Return the column of scores, or of judgements where it is a truth; None if there is none.
+
+        Beside a query and a document, `label` is a judgement, too.
+        """
+        judged = named_as(others, JUDGEMENT) if self.is_truth else []
+        if self.is_truth and not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
+            judged = named_as(others, (LABEL_COLUMN,))
+        return only_one(judged or named_as(others, SCORE_COLUMNS))
+
+    def value_of_lists(self, others: list[Any]) -> Any:
+        """Return the column with lists of scores, or of judgements of a truth, None if there is none."""
+        one, *several = SCORE_COLUMNS  # one score is none of several labels
+        scores = named_as(others, several)
+        if self.is_list is not None:
+            scores += [n for n in named_as(others, (one,)) if not self.is_truth or self.is_list(n)]
+        if self.is_truth and (judged := only_one(named_as(others, JUDGEMENT))) is not None:
+            return judged
+        return None if self.is_truth and self.listed(PRED) else only_one(scores)
 
 
 def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
@@ -48,62 +192,20 @@ def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
 
 def find_instance(columns: Sequence[Any]) -> Any:
     """Return the column that names the rows, None if there is none."""
-    for usual in (OWN_INSTANCE, INSTANCE):
-        column = only_one(named_as(columns, usual))
-        if column is not None:
-            return column
-    return None
-
-
-def find_value(columns: Sequence[Any], is_truth: bool, *, beside_documents: bool = False) -> Any:
-    """Return the column of scores, or of judgements where it is a truth; None if there is none.
-
-    ``beside_documents`` tells that others name queries and documents: then `label` is a judgement, too.
-    """
-    judged = named_as(columns, JUDGEMENT) if is_truth else []
-    if is_truth and not judged and beside_documents:
-        judged = named_as(columns, (LABEL_COLUMN,))
-    return only_one(judged or named_as(columns, SCORE_COLUMNS))
-
-
-def find_entries(columns: Sequence[Any], is_truth: bool) -> EntryColumns | None:
-    """Return the columns of a table with a row for each label, None where it is another.
-
-    Those are an instance and a label, or a query and a document, which is the label. Where the instance has
-    another name than our own, there must be a value: documents with one field of labels have none.
-    """
-    label, queries = only_one(named_as(columns, (LABEL_COLUMN,))), named_as(columns, QUERY)
-    documents = named_as(columns, DOCUMENT)
-    instance = only_one(named_as(columns, OWN_INSTANCE))
-    if instance is not None and label is not None:
-        return EntryColumns(instance, label, find_value(columns, is_truth))
-    if named_as(columns, (*TRUE, *PRED)):
-        return None  # lists
-    if queries and documents:
-        value = find_value(columns, is_truth, beside_documents=True)
-        return EntryColumns(only_one(queries), only_one(documents), value)
-    if label is None or (instance := find_instance(columns)) is None:
-        return None
-    value = find_value(columns, is_truth)
-    return None if value is None else EntryColumns(instance, label, value)
-
-
-def may_hold_values(column: Any) -> bool:
-    """Tell whether numbers in a column beside instances and labels may be judgements, by its name."""
-    names = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
-    return not (is_written_index(column) or named_as([column], names))
-
-
-def is_written_index(column: Any) -> bool:
-    """Tell whether a column is called like an index that pandas wrote."""
-    return isinstance(column, str) and WRITTEN_INDEX.fullmatch(column.strip().lower()) is not None
+    own = only_one(named_as(columns, OWN_INSTANCE))
+    return only_one(named_as(columns, INSTANCE)) if own is None else own
 
 
 def only_one(columns: Sequence[Any]) -> Any:
     """Return the only column, None of none, or refuse several."""
     if len({*columns}) > 1:
-        raise AmbiguousError(columns)
+        raise ColumnsError(f"columns {' and '.join(map(repr, columns))} may both be meant")
     return columns[0] if columns else None
+
+
+def is_written_index(column: Any) -> bool:
+    """Tell whether a column is called like an index that pandas wrote."""
+    return isinstance(column, str) and WRITTEN_INDEX.fullmatch(column.strip().lower()) is not None
 
 
 def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:

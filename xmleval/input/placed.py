@@ -153,6 +153,8 @@ def _find_repeated(entries: Entries) -> int | None:
     if labels.dtype != np.int32:
         labels = np.unique(labels, return_inverse=True)[1]
     cells = (entries["row"].astype(np.int64) << 32) + labels
+    if (cells[1:] > cells[:-1]).all():
+        return None
     ordered = np.sort(cells)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     return int(np.flatnonzero(cells == repeated[0])[1]) if repeated.size else None

@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
-from xmleval.input import columns as names_of
-from xmleval.input.columns import LABEL_COLUMN, LABELS_COLUMN, OWN_INSTANCE, ColumnHashes, named_as, only_one
+from xmleval.input.columns import (
+    LABEL_COLUMN,
+    OWN_INSTANCE,
+    ColumnHashes,
+    ColumnsError,
+    TableColumns,
+    choose_columns,
+)
 from xmleval.input.csr import MOST_LABELS, as_signed
 from xmleval.input.formats.arrow import (
     EXPECTED,
-    MOST_ROWS,
     Opened,
     import_pyarrow,
     is_list,
@@ -29,94 +34,55 @@ from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
+from xmleval.input.match import HELD_SHARE
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import BY_KEY, Facts, Rows, pointer, rows_by_id
+from xmleval.input.placed import PlacedRows
+from xmleval.input.rows import BY_KEY, Facts, Rows, pointer
 from xmleval.message import counted
 from xmleval.records import Bools, Ints
 
 BATCH_BYTES = 1 << 22
+PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
 ADVICE = "write the ids of the ones, or label names as texts"
 RENAME = "rename it to 'instance' where it names the rows"
+HOW = "rename columns, or leave some out"
 
 
-class TableColumns(NamedTuple):
-    """Columns of a file, None where there is none.
+class Table(NamedTuple):
+    """What a file tells of its columns.
 
-    lists : whether there is a row for each instance, and not for each label
-    beside : of lists whose rows have no names, further columns of texts or integers
     n_labels : number of labels that the metadata tell
     named : whether instances or labels are texts, or in columns that do not number them by their names
+    beside : of lists whose rows have no names, further columns of texts or integers
     """
 
-    lists: bool
-    instance: str | None
-    label: str
-    value: str | None
+    columns: TableColumns
+    n_labels: int | None
+    named: bool
     beside: list[str]
-    n_labels: int | None = None
-    named: bool = False
-
-    @property
-    def read(self) -> list[str]:
-        """Names of the columns to read, but for those beside."""
-        return [name for name in (self.instance, self.label, self.value) if name is not None]
 
 
-def find_columns(table: Opened, kind: str) -> TableColumns:
-    """Tell whether there is a row for each instance, and which columns to read.
-
-    Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances,
-    or others of `xmleval.input.columns`. Lists without scores are a ranking.
-    """
-    names, is_truth, types = table.schema.names, kind != "scores", import_pyarrow().types
-    stored = {field.name: field.type for field in table.schema if names.count(field.name) == 1}
+def look_at(table: Opened, kind: str) -> Table:
+    """Tell what the columns of a file are; lists without scores are a ranking."""
+    stored, types = {field.name: field.type for field in table.schema}, import_pyarrow().types
     try:
-        columns = _find_lists(names, stored, is_truth)
-        if columns is None and (entries := names_of.find_entries(names, is_truth)) is not None:
-            columns = TableColumns(False, *entries, [])
-    except names_of.AmbiguousError as error:
-        raise ValueError(f"its columns {error}; keep the one that is") from None
-    if columns is None:
-        raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
-    lists, instance, label, value, *_ = columns
-    if kind == "truth" and named_as([value], names_of.SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
-        raise ValueError(f"a column {value!r} in what should be relevant labels; grades need gains")
-    if kind == "scores" and value is None and not lists:
-        raise ValueError(f"no column {names_of.SCORE_COLUMNS[0]!r} beside {label!r}")
-    if (twice := next((name for name in columns.read if name not in stored), None)) is not None:
-        raise ValueError(f"{names.count(twice)} columns {twice!r}")
-    for name, type_ in stored.items() if is_truth and not lists and value is None else ():
-        is_number = types.is_integer(type_) or types.is_floating(type_)
-        if is_number and name not in columns.read and names_of.may_hold_values(name):
-            advice = f"rename it to {names_of.JUDGEMENT[0]!r}, or leave it out"
-            raise ValueError(f"column {name!r} may hold judgements of the labels; {advice}")
+        columns = choose_columns(table.schema.names, kind, lambda name: is_list(stored[name]))
+        for name in columns.may_judge:
+            if types.is_integer(stored[name]) or types.is_floating(stored[name]):
+                raise ColumnsError(f"column {name!r} may hold judgements of the labels")
+    except ColumnsError as error:
+        raise ValueError(f"{error}; {HOW}") from None
+    lists, instance, label, _, others, _ = columns
     named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
-    for type_ in (stored[name] for name in columns.read if name != value):
+    for type_ in (stored[name] for name in (instance, label) if name is not None):
         type_ = type_.value_type if is_list(type_) else type_
         named |= is_text(type_) or types.is_dictionary(type_)
-    n_labels = table.metadata.get(b"n_labels")
-    if n_labels is None:
-        return columns._replace(named=named)
-    if not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
+    beside = [name for name in others if is_text(stored[name]) or types.is_integer(stored[name])]
+    n_labels = table.metadata.get(b"n_labels", b"")
+    if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
         raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
-    return columns._replace(named=named, n_labels=int(n_labels))
-
-
-def _find_lists(names: list[str], stored: dict[str, Any], is_truth: bool) -> TableColumns | None:
-    lists = [name for name, type_ in stored.items() if is_list(type_)]
-    predicted = named_as(lists, names_of.PRED)
-    labels = [LABELS_COLUMN] if LABELS_COLUMN in lists else named_as(lists, names_of.TRUE)
-    label = only_one(predicted if predicted and not is_truth else labels)
-    label = label or (LABELS_COLUMN if LABELS_COLUMN in names else None)
-    if label is None:
-        return None
-    value = only_one(named_as(stored, names_of.JUDGEMENT)) if is_truth else None
-    if value is None and not (is_truth and predicted):
-        value = only_one(named_as(stored, names_of.SCORE_COLUMNS[1:]))
-    instance, is_integer = names_of.find_instance(names), import_pyarrow().types.is_integer
-    beside = [name for name, type_ in stored.items() if is_text(type_) or is_integer(type_)]
-    return TableColumns(True, instance, label, value, [] if instance is not None else beside)
+    return Table(columns, int(n_labels or 0) or None, named, beside if lists and instance is None else [])
 
 
 class Cells(NamedTuple):
@@ -209,22 +175,20 @@ def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
 
 def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
-    first = n_entries = 0
-    with opened(file) as table:
-        columns = find_columns(table, kind)
-        hashes = ColumnHashes(columns.beside if named else ())
+    first = 0
+    with opened(file) as opened_table:
+        table = look_at(opened_table, kind)
+        columns = table.columns
+        hashes = ColumnHashes(table.beside if named else ())
         facts = Facts("row", columns=hashes, how_to_join=RENAME)
-        if columns.lists and columns.instance is not None and columns.instance not in OWN_INSTANCE:
+        if columns.is_usual:
             facts.told.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
-        is_unscored = (
-            columns.lists and kind != "scores" and columns.value is None and columns.n_labels is None
-        )
+        is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
         vectors = VectorRows(ADVICE, repr(columns.label)) if is_unscored else None
-        for batch in table.batches(columns.read + hashes.names, n_bytes):
-            rows = _rows_of(batch, kind, columns, named, first)
-            first, n_entries = first + rows.n_rows, n_entries + rows.labels.size
-            _refuse_empty_rows(first, n_entries)
+        for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
+            rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
+            first += rows.n_rows
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             if vectors is not None and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
@@ -234,9 +198,9 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
             vectors.close()
 
 
-def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: int) -> Rows:
+def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Rows:
     """Return the rows of a batch, of which row ``first`` of the table is the first."""
-    lists, instance, label, value, _, n_labels, _ = columns
+    lists, instance, label, value, *_ = table.columns
     places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
     keys: Any = None
     if instance is not None:
@@ -253,7 +217,7 @@ def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: i
     if named:
         labels, names = cells.coded()
     else:
-        labels, most = cells.ids(), n_labels or MOST_LABELS
+        labels, most = cells.ids(), table.n_labels or MOST_LABELS
         cells.refuse((labels < -is_list) | (labels >= most), f"label id {{}} is not in 0..{most - 1}", labels)
     if value is not None:
         scores = cells_of(batch, value, first, lists)
@@ -264,80 +228,63 @@ def _rows_of(batch: Any, kind: str, columns: TableColumns, named: bool, first: i
         values = scores.numbers(kind)
         scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
         values = values.astype(np.float64) if named else values
-    of_rows = Rows(keys, None, ptr, labels, names, values, is_list, is_written=not lists)
-    match = BY_KEY if named and keys is not None else None
-    return of_rows._replace(match=match, places=places, is_long=not lists) if named else of_rows
+    match, is_long = BY_KEY if named and keys is not None else None, named and not lists
+    of_file = None if lists and not named else places, is_long
+    return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
 
 
-def _instances(batches: Iterator[Rows], instance: str, allowance: Allowance) -> Iterator[Rows]:
-    """Yield instances 0, 1, ... of a long table; the last of a batch waits, as more of it may follow."""
-    columns, start, n_entries = list[NDArray[Any]](), 0, 0
+def _placed(batches: Iterator[Rows], instance: str, allowance: Allowance) -> PlacedRows:
+    """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
+    placed = PlacedRows(instance, allowance.left / HELD_SHARE, lambda row, label: (row, label))
+    n_rows = n_entries = 0
     for rows in batches:
-        added: list[Any] = [rows.keys, rows.labels, *([] if rows.values is None else [rows.values])]
-        columns = [*map(np.concatenate, zip(columns, added, strict=True))] if columns else added
-        n_entries += rows.labels.size
-        keys = columns[0]
-        if (falls := keys[1:] < keys[:-1]).any():
-            at = 1 + int(np.argmax(falls))
-            told = f"row {n_entries - keys.size + at}: {instance} {keys[at]} after {keys[at - 1]}"
-            raise ValueError(f"{told}; sort the table by it")
-        last = int(keys[-1]) if keys.size else start
-        _refuse_empty_rows(last + 1, n_entries)
-        yield from _between(start, last, *columns)
-        start, columns = last, [column[np.searchsorted(keys, last) :] for column in columns]
-        allowance.check(ROW_ENTRY_BYTES * columns[0].size)
-    if n_entries:
-        yield from _between(start, start + 1, *columns)
-
-
-def _between(
-    start: int, stop: int, keys: Ints, labels: Ints, values: NDArray[Any] | None = None
-) -> Iterator[Rows]:
-    """Yield instances ``start..stop-1`` of entries that are in order; far more may be empty."""
-    for first in range(start, stop, MOST_ROWS):
-        ptr = np.searchsorted(keys, np.arange(first, min(first + MOST_ROWS, stop) + 1))
-        yield rows_by_id(ptr, labels, values)._replace(is_written=True).part(0, ptr.size - 1)
-
-
-def _refuse_empty_rows(n_rows: int, n_entries: int) -> None:
-    """Refuse far more rows than labels: a false row count would make us allocate that much memory."""
-    if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries:
-        raise ValueError(f"{n_rows} instances with {n_entries} labels")
+        keys: Any = rows.keys
+        n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
+        # a false number would make us allocate that much memory
+        if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
+            raise ValueError(f"{n_rows} instances with {n_entries} labels")
+        allowance.check(PLACED_BYTES * n_rows)
+        placed.add(rows, rows.labels, keys)
+    placed.close(n_rows)
+    return placed
 
 
 def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
-    """Return the rows of a file by number; the instances of a long table must not fall."""
+    """Return the rows of a file by number."""
     file = InputFile(path)
-    with naming(path, EXPECTED), opened(file) as table:
-        columns = find_columns(table, kind)
-        named, first = columns.named, 0
-        names = [columns.instance] if not named and columns.lists and columns.instance else []
-        for batch in table.batches(names, BATCH_BYTES) if names else ():
-            numbers = cells_of(batch, names[0], first, False).ids()
+    with naming(path, EXPECTED), opened(file) as opened_table:
+        table = look_at(opened_table, kind)
+        named, first, instance = table.named, 0, table.columns.instance
+        is_numbered = not named and table.columns.lists and instance is not None
+        for batch in opened_table.batches([instance], BATCH_BYTES) if is_numbered else ():
+            numbers = cells_of(batch, instance, first, False).ids()
             if named := bool((numbers != first + np.arange(batch.num_rows)).any()):
                 break  # it does not number the rows in their order
             first += batch.num_rows
 
     def read(n_bytes: int) -> Iterator[Rows]:
-        batches = _batches(file, kind, False, allowance, n_bytes)
         with naming(path, EXPECTED):
-            yield from batches if columns.lists else _instances(batches, columns.instance or "", allowance)
+            batches = _batches(file, kind, False, allowance, n_bytes)
+            if not table.columns.lists:
+                batches = _placed(batches, table.columns.instance, allowance).read(n_bytes)
+            for rows in batches:
+                yield rows._replace(is_written=not table.columns.lists)
 
-    return Pieces(None, columns.n_labels, read, named=named)
+    return Pieces(None, table.n_labels, read, named=named)
 
 
 def columns_beside(path: Path, kind: str) -> list[str]:
     """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
-    with naming(path, EXPECTED), opened(InputFile(path)) as table:
-        return find_columns(table, kind).beside
+    with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
+        return look_at(opened_table, kind).beside
 
 
 def hash_columns(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
     """Return hashes of some columns of files that follow one another."""
     hashes = ColumnHashes(names)
     for path in paths:
-        with naming(path, EXPECTED), opened(InputFile(path)) as table:
-            for batch in table.batches(names, BATCH_BYTES):
+        with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
+            for batch in opened_table.batches(names, BATCH_BYTES):
                 _add_cells(hashes, batch, allowance)
     return hashes
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,34 +12,26 @@ from typing import Any, NamedTuple
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
-    INSTANCE,
-    JUDGEMENT,
-    LABEL_COLUMN,
     PRED,
-    SCORE_COLUMNS,
-    TRUE,
-    AmbiguousError,
+    Chosen,
     ColumnHashes,
-    EntryColumns,
-    find_entries,
-    find_instance,
-    may_hold_values,
+    ColumnsError,
+    TableColumns,
+    choose_columns,
     named_as,
 )
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_cells import LabelCells, json_value, judgement_of, scores_of
+from xmleval.input.formats.label_cells import LabelCells, json_value, number_of, numbers_of
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
-from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Batch, Facts, Rows
+from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, Batch, Facts, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
+HOW = "--true-field, --pred-field, --score-field and --id-field name them"
 DELIMITERS = "\t,;"
-SCORES = SCORE_COLUMNS[1:]  # a score alone is none of several labels
-TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
-FieldChoice = Callable[[list[str]], tuple[list[str], list[str]]]  # of fields that all rows have, and others
-Records = Callable[[InputFile, Allowance, FieldChoice], Iterator[tuple[int, list[Any]]]]
+Records = Callable[[InputFile, Allowance], Iterator[tuple[int, Any]]]
 
 
 class Fields(NamedTuple):
@@ -58,13 +49,13 @@ class Fields(NamedTuple):
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
-def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
-    """Yield fields of each record of CSV that are chosen by name, with the line that it begins on.
+def csv_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]:
+    """Yield the names of fields, then each record of CSV by name with the line that it begins on.
 
     The first of tab, comma and semicolon in the first line parts the fields.
     """
     first, size = 0, 0  # of a record
-    names, places = list[str](), list[int]()
+    names = list[str]()
 
     def lines() -> Iterator[str]:
         nonlocal first, size
@@ -84,12 +75,11 @@ def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iter
             number, first, size = first, 0, 0
             if not names:
                 names = [name.strip() for name in record]
-                chosen, others = choose(names)
-                places = [names.index(name) for name in chosen + others]
+                yield 0, names
             elif len(record) != len(names):
                 raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
             else:
-                yield number, [record[place] for place in places]
+                yield number, dict(zip(names, record, strict=False))
     except csv.Error as error:
         hint = "a field in quotes must end with one, and have two for each that it holds"
         if "new-line" in str(error):  # a carriage return alone
@@ -97,30 +87,22 @@ def csv_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iter
         raise ValueError(f"line {first}: {error}; {hint}") from None
 
 
-def json_rows(file: InputFile, allowance: Allowance, choose: FieldChoice) -> Iterator[tuple[int, list[Any]]]:
-    """Yield fields of each object of JSON Lines that are chosen by name, with its line."""
-    chosen: list[str] | None = None
-    others: list[str] = []
+def json_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]:
+    """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
+    is_first = True
     for number, line in numbered_lines(file, allowance):
-        record = _parsed_line(number, line, allowance)
-        if chosen is None:
-            chosen, others = choose([*record])
-        for name in chosen:
-            if name not in record:
-                raise ValueError(f"line {number}: no field {shown(name)}")
-        yield number, [record[name] for name in chosen] + [record.get(name) for name in others]
-
-
-def _parsed_line(number: int, line: str, allowance: Allowance) -> dict[str, Any]:
-    if len(line) > CHECKED_BYTES:
-        allowance.check(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
-    try:
-        record = json_value(line)
-    except ValueError as error:
-        raise ValueError(f"line {number}: {shown(line)} is no JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise ValueError(f"line {number}: {shown(line)} is no object")
-    return record
+        if len(line) > CHECKED_BYTES:
+            allowance.check(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
+        try:
+            record = json_value(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {shown(line)} is no JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise ValueError(f"line {number}: {shown(line)} is no object")
+        if is_first:
+            yield 0, [*record]
+        is_first = False
+        yield number, record
 
 
 class Documents:
@@ -130,236 +112,141 @@ class Documents:
         self._records, self._expected, self._fields = records, expected, fields
         self._files: dict[Path, InputFile] = {}  # each is the same version whenever it is read
 
-    def _file(self, path: Path) -> InputFile:
-        return self._files.setdefault(path, InputFile(path))
+    def _open(self, path: Path, allowance: Allowance) -> tuple[list[str], Iterator[tuple[int, Any]]]:
+        """Return the names of fields, and the records of a file."""
+        records = self._records(self._files.setdefault(path, InputFile(path)), allowance)
+        _, names = next(records, (0, []))
+        return names, records
 
     def holds_both(self, path: Path, allowance: Allowance) -> bool:
         """Tell whether a file of relevant labels also has predictions."""
-        if self._fields.pred is not None:
-            return True
-        found: list[list[str]] = []
-
-        def choose(names: list[str]) -> tuple[list[str], list[str]]:
-            found.append(names)
-            return [], []
-
         with naming(path, self._expected):
-            next(self._records(self._file(path), allowance, choose), None)
-        return any(named_as(names, PRED) for names in found)
+            return self._fields.pred is not None or bool(named_as(self._open(path, allowance)[0], PRED))
 
     def batches(self, path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
         with naming(path, self._expected):
-            reading = _Reading(kind, self._fields, allowance)
-            for number, cells in self._records(self._file(path), allowance, reading.choose):
+            names, records = self._open(path, allowance)
+            facts = Facts(how_to_join="--id-field {!r} joins the rows")
+            columns = self._columns(names, kind, facts)
+            make = _Lists if columns.lists else _Entries
+            reader = make(columns, kind, self._fields, facts, allowance)
+            keyed = columns.instance is not None
+            batch = Batch(facts, by_key=keyed, is_long=not columns.lists, best_first=columns.lists)
+            number = 0
+            for number, record in records:
                 try:
-                    reading.take(cells, number)
+                    key = _name(record[columns.instance]) if keyed else ""
+                    batch.add(key, *reader.read(record, number), number)
+                except KeyError as error:
+                    raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
-                if reading.batch.is_full:
-                    allowance.check(reading.n_bytes)
-                    yield reading.batch.rows()
-            yield reading.finish()
+                if batch.is_full:
+                    allowance.check(facts.columns.n_bytes)
+                    yield batch.rows()
+            if not number:
+                raise ValueError("no row in it")
+            reader.close()
+            yield batch.rows()
 
-
-class _Reading:
-    """What is read of a file, and what it settles."""
-
-    def __init__(self, kind: str, fields: Fields, allowance: Allowance) -> None:
-        self._kind, self._fields, self._allowance = kind, fields, allowance
-        self._facts = Facts(how_to_join="--id-field {!r} joins the rows")
-        self._told = self._facts.told
-        self.batch = Batch(self._facts)
-        self._lines: dict[str, int] = {}  # of ids
-        self._has_id = self._has_scores = self._is_long = False
-        self._n_rows = 0
-        self._scored: bool | None = None  # as long as there was no label
-        self._cells: LabelCells | None = None
-        self._unknown: dict[str, bool | None] = {}  # fields: whether they hold numbers, None of empty ones
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that is taken so far."""
-        return INDEX_BYTES * len(self._lines) + self._facts.columns.n_bytes
-
-    def choose(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Return the fields to read: id, labels, scores, as far as there are any; and others to look at."""
+    def _columns(self, names: list[str], kind: str, facts: Facts) -> TableColumns:
+        """Return what the fields are, as options or their names tell."""
+        fields, is_scores = self._fields, kind == "scores"
+        labels = fields.pred if is_scores else fields.true
+        score = fields.score if is_scores and (fields.score in names or not fields.score_of_truth) else None
         try:
-            entries = None if self._of_labels is not None else find_entries(names, self._kind != "scores")
-            if entries is not None:
-                return self._choose_entries(names, entries)
-            instance = self._instance_field(names)
-        except AmbiguousError as error:
-            raise ValueError(f"its fields {error}; an option tells which") from None
-        labels = self._labels_field(names)
-        self._cells = LabelCells(labels, self._fields.separator)
-        score = self._list_values(names)
-        self._has_id, self._has_scores = instance is not None, score is not None
-        chosen = self._distinct([name for name in (instance, labels, score) if name is not None], names)
-        if score is not None and (self._fields.score is None or self._kind != "scores"):
-            self._told.append(f"{'scores' if self._kind == 'scores' else 'judgements'} in {shown(score)}")
-        if score is None and self._kind == "scores":
-            passed = [name for name in names if "score" in name.lower()]
-            self._told += [f"{shown(name)} not read (--score-field reads scores)" for name in passed]
-        if instance is not None and self._fields.id is None:
-            self._told.append(f"ids in {shown(instance)}")
-        others = [] if self._has_id or not self._fields.joined else [n for n in names if n not in chosen]
-        columns = ColumnHashes([name for name in others if names.count(name) == 1])
-        self._facts.columns = columns
-        self.batch = Batch(self._facts, by_key=self._has_id, best_first=True)
-        return chosen, columns.names
+            columns = choose_columns(
+                names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined
+            )
+        except ColumnsError as error:
+            raise ValueError(f"{error}; {HOW}") from None
+        if columns.lists or is_scores or columns.value is not None or fields.score not in columns.beside:
+            return columns
+        facts.judged_by = fields.score
+        return columns._replace(value=fields.score)
 
-    def _instance_field(self, names: list[str]) -> str | None:
-        """Return the field of ids, None where rows are in order."""
-        if self._fields.id is not None:
-            return self._named(names, self._fields.id, INSTANCE)
-        found: str | None = find_instance(names) if self._fields.joined else None
-        return found
 
-    def _list_values(self, names: list[str]) -> str | None:
-        """Return the field with lists of scores, or of judgements of a truth."""
-        if self._kind == "scores":
-            return self._named(names, self._fields.score, SCORES)
-        found = self._named(names, None, JUDGEMENT)
-        if found is None and not named_as(names, PRED):  # whose scores they are
-            found = self._named(names, None, SCORES)
-            if found is not None and self._kind == "truth":
-                raise ValueError(f"a field {found!r} in what should be relevant labels; grades need gains")
-        return found
+class _Entries:
+    """Rows of one label each."""
 
-    def _choose_entries(self, names: list[str], entries: EntryColumns) -> tuple[list[str], list[str]]:
-        """Return the fields of a row for each label, and those of a truth that may be judgements."""
-        instance, label, value = entries
-        given, others = self._fields.score, list[str]()
-        self._is_long, self._has_id = True, True
-        self.batch = Batch(self._facts, is_long=True)
-        if self._kind == "scores":
-            if given is not None and (given in names or not self._fields.score_of_truth):
-                value = given
-            if value not in names:
-                raise ValueError(f"no field {shown(value or SCORE_COLUMNS[0])} beside {label!r}")
-        elif value is None and given in names:
-            value = self._facts.judged_by = given
-        elif value is None:
-            others = [name for name in names if name not in (instance, label) and may_hold_values(name)]
-        elif self._kind == "truth" and label == LABEL_COLUMN and named_as([value], SCORE_COLUMNS):
-            raise ValueError(f"a field {value!r} in what should be relevant labels; grades need gains")
-        self._has_scores = value is not None
-        self._unknown = dict.fromkeys(others)
-        return self._distinct([instance, label, *([value] if self._has_scores else [])], names), others
+    def __init__(self, columns: TableColumns, kind: str, *_: Any) -> None:
+        self._label, self._value, self._kind = columns.label, columns.value, kind
+        self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
 
-    @staticmethod
-    def _distinct(chosen: list[str], names: list[str]) -> list[str]:
-        for name in chosen:
-            if names.count(name) > 1:
-                raise ValueError(f"{names.count(name)} fields {shown(name)}")
-        return chosen
+    def read(self, record: dict[str, Any], _: int) -> tuple[list[str], list[float]]:
+        """Return the label of a row, and its value."""
+        for field, are_numbers in self._are_numbers.items():
+            if are_numbers is not False and (cell := record.get(field)) not in ("", None):
+                self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
+        value = 1.0 if self._value is None else number_of(record[self._value], self._kind)
+        return [_name(record[self._label])], [value]
 
-    @property
-    def _of_labels(self) -> str | None:
-        return self._fields.pred if self._kind == "scores" else self._fields.true
+    def close(self) -> None:
+        """Refuse labels without judgements beside numbers that may be these."""
+        field = next((field for field, are_numbers in self._are_numbers.items() if are_numbers), None)
+        if field is not None:
+            how = f"--score-field {field!r} takes it for them, or leave it out"
+            raise ValueError(f"column {field!r} may hold judgements of the labels; {how}")
 
-    def _labels_field(self, names: list[str]) -> str:
-        """Return the field with labels; in a file of predictions alone, they may have a truth's name."""
-        usual = [PRED, TRUE] if self._kind == "scores" else [TRUE]
-        option = "--pred-field" if self._kind == "scores" else "--true-field"
-        for several in usual:
-            found = self._named(names, self._of_labels, several)
-            if found is not None:
-                return found
-        shown_names = ", ".join(map(shown, names[:9])) or "none"
-        columns = "a column for each label is read from a frame in Python"
-        raise ValueError(f"its fields are {shown_names}; {option} tells which holds labels; {columns}")
 
-    def _named(self, names: list[str], given: str | None, usual: Sequence[str]) -> str | None:
-        """Return the given field, or the one that has a usual name."""
-        if given is not None:
-            if given not in names:
-                raise ValueError(f"no field {shown(given)} among {', '.join(map(shown, names[:9]))}")
-            return given
-        found = named_as(names, usual)
-        if len(found) > 1:
-            names_found = " and ".join(map(shown, found))
-            raise ValueError(f"its fields {names_found} may both be meant; an option tells which")
-        return found[0] if found else None
+class _Lists:
+    """Rows of lists of labels, and what is told of them."""
 
-    def take(self, cells: list[Any], number: int) -> None:
-        """Take a row."""
-        name = _instance(cells[0]) if self._has_id else str(self._n_rows)
-        self._n_rows += 1
-        if self._is_long:
-            self._take_entry(name, cells, number)
-            return
-        if self._has_id:
-            first = self._lines.setdefault(name, number)
-            if first != number:
-                raise ValueError(f"id {shown(name)} a second time, first in line {first}")
-        assert self._cells is not None
-        labels, scores = self._cells.read(cells[self._has_id], number, self._allowance)
-        if self._has_scores:
-            if scores:
+    def __init__(
+        self, columns: TableColumns, kind: str, fields: Fields, facts: Facts, allowance: Allowance
+    ) -> None:
+        self._label, self._value, self._kind = columns.label, columns.value, kind
+        self._facts, self._allowance = facts, allowance
+        self._cells = LabelCells(columns.label, fields.separator)
+        self._scored: bool | None = None  # as long as there was no label
+        is_scores = kind == "scores"
+        told = facts.told
+        self._what = f"{'predicted' if is_scores else 'relevant'} labels in {shown(columns.label)}"
+        self._is_told = (fields.pred if is_scores else fields.true) is not None
+        if columns.value is not None and not (is_scores and fields.score):
+            told.append(f"{'scores' if is_scores else 'judgements'} in {shown(columns.value)}")
+        if columns.value is None and is_scores:
+            passed = [name for name in columns.beside if "score" in name.lower()]
+            told += [f"{shown(name)} not read (--score-field reads scores)" for name in passed]
+        if columns.instance is not None and fields.id is None:
+            told.append(f"ids in {shown(columns.instance)}")
+        facts.columns = ColumnHashes(columns.beside if columns.instance is None and fields.joined else ())
+
+    def read(self, record: dict[str, Any], number: int) -> tuple[list[str], list[float] | None]:
+        """Return the labels of a row, and their values where they have some."""
+        labels, values = self._cells.read(record[self._label], number, self._allowance)
+        if self._value is not None:
+            if values:
                 raise ValueError("labels with scores, and others in a field of scores")
-            scores = scores_of(cells[self._has_id + 1], self._allowance)
-            if len(scores) != len(labels):
-                raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}")
-            if self._kind == "truth":
-                scores = [*map(judgement_of, scores)]
-        elif self._kind == "truth" and scores:
-            told = f"{shown(self._cells.field)} has scores, in what should be relevant labels"
+            values = numbers_of(record[self._value], self._kind, self._allowance)
+            if len(values) != len(labels):
+                raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(values), 'scores')}")
+        elif self._kind == "truth" and values:
+            told = f"{shown(self._label)} has scores, in what should be relevant labels"
             raise ValueError(f"{told}; grades need gains")
         if labels and self._kind == "scores":
-            self._refuse_some_scored(scores is not None)
-        if self._kind == "grades" and not scores:
-            scores = [1.0] * len(labels)
-        self._facts.columns.add(cells[1 + self._has_id + self._has_scores :])
-        self.batch.add(name, labels, scores, number)
+            self._scored = values is not None if self._scored is None else self._scored
+            if self._scored != (values is not None):
+                kinds = ("scores", "none") if self._scored else ("no scores", "scores")
+                raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
+        if hashes := self._facts.columns:
+            hashes.add([record.get(name) for name in hashes.names])
+        return labels, [1.0] * len(labels) if self._kind == "grades" and not values else values
 
-    def _refuse_some_scored(self, scored: bool) -> None:
-        if self._scored is None:
-            self._scored = scored
-        if scored != self._scored:
-            kinds = ("no scores", "scores") if scored else ("scores", "none")
-            raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
-
-    def _take_entry(self, name: str, cells: list[Any], number: int) -> None:
-        label, value = _instance(cells[1]), 1.0
-        if self._has_scores:
-            text = str(cells[2]).strip()
-            told = decimal_number(text)
-            if told is None and self._kind != "scores":
-                told = TRUTHS.get(text.lower())
-            if told is None or math.isnan(told):
-                what = "relevance, an integer" if self._kind == "truth" else "score"
-                raise ValueError(f"{shown(text)} is no {what}")
-            value = judgement_of(told) if self._kind == "truth" else told
-        for field, other in zip(self._unknown, cells[2:], strict=False):
-            if self._unknown[field] is not False and other not in ("", None):
-                self._unknown[field] = decimal_number(str(other).strip()) is not None
-        self.batch.add(name, [label], [value], number)
-
-    def finish(self) -> Rows:
-        """Return the last rows, and settle what the file alone tells."""
-        cells, told = self._cells, self._told
-        if not self._n_rows:
-            raise ValueError("no row in it")
-        unknown = next((field for field, is_number in self._unknown.items() if is_number), None)
-        if unknown is not None:
-            told_by = f"field {unknown!r} may hold judgements of the labels"
-            raise ValueError(f"{told_by}; --score-field {unknown!r} takes it for them, or leave it out")
-        if cells is not None:
-            cells.close(self._has_scores)
-            what = f"{'predicted' if self._kind == 'scores' else 'relevant'} labels in {shown(cells.field)}"
-            if cells.found is not None:
-                told = [f"{what} cut at {cells.found!r}", *told]
-            elif self._of_labels is None:
-                told = [what, *told]
-            for word, n_cells in cells.n_missing.items():
-                told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(cells.field)} read as no label")
-        self._facts.told = told
-        return self.batch.rows()
+    def close(self) -> None:
+        """Refuse what all rows leave open, and tell what they settle."""
+        cells, told = self._cells, self._facts.told
+        cells.close(self._value is not None)
+        if cells.found is not None:
+            told.insert(0, f"{self._what} cut at {cells.found!r}")
+        elif not self._is_told:
+            told.insert(0, self._what)
+        for word, n_cells in cells.n_missing.items():
+            told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label")
 
 
-def _instance(value: Any) -> str:
+def _name(value: Any) -> str:
     if isinstance(value, str) and (name := value.strip()):
         return name
     if type(value) is int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from xmleval.budget import Allowance
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, judgement_of, score_of
+from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, number_of
 from xmleval.input.lines import read_at_once, shown
 from xmleval.input.rows import Batch, Facts, Rows
 
@@ -23,8 +23,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
             if not isinstance(labels, dict):
                 raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
             try:
-                values = [*map(score_of, labels.values())]
-                values = [*map(judgement_of, values)] if kind == "truth" else values
+                values = [number_of(value, kind) for value in labels.values()]
             except ValueError as error:
                 raise ValueError(f"instance {shown(row)}: {error}") from None
             batch.add(row, [*labels], values, place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS
-from xmleval.numerals import score_number
+from xmleval.numerals import decimal_number
 
 SEPARATORS, TELLS = "|;,", "--separator tells"
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
@@ -33,33 +32,24 @@ PRINTED = re.compile(
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 VALUE_BYTES = 100  # of memory for a value of JSON
 NODE_BYTES = 500  # likewise of a value that Python prints, as it is parsed
-MOST_DIGITS = 300  # of a whole number
 MOST_RELEVANCE = 1 << 62
+TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
 
 
 class LabelCells:
     """Cells of one field.
 
-    Parameters
-    ----------
-    field : str
-        What it is called.
-    separator : str or None
-        What stands between labels in text; None for the one of ``|``, ``;`` and ``,`` that does.
+    ``separator`` is what stands between labels in text; None for the one of ``|``, ``;`` and ``,`` that does,
+    which is ``found``. ``n_missing`` counts cells that are a word for a missing value, by word.
     """
 
     def __init__(self, field: str, separator: str | None) -> None:
-        self.field, self.separator = field, separator
-        self._is_given = separator is not None
+        self._separator = separator
+        self.found: str | None = None
+        self.n_missing: dict[str, int] = {}
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
-        self.n_missing: dict[str, int] = {}  # cells that are a word for a missing value, by word
         self._vectors = VectorRows(ADVICE, shown(field))
-
-    @property
-    def found(self) -> str | None:
-        """The separator that was not given, but found."""
-        return None if self._is_given else self.separator
 
     def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
         """Return the labels of a cell in a line, and their scores where it has some."""
@@ -87,22 +77,23 @@ class LabelCells:
 
     def _split(self, text: str, number: int) -> list[str]:
         """Return the labels of a text, of which all of a field are cut at one separator."""
-        if not self._is_given:
-            marks = [mark for mark in SEPARATORS if mark in text or mark == self.separator]
+        mark = self._separator
+        if mark is None:
+            marks = [mark for mark in SEPARATORS if mark in text or mark == self.found]
             if len(marks) > 1:
                 both = " and ".join(map(repr, marks))
                 raise ValueError(f"{both} may both stand between labels, as in {shown(text)}; {TELLS} which")
-            self.separator = marks[0] if marks else None
-            if not marks and self._blank is None and len(text.split()) > 1:
+            mark = self.found = marks[0] if marks else None
+            if mark is None and self._blank is None and len(text.split()) > 1:
                 self._blank = number, text
-        parts = text.split(None if self.separator == " " else self.separator) if self.separator else [text]
+        parts = [text] if mark is None else text.split(None if mark == " " else mark)
         return [name for part in parts if (name := part.strip())]
 
     def close(self, has_scores: bool) -> None:
         """Refuse text that blanks may separate, and pairs of 0 and 1 where there is nothing else."""
         if not has_scores:
             self._vectors.close()
-        if self._blank is not None and self.separator is None:
+        if self._blank is not None and self.found is None:
             number, text = self._blank
             how = f"{TELLS}: ' ' cuts at blanks, ',' does not"
             raise ValueError(f"line {number}: {shown(text)} may be one label or several; {how}")
@@ -145,7 +136,7 @@ def _printed(node: ast.expr) -> Any:
 def json_value(text: str) -> Any:
     """Return the value that JSON is; objects must not have a name twice."""
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
+        return json.loads(text, object_pairs_hook=_distinct)
     except RecursionError:
         raise ValueError("it is nested without end") from None
 
@@ -157,10 +148,6 @@ def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
             raise ValueError(f"{shown(name)} occurs twice in an object")
         made[name] = value
     return made
-
-
-def _whole_or_text(digits: str) -> int | str:
-    return int(digits) if len(digits) < MOST_DIGITS else digits
 
 
 def labels_of(value: Any) -> Labels:
@@ -176,20 +163,17 @@ def labels_of(value: Any) -> Labels:
         return [_name(item) for item in value], None
     else:
         pairs = [_pair(item) for item in value]
-    return [_name(name) for name, _ in pairs], [score_of(score) for _, score in pairs]
+    return [_name(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
 
 
-def scores_of(cell: Any, allowance: Allowance) -> list[float]:
-    """Return the scores in a cell that has no labels."""
+def numbers_of(cell: Any, kind: str, allowance: Allowance) -> list[float]:
+    """Return the scores or judgements in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
-        if not text.startswith(("[", "array(")):
-            if text in ("", *MISSING_WORDS):
-                return []
-            parts = BETWEEN_NUMBERS.split(text)
-            return [score_of(part) if (number := score_number(part)) is None else number for part in parts]
-        cell = parsed(text, allowance)
-    return [*map(score_of, cell if isinstance(cell, list) else [cell])]
+        if text in ("", *MISSING_WORDS):
+            return []
+        cell = parsed(text, allowance) if text.startswith(("[", "array(")) else BETWEEN_NUMBERS.split(text)
+    return [number_of(item, kind) for item in (cell if isinstance(cell, list) else [cell])]
 
 
 def _pair(item: Any) -> Sequence[Any]:
@@ -208,21 +192,25 @@ def _name(item: Any) -> str:
     raise ValueError(f"{_json(item)} is no label")
 
 
-def score_of(value: Any) -> float:
-    """Return a number of JSON as a score."""
-    if type(value) is float and not math.isnan(value):
-        return value
-    with contextlib.suppress(OverflowError):
-        if type(value) is int:
-            return float(value)
-    raise ValueError(f"{_json(value)} is no score")
+def number_of(value: Any, kind: str = "scores") -> float:
+    """Return a number of JSON, also as text: a score, a grade, or a judgement of a truth, which is whole.
 
-
-def judgement_of(value: float) -> float:
-    """Return a number as a relevance, or refuse one that is not whole."""
-    if value != math.floor(value) or abs(value) >= MOST_RELEVANCE:
-        raise ValueError(f"{value} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
-    return value
+    Of the last two, true is 1 and false is 0.
+    """
+    number: float | None = None
+    if type(value) is float:
+        number = value
+    elif isinstance(value, str):
+        number = decimal_number(value := value.strip())
+        number = TRUTHS.get(value.lower()) if number is None and kind != "scores" else number
+    elif type(value) is int or (kind != "scores" and type(value) is bool):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+    if number is None or number != number:
+        raise ValueError(f"{_json(value)} is no {'relevance, an integer' if kind == 'truth' else 'score'}")
+    if kind == "truth" and not (number.is_integer() and abs(number) < MOST_RELEVANCE):
+        raise ValueError(f"{number} is no relevance, an integer; {LIKE_A_SCORE}; grades need gains")
+    return number
 
 
 def _json(value: Any) -> str:

@@ -11,19 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.columns import (
-    DOCUMENT,
     INSTANCE,
     LABEL_COLUMN,
     LABELS_COLUMN,
-    OWN_INSTANCE,
-    QUERY,
-    SCORE_COLUMNS,
-    AmbiguousError,
-    find_entries,
+    Chosen,
+    ColumnsError,
+    NoLabelsError,
+    TableColumns,
+    choose_columns,
     find_instance,
-    find_value,
     is_written_index,
-    may_hold_values,
     named_as,
 )
 from xmleval.input.csr import is_sparse
@@ -48,61 +45,49 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A frame, and which of its columns are the instance, the labels and the scores; see `from_df`.
-
-    Without a score, it is the one that has a usual name. ``is_usual`` tells that the instance is found by its
-    name alone.
-    """
+    """A frame, and which of its columns the caller names; see `from_df`."""
 
     frame: Frame = field(repr=False)
-    instance: Any
-    label: Any
-    score: Any
-    is_usual: bool = False
+    chosen: Chosen
 
-    def rows(self, argument: str, lists: bool = False) -> Rows:
-        """Return its rows, which must be ``lists`` if so told."""
-        others = [name for name in self.frame.columns if name not in (self.instance, self.label)]
-        documents = named_as([self.instance], QUERY) and named_as([self.label], DOCUMENT)
-        score, labels = self.score, self.frame.values(self.label)
-        if score is None:
-            with _asking_for_names(argument):
-                score = find_value(others, argument != "y_score", beside_documents=bool(documents))
-        if lists or _holds_lists(labels):
-            return self._lists(argument, labels, score)
-        return self._long(argument, labels, score, [name for name in others if may_hold_values(name)])
+    def rows(self, argument: str) -> Rows:
+        """Return its rows."""
+        with _asking_for_names(argument):
+            return _rows(self.frame, argument, _choose(self.frame, argument, self.chosen))
 
-    def _long(self, argument: str, labels: list[Any], score: Any, others: list[Any]) -> Rows:
-        """Return rows of one label each; ``others`` are columns that may hold judgements."""
-        if argument == "y_score" and score is None:
-            message = f"no column {SCORE_COLUMNS[0]!r} beside {self.label!r}; name that of scores: "
-            raise InputError(argument, message + "xmleval.from_df(df, score=...)")
-        for name in others if score is None else ():
-            if self.frame.matrix([name]).dtype.kind in "biuf":
-                how = f"name it, from_df(df, score={name!r}), or leave it out"
-                raise InputError(argument, f"column {name!r} may hold judgements of the labels; {how}")
-        keys = self.frame.values(self.instance)
-        if any(map(is_missing, {*keys})):
-            row = next(row for row, key in enumerate(keys) if is_missing(key))
-            raise InputError(argument, f"column {self.instance!r} has no value", row=row)
-        ids, names = numbered_labels(argument, labels, np.arange(len(keys) + 1))
-        values = None if score is None else self.frame.matrix([score])[:, 0]
-        if values is not None and values.dtype.kind not in "biuf":
-            raise InputError(argument, f"column {score!r} holds no numbers")
-        rows = Rows(keys, BY_KEY, np.arange(len(keys) + 1), ids, names, values, is_long=True)
-        return without_empty_names(rows)
 
-    def _lists(self, argument: str, lists: list[Any], score: Any) -> Rows:
-        frame = self.frame
+def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableColumns:
+    """Return the columns of a long frame or one of lists."""
+    kind = "scores" if argument == "y_score" else "grades"
+    return choose_columns(frame.columns, kind, lambda name: _holds_lists(frame.values(name)), chosen)
+
+
+def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
+    _, instance, label, score, others, is_usual = columns
+    labels = frame.values(label)
+    if columns.lists:
         if score is not None:
-            lists = paired(argument, lists, frame.values(score))
+            labels = paired(argument, labels, frame.values(score))
         keys, match = frame.keys, None if frame.keys is None else BY_INDEX
-        if self.instance is not None and not self.is_usual:
-            keys, match = frame.values(self.instance), BY_KEY
-        names = [name for name in frame.columns if name not in (self.label, score)]
-        beside = RowColumns(self.instance if self.is_usual else None, names, frame.values)
-        rows = flat_rows(argument, lists, keys, match)._replace(beside=beside)
+        if instance is not None and not is_usual:
+            keys, match = frame.values(instance), BY_KEY
+        keyed = instance if is_usual else None
+        beside = RowColumns(keyed, others + [keyed] * is_usual, frame.values)
+        rows = flat_rows(argument, labels, keys, match)._replace(beside=beside)
         return rows if argument == "y_score" else rows._replace(best_first=False)
+    for name in columns.may_judge:
+        if frame.matrix([name]).dtype.kind in "biuf":
+            raise ColumnsError(f"column {name!r} may hold judgements of the labels")
+    keys = frame.values(instance)
+    if any(map(is_missing, {*keys})):
+        row = next(row for row, key in enumerate(keys) if is_missing(key))
+        raise InputError(argument, f"column {instance!r} has no value", row=row)
+    ids, names = numbered_labels(argument, labels, np.arange(len(keys) + 1))
+    values = None if score is None else frame.matrix([score])[:, 0]
+    if values is not None and values.dtype.kind not in "biuf":
+        raise InputError(argument, f"column {score!r} holds no numbers")
+    rows = Rows(keys, BY_KEY, np.arange(len(keys) + 1), ids, names, values, is_long=True)
+    return without_empty_names(rows)
 
 
 def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any = None) -> Columns:
@@ -146,35 +131,18 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     if table is None:
         raise InputError("frame", f"{type(frame).__name__} is no frame of pandas, polars or Arrow")
     with _asking_for_names("frame"):
-        entries = find_entries(table.columns, True) if label is None and instance is None else None
-        if entries is not None:
-            instance, label = entries.instance, entries.label
-        label = _column("label", label, table.columns, (LABEL_COLUMN, LABELS_COLUMN))
-        lists = _holds_lists(table.values(label))
-        usual = find_instance([name for name in table.columns if name != label]) if instance is None else None
-        if usual is None and (instance is not None or not lists):
-            instance = _column("instance", instance, table.columns, OWN_INSTANCE)
-        score = None if score is None else _column("score", score, table.columns, ())
-    return Columns(table, usual or instance, label, score, lists and usual not in (None, *OWN_INSTANCE))
+        columns = _choose(table, "frame", Chosen(instance, label, score))
+    return Columns(table, Chosen(None if columns.is_usual else columns.instance, columns.label, score))
 
 
 @contextlib.contextmanager
 def _asking_for_names(argument: str) -> Iterator[None]:
-    """Ask for the names of columns where several may be meant."""
+    """Ask for the names of columns that are not settled."""
     try:
         yield
-    except AmbiguousError as error:
-        raise InputError(argument, f"columns {error}; xmleval.from_df names those that are") from None
-
-
-def _column(role: str, name: Any, columns: list[Any], usual: Sequence[str]) -> Any:
-    """Return the column of a role by its name, or else by its usual ones."""
-    names = usual if name is None else [name]
-    column = next((name for name in names if name in columns), None)
-    if column is None:
-        expected, columns_text = " or ".join(map(repr, names)), ", ".join(map(repr, columns))
-        raise InputError(role, f"no column {expected}; the columns are {columns_text}")
-    return column
+    except ColumnsError as error:
+        how = "xmleval.from_df(df, instance=..., label=..., score=...) names them"
+        raise InputError(argument, f"{error}; {how}") from None
 
 
 def open_frame(argument: str, value: Any) -> Frame | None:
@@ -224,14 +192,9 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(argument, f"several columns are called {twice!r}")
     with _asking_for_names(argument):
-        entries = find_entries(names, argument != "y_score")
-        is_long = entries is not None and entries.label not in (labels or ())
-        if entries is not None and is_long and not _holds_lists(frame.values(entries.label)):
-            return Columns(frame, *entries).rows(argument)
-        lists = _lists_among(frame)
-        if lists is not None:
-            instance = find_instance([name for name in names if name != lists])
-            return Columns(frame, instance, lists, None, instance not in OWN_INSTANCE).rows(argument, True)
+        if {LABEL_COLUMN, LABELS_COLUMN}.isdisjoint(labels or ()):
+            with contextlib.suppress(NoLabelsError):
+                return _rows(frame, argument, _choose(frame, argument))
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
         keyed = find_instance([name for name in usual if _are_ids(frame.values(name))])
     ids = [name for name in names if name == keyed or is_written_index(name)]
@@ -254,17 +217,6 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
 def _are_ids(values: list[Any]) -> bool:
     """Tell whether values name rows, each by another text or integer."""
     return {*map(type, values)} in ({str}, {int}) and len({*values}) == len(values)
-
-
-def _lists_among(frame: Frame) -> Any:
-    """Return the column of lists of labels: `labels`, or the only one beside the names of rows."""
-    if LABELS_COLUMN in frame.columns:
-        return LABELS_COLUMN
-    if LABEL_COLUMN in frame.columns and _holds_lists(frame.values(LABEL_COLUMN)):
-        return LABEL_COLUMN
-    ids = named_as(frame.columns, INSTANCE)
-    others = [name for name in frame.columns if name not in ids and not is_written_index(name)]
-    return others[0] if len(others) == 1 and _holds_lists(frame.values(others[0])) else None
 
 
 def _holds_lists(values: list[Any]) -> bool:
