@@ -44,10 +44,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     from a temporary one.
     """
     if isinstance(path, RemotePath):
-        with naming_output(path), tempfile.NamedTemporaryFile(prefix="xmleval-") as file:
-            yield file
-            file.flush()
-            path.put(file.name)
+        with tempfile.TemporaryDirectory(prefix="xmleval-") as folder:
+            local = Path(folder, path.name)
+            with replacing(local) as file:
+                yield file
+            path.put(str(local))
         return
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is not a regular file")

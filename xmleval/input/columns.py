@@ -105,7 +105,7 @@ def choose_columns(
         raise ColumnsError(f"no column names the instances; the columns are {columns}")
     others = [name for name in names if name not in (instance, label)]
     if value is None:
-        value = found.value_of_lists(others) if lists else found.value(others, instance, label)
+        value = found.value(others, instance, label, lists)
         if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
             raise ColumnsError(f"a column {value!r} in what should be relevant labels; grades need gains")
         if kind == "scores" and value is None and not lists:
@@ -164,25 +164,20 @@ class _Found(NamedTuple):
         others = [name for name in self.names if name not in ids and not is_written_index(name)]
         return others[0] if len(others) == 1 and self.is_list(others[0]) else None
 
-    def value(self, others: list[Any], instance: Any, label: Any) -> Any:
+    def value(self, others: list[Any], instance: Any, label: Any, lists: bool = False) -> Any:
         """Return the column of scores, or of judgements where it is a truth; None if there is none.
 
-        Beside a query and a document, `label` is a judgement, too.
+        Beside a query and a document, `label` is a judgement, too. One score is none of several labels.
         """
         judged = named_as(others, JUDGEMENT) if self.is_truth else []
         if self.is_truth and not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
             judged = named_as(others, (LABEL_COLUMN,))
-        return only_one(judged or named_as(others, SCORE_COLUMNS))
-
-    def value_of_lists(self, others: list[Any]) -> Any:
-        """Return the column with lists of scores, or of judgements of a truth, None if there is none."""
-        one, *several = SCORE_COLUMNS  # one score is none of several labels
-        scores = named_as(others, several)
-        if self.is_list is not None:
-            scores += [n for n in named_as(others, (one,)) if not self.is_truth or self.is_list(n)]
-        if self.is_truth and (judged := only_one(named_as(others, JUDGEMENT))) is not None:
-            return judged
-        return None if self.is_truth and self.listed(PRED) else only_one(scores)
+        scores = [] if lists and self.is_truth and self.listed(PRED) else named_as(others, SCORE_COLUMNS)
+        if lists and (self.is_truth or self.is_list is None):
+            scores = [
+                name for name in scores if name.lower() != "score" or (self.is_list and self.is_list(name))
+            ]
+        return only_one(judged or scores)
 
 
 def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:

@@ -43,15 +43,16 @@ class Input:
     shards: list[Shard]
     allowance: Allowance
 
-    @cached_property
-    def each(self) -> list[tuple[Shard, Pieces]]:
-        """Its files with the rows of each; to tell whether they have names may take reading all."""
-        return [(s, s.format.read(s.path, self.kind, self.allowance)) for s in self.shards]
-
     @property
     def named(self) -> bool:
         """Whether names of rows or labels stand in it."""
-        return any(pieces.named for _, pieces in self.each)
+        return any(pieces.named for pieces in self._by_number.values())
+
+    @cached_property
+    def _by_number(self) -> dict[Path, Pieces]:
+        """Rows of the files that may have names: telling may take reading all."""
+        shards = [shard for shard in self.shards if shard.format.rows]
+        return {path: form.read(path, self.kind, self.allowance) for path, form in shards}
 
     @property
     def is_list(self) -> bool:
@@ -70,7 +71,12 @@ class Input:
 
     def pieces(self) -> Pieces:
         """Return its rows."""
-        return joined([(str(shard.path), pieces) for shard, pieces in self.each])
+        return joined([(str(shard.path), pieces) for shard, pieces in self.each()])
+
+    def each(self) -> list[tuple[Shard, Pieces]]:
+        """Return its files with the rows of each."""
+        known, more = self._by_number, (self.kind, self.allowance)
+        return [(s, known.get(s.path) or s.format.read(s.path, *more)) for s in self.shards]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
@@ -132,9 +138,10 @@ def _files(path: Path) -> list[Path]:
         endings = tuple(end for form in FORMATS if form.pieces for end in form.extensions)
         files = [file for file in path.iterdir() if file.name.lower().endswith(endings)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif glob.has_magic(str(path)) and not is_there(completed(path)):
-        files = path.matches() if isinstance(path, RemotePath) else [*map(Path, glob.glob(str(path)))]
-        missing = f"{path}: no file matches"
+    elif isinstance(path, RemotePath) and path.is_pattern and not path.exists():
+        files, missing = path.matches(), f"{path}: no file matches"
+    elif not isinstance(path, RemotePath) and glob.has_magic(str(path)) and not is_there(completed(path)):
+        files, missing = [Path(file) for file in glob.glob(str(path))], f"{path}: no file matches"
     else:
         return [path]
     # the two files of a top-k list are one shard

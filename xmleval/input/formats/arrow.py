@@ -13,6 +13,7 @@ from xmleval.budget import LEAST_WHOLE
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.writing import canonical, known_labels
+from xmleval.message import printable
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
@@ -51,12 +52,10 @@ def opened(file: InputFile) -> Iterator[Opened]:
                 yield _open_ipc(pa, source, pa.ipc.open_stream)
             else:
                 raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
-        except pa.ArrowException as error:
-            raise ValueError(_line(error)) from None
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise ValueError(_line(error)) from None  # also of Parquet that is damaged
+        except (pa.ArrowException, OSError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of others, damaged Parquet has none
+            raise ValueError(printable(" ".join(str(error)[:200].split()))) from None
 
 
 def import_pyarrow() -> Any:
@@ -81,11 +80,6 @@ def is_list(type_: Any) -> bool:
     """Tell whether a type is that of lists."""
     types = import_pyarrow().types
     return any(check(type_) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error)[:200].split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:

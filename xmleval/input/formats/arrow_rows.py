@@ -129,11 +129,10 @@ class Cells(NamedTuple):
 
         Those of a truth may be integers, or truth values.
         """
-        types, type_ = import_pyarrow().types, self.column.type
-        is_judged = kind != "scores" and (types.is_integer(type_) or types.is_boolean(type_))
-        if not (is_judged or types.is_floating(type_)):
-            raise ValueError(f"column {self.name!r} holds {_called(type_)}, not floating-point numbers")
         values = as_numpy(self.column)
+        if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
+            held = _called(self.column.type)
+            raise ValueError(f"column {self.name!r} holds {held}, not floating-point numbers")
         if kind == "truth":
             told = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
             self.refuse(values != np.floor(values.astype(np.float64)), told, values)
@@ -184,18 +183,17 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
         if columns.is_usual:
             facts.told.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
+        vectors = VectorRows(ADVICE, repr(columns.label))
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
-        vectors = VectorRows(ADVICE, repr(columns.label)) if is_unscored else None
         for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
             first += rows.n_rows
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
-            if vectors is not None and not is_text(batch.column(columns.label).type.value_type):
+            if is_unscored and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
             yield rows._replace(beside=facts)
             _add_cells(hashes, batch, allowance)
-        if vectors is not None:
-            vectors.close()
+        vectors.close()
 
 
 def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Rows:
@@ -303,5 +301,6 @@ ARROW = Format(
     pieces=read_pieces,
     rows=named_rows,
     write=save_table,
+    by_pieces=True,
     keeps_order=True,
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
@@ -21,9 +24,19 @@ from xmleval.input.columns import (
     named_as,
 )
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_cells import LabelCells, json_value, number_of, numbers_of
+from xmleval.input.formats.label_cells import (
+    LISTS,
+    Labels,
+    json_value,
+    labels_of,
+    name_of,
+    number_of,
+    numbers_of,
+    parsed,
+)
+from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
-from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, Batch, Facts, Rows
+from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, MISSING_WORDS, Batch, Facts, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
 
@@ -31,6 +44,8 @@ EXPECTED = "fields of documents, labels among them, below a line of the fields' 
 EXPECTED_JSON = "an object on each line, labels among its fields"
 HOW = "--true-field, --pred-field, --score-field and --id-field name them"
 DELIMITERS = "\t,;"
+SEPARATORS, TELLS = "|;,", "--separator tells"
+ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 Records = Callable[[InputFile, Allowance], Iterator[tuple[int, Any]]]
 
 
@@ -136,7 +151,9 @@ class Documents:
             number = 0
             for number, record in records:
                 try:
-                    key = _name(record[columns.instance]) if keyed else ""
+                    key = name_of(record[columns.instance], "id") if keyed else ""
+                    if keyed and not key:
+                        raise ValueError("an id is empty")
                     batch.add(key, *reader.read(record, number), number)
                 except KeyError as error:
                     raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
@@ -180,7 +197,7 @@ class _Entries:
             if are_numbers is not False and (cell := record.get(field)) not in ("", None):
                 self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
         value = 1.0 if self._value is None else number_of(record[self._value], self._kind)
-        return [_name(record[self._label])], [value]
+        return [name_of(record[self._label])], [value]
 
     def close(self) -> None:
         """Refuse labels without judgements beside numbers that may be these."""
@@ -191,31 +208,36 @@ class _Entries:
 
 
 class _Lists:
-    """Rows of lists of labels, and what is told of them."""
+    """Rows of lists of labels, and what is told of them.
+
+    Labels in text are cut at a separator that is given, or at the one of ``|``, ``;`` and ``,`` that occurs.
+    """
 
     def __init__(
         self, columns: TableColumns, kind: str, fields: Fields, facts: Facts, allowance: Allowance
     ) -> None:
-        self._label, self._value, self._kind = columns.label, columns.value, kind
-        self._facts, self._allowance = facts, allowance
-        self._cells = LabelCells(columns.label, fields.separator)
+        _, instance, self._label, self._value, others, _ = columns
+        self._kind, self._told, self._allowance = kind, facts.told, allowance
+        self._separator, self._is_cut = fields.separator, fields.separator is not None
+        self._blank: tuple[int, str] | None = None  # the first text that may be one label, or several
+        self._missing = Counter[str]()  # cells that are a word for a missing value
+        self._vectors = VectorRows(ADVICE, shown(self._label))
         self._scored: bool | None = None  # as long as there was no label
-        is_scores = kind == "scores"
-        told = facts.told
-        self._what = f"{'predicted' if is_scores else 'relevant'} labels in {shown(columns.label)}"
-        self._is_told = (fields.pred if is_scores else fields.true) is not None
-        if columns.value is not None and not (is_scores and fields.score):
-            told.append(f"{'scores' if is_scores else 'judgements'} in {shown(columns.value)}")
-        if columns.value is None and is_scores:
-            passed = [name for name in columns.beside if "score" in name.lower()]
-            told += [f"{shown(name)} not read (--score-field reads scores)" for name in passed]
-        if columns.instance is not None and fields.id is None:
-            told.append(f"ids in {shown(columns.instance)}")
-        facts.columns = ColumnHashes(columns.beside if columns.instance is None and fields.joined else ())
+        what = "predicted" if kind == "scores" else "relevant"
+        self._what = f"{what} labels in {shown(self._label)}"
+        self._is_told = (fields.pred if kind == "scores" else fields.true) is not None
+        if self._value is not None and not (kind == "scores" and fields.score):
+            self._told.append(f"{'scores' if kind == 'scores' else 'judgements'} in {shown(self._value)}")
+        for name in others if self._value is None and kind == "scores" else ():
+            if "score" in name.lower():
+                self._told.append(f"{shown(name)} not read (--score-field reads scores)")
+        if instance is not None and fields.id is None:
+            self._told.append(f"ids in {shown(instance)}")
+        self._hashes = facts.columns = ColumnHashes(others if instance is None and fields.joined else ())
 
     def read(self, record: dict[str, Any], number: int) -> tuple[list[str], list[float] | None]:
         """Return the labels of a row, and their values where they have some."""
-        labels, values = self._cells.read(record[self._label], number, self._allowance)
+        labels, values = self._labels(record[self._label], number)
         if self._value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
@@ -230,28 +252,61 @@ class _Lists:
             if self._scored != (values is not None):
                 kinds = ("scores", "none") if self._scored else ("no scores", "scores")
                 raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
-        if hashes := self._facts.columns:
-            hashes.add([record.get(name) for name in hashes.names])
+        if self._hashes:
+            self._hashes.add([record.get(name) for name in self._hashes.names])
         return labels, [1.0] * len(labels) if self._kind == "grades" and not values else values
+
+    def _labels(self, cell: Any, number: int) -> Labels:
+        """Return the labels of a cell in a line, and their scores where it has some."""
+        if isinstance(cell, str):
+            text = cell.strip()
+            if text in MISSING_WORDS:
+                self._missing[text] += 1
+                return [], None
+            if not LISTS.fullmatch(text):
+                labels = self._split(text, number)
+                self._refuse_vectors(labels, ("0", "1"))
+                return labels, None
+            cell = parsed(text, self._allowance)
+        self._refuse_vectors(cell, (0, 1))
+        return labels_of(cell)
+
+    def _refuse_vectors(self, cell: Any, marks: tuple[Any, Any]) -> None:
+        """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
+        if self._vectors.possible:
+            is_binary = isinstance(cell, list) and all(item in marks for item in cell)
+            ids = np.array([*map(int, cell)] if is_binary else [], np.int64)
+            self._vectors.take(np.array([0, ids.size]), ids)
+
+    def _split(self, text: str, number: int) -> list[str]:
+        """Return the labels of a text, of which all of a field are cut at one separator."""
+        if not self._is_cut:
+            marks = [mark for mark in SEPARATORS if mark in text or mark == self._separator]
+            if len(marks) > 1:
+                both = " and ".join(map(repr, marks))
+                raise ValueError(f"{both} may both stand between labels, as in {shown(text)}; {TELLS} which")
+            self._separator = marks[0] if marks else None
+            if not marks and self._blank is None and len(text.split()) > 1:
+                self._blank = number, text
+        mark = self._separator
+        parts = [text] if mark is None else text.split(None if mark == " " else mark)
+        return [name for part in parts if (name := part.strip())]
 
     def close(self) -> None:
         """Refuse what all rows leave open, and tell what they settle."""
-        cells, told = self._cells, self._facts.told
-        cells.close(self._value is not None)
-        if cells.found is not None:
-            told.insert(0, f"{self._what} cut at {cells.found!r}")
+        if self._value is None:
+            self._vectors.close()
+        if self._blank is not None and self._separator is None:
+            number, text = self._blank
+            how = f"{TELLS}: ' ' cuts at blanks, ',' does not"
+            raise ValueError(f"line {number}: {shown(text)} may be one label or several; {how}")
+        if self._separator is not None and not self._is_cut:
+            self._told.insert(0, f"{self._what} cut at {self._separator!r}")
         elif not self._is_told:
-            told.insert(0, self._what)
-        for word, n_cells in cells.n_missing.items():
-            told.append(f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label")
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, str) and (name := value.strip()):
-        return name
-    if type(value) is int:
-        return str(value)
-    raise ValueError("an id is empty" if value == "" else f"an id is {type(value).__name__}, not text")
+            self._told.insert(0, self._what)
+        for word, n_cells in self._missing.items():
+            told = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label"
+            self._told.append(told)
 
 
 def _format(

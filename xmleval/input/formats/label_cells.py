@@ -9,16 +9,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from xmleval.budget import Allowance
-from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS
 from xmleval.numerals import decimal_number
 
-SEPARATORS, TELLS = "|;,", "--separator tells"
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 # a list, a dict, a tuple of strings or tuples, or a set or array as Python prints them
 LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)|(?:frozenset|set|array)\(.*\)""", re.DOTALL)
@@ -29,74 +25,11 @@ PRINTED = re.compile(
     rf"""|'(?:[^'\\]++|{ESCAPE})*+'(?!\s*['"])|"(?:[^"\\]++|{ESCAPE})*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
-ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 VALUE_BYTES = 100  # of memory for a value of JSON
 NODE_BYTES = 500  # likewise of a value that Python prints, as it is parsed
 MOST_RELEVANCE = 1 << 62
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
-
-
-class LabelCells:
-    """Cells of one field.
-
-    ``separator`` is what stands between labels in text; None for the one of ``|``, ``;`` and ``,`` that does,
-    which is ``found``. ``n_missing`` counts cells that are a word for a missing value, by word.
-    """
-
-    def __init__(self, field: str, separator: str | None) -> None:
-        self._separator = separator
-        self.found: str | None = None
-        self.n_missing: dict[str, int] = {}
-        self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
-        self._vectors = VectorRows(ADVICE, shown(field))
-
-    def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
-        """Return the labels of a cell in a line, and their scores where it has some."""
-        if isinstance(cell, str):
-            text = cell.strip()
-            if text in MISSING_WORDS:
-                self.n_missing[text] = self.n_missing.get(text, 0) + 1
-                return [], None
-            if not LISTS.fullmatch(text):
-                parts = self._split(text, number)
-                self._refuse_vector([int(part) if part in ("0", "1") else part for part in parts])
-                return parts, None
-            cell = parsed(text, allowance)
-        self._refuse_vector(cell)
-        return labels_of(cell)
-
-    def _refuse_vector(self, value: Any) -> None:
-        """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
-        if self._vectors.possible:
-            is_binary = isinstance(value, list) and all(
-                type(item) is int and item in (0, 1) for item in value
-            )
-            ids = np.array(value if is_binary else [], np.int64)
-            self._vectors.take(np.array([0, ids.size]), ids)
-
-    def _split(self, text: str, number: int) -> list[str]:
-        """Return the labels of a text, of which all of a field are cut at one separator."""
-        mark = self._separator
-        if mark is None:
-            marks = [mark for mark in SEPARATORS if mark in text or mark == self.found]
-            if len(marks) > 1:
-                both = " and ".join(map(repr, marks))
-                raise ValueError(f"{both} may both stand between labels, as in {shown(text)}; {TELLS} which")
-            mark = self.found = marks[0] if marks else None
-            if mark is None and self._blank is None and len(text.split()) > 1:
-                self._blank = number, text
-        parts = [text] if mark is None else text.split(None if mark == " " else mark)
-        return [name for part in parts if (name := part.strip())]
-
-    def close(self, has_scores: bool) -> None:
-        """Refuse text that blanks may separate, and pairs of 0 and 1 where there is nothing else."""
-        if not has_scores:
-            self._vectors.close()
-        if self._blank is not None and self.found is None:
-            number, text = self._blank
-            how = f"{TELLS}: ' ' cuts at blanks, ',' does not"
-            raise ValueError(f"line {number}: {shown(text)} may be one label or several; {how}")
 
 
 def parsed(text: str, allowance: Allowance) -> Any:
@@ -160,10 +93,10 @@ def labels_of(value: Any) -> Labels:
     elif not isinstance(value, list):
         raise ValueError(f"{_json(value)} is no list of labels")
     elif not value or not isinstance(value[0], list | dict):
-        return [_name(item) for item in value], None
+        return [*map(name_of, value)], None
     else:
         pairs = [_pair(item) for item in value]
-    return [_name(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
+    return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
 
 
 def numbers_of(cell: Any, kind: str, allowance: Allowance) -> list[float]:
@@ -184,12 +117,13 @@ def _pair(item: Any) -> Sequence[Any]:
     raise ValueError(f"{_json(item)} is no label with a score")
 
 
-def _name(item: Any) -> str:
+def name_of(item: Any, what: str = "label") -> str:
+    """Return a name of JSON, also as an integer."""
     if isinstance(item, str):
         return item.strip()
     if type(item) is int:
         return str(item)
-    raise ValueError(f"{_json(item)} is no label")
+    raise ValueError(f"{_json(item)} is no {what}")
 
 
 def number_of(value: Any, kind: str = "scores") -> float:

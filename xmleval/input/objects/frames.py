@@ -196,7 +196,9 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             with contextlib.suppress(NoLabelsError):
                 return _rows(frame, argument, _choose(frame, argument))
         usual = [name for name in named_as(names, INSTANCE) if name not in (labels or ())]
-        keyed = find_instance([name for name in usual if _are_ids(frame.values(name))])
+        columns = ((name, frame.values(name)) for name in usual)
+        ids = [n for n, v in columns if {*map(type, v)} in ({str}, {int}) and len({*v}) == len(v)]
+        keyed = find_instance(ids)
     ids = [name for name in names if name == keyed or is_written_index(name)]
     known = {*names}.difference(ids) if labels is None else {*labels}
     wanted = [name for name in names if name in known]
@@ -212,11 +214,6 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         )
     beside = RowColumns(keyed, [name for name in names if name not in known], frame.values)
     return Wide(frame.keys, matrix, wanted, beside, None if frame.keys is None else BY_INDEX)
-
-
-def _are_ids(values: list[Any]) -> bool:
-    """Tell whether values name rows, each by another text or integer."""
-    return {*map(type, values)} in ({str}, {int}) and len({*values}) == len(values)
 
 
 def _holds_lists(values: list[Any]) -> bool:
