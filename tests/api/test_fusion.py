@@ -147,7 +147,7 @@ TWO = [MATRIX] * 2
     (TWO, {"rule": "sum", "higher_is_better": False}, "higher_is_better: the rule sum adds scores"),
     ([MATRIX, MATRIX * [1, np.inf, 1]], {"rule": "sum"}, r"predictions\[1\]: row 0: score inf cannot be"),
     ([MATRIX * 1e308] * 2, {"rule": "sum"}, "predictions: row 0: sums of scores exceed float64"),
-    ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which predictions\[0\]"),
+    ([NAMED, MATRIX], {}, r"predictions\[1\]: has no names, which others have"),
     ([NAMED, {"r": {"a": 1.0}}], {}, r"predictions\[1\]: no row is one of predictions\[0\], as 'r' is not;"),
     ([NAMED, WIDE], {}, r"predictions\[1\]: row 0: label 1 is not text, as 'x' is"),
     ([WIDE[[1, 2.5]], NAMED], {}, r"predictions\[0\]: row 0: label 2.5 is not a name or an integer id"),

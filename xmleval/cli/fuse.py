@@ -163,7 +163,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
             )
         models = [(one.name, read_predictions(one)) for one in given]
         for name, rows in models:
-            for told in rows.beside.told:
+            for told in rows.origin.notes:
                 tell(name, told)
     else:
         like, matched = read_like(truth, given)

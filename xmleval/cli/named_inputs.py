@@ -20,7 +20,7 @@ from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.names import score_pieces, set_pieces
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Facts, Rows, missing_names_note
+from xmleval.input.rows import FileNotes, Rows, missing_names_note
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.message import counted
@@ -39,7 +39,7 @@ class NamedTruth(NamedTuple):
 
     pieces: Pieces
     match: Match
-    facts: Facts
+    facts: FileNotes
     has_grades: bool
 
 
@@ -62,10 +62,10 @@ def read_truth(
             raise ValueError(f"{truth.name}: {counts}")
         pieces = replace(pieces, n_labels=len(labels))
         match.n_rows = count_rows_of(truth.name, pieces)
-        return NamedTruth(pieces, match, Facts(), False)
+        return NamedTruth(pieces, match, FileNotes(), False)
     placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
     pieces = set_pieces(placed, match, truth.kind == "grades")
-    return NamedTruth(pieces, match, placed.beside, placed.most_value > 1)
+    return NamedTruth(pieces, match, placed.origin, placed.most_value > 1)
 
 
 def _truth_batches(truth: Input, why: str, predictions: Sequence[Input] = ()) -> Batches:
@@ -94,7 +94,7 @@ def _is_numbered(truth: Input, labels: list[str]) -> bool:
     )
 
 
-def prediction_batches(given: Input, facts: Facts | None = None, fields: Fields | None = None) -> Batches:
+def prediction_batches(given: Input, facts: FileNotes | None = None, fields: Fields | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
     if facts is not None and facts.judged_by is not None and fields is not None:
         (given,) = with_fields(fields._replace(score_of_truth=True), given)
@@ -107,17 +107,17 @@ def read_predictions(given: Input) -> Rows:
     """Read predictions whose rows and labels have names, by their own names alone."""
     match = Match(given.name, ())
     rows = match.place("y_true", given.name, prediction_batches(given), given.allowance).rows()
-    return rows._replace(keys=match.keys, match=match.by, names=match.names, beside=match.beside)
+    return rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
 
 
 def read_like(truth: Input, scores: Sequence[Input]) -> tuple[Match, list[tuple[Rows, list[str]]]]:
     """Read a truth, and predictions in line with it with the names of their labels; tell what is seen."""
     named, models = read_truth(truth, None, "has names", scores), list[tuple[Rows, list[str]]]()
-    tell_notes(_notes(truth.name, named.facts.told))
+    tell_notes(_notes(truth.name, named.facts.notes))
     for predictions in scores:
         batches, match = prediction_batches(predictions, named.facts), named.match.fork()
         placed = match.place("y_score", predictions.name, batches, predictions.allowance)
-        tell_notes([*_notes(predictions.name, placed.beside.told), *match.notes])
+        tell_notes([*_notes(predictions.name, placed.origin.notes), *match.notes])
         models.append((placed.rows(), match.names))
     return named.match, models
 
@@ -152,7 +152,7 @@ def named_rows(
     predictions = [*scores_files, *([] if sets_file is None else [sets_file])]
     named = read_truth(truth, labels, "has names", predictions, bool(options.get("fits")))
     fields, match = fields_of(options, joined=True), named.match
-    pred, shared = None, _notes(truth.name, named.facts.told)
+    pred, shared = None, _notes(truth.name, named.facts.notes)
     if named.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
         asked = expand_metrics(options["metrics"], options["k"])
         unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
@@ -178,7 +178,7 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if in_truth_file and not is_ranked else ""
         taken = [] if placed.scored else [f"no scores, taken {how}{hint}"]
-        notes_of_file = _notes(file.name, [*placed.beside.told, *taken])
+        notes_of_file = _notes(file.name, [*placed.origin.notes, *taken])
         if match.fits:
             model.know_all()
         notes_of_file += model.notes
@@ -233,7 +233,7 @@ def read_numbered_truth(given: Input) -> tuple[Rows, list[str]]:
     """Read relevant labels with names by number, and their names; tell how they are numbered."""
     named = read_truth(given, None, "has names")
     order = "rows and labels are numbered in the order in which it names them first"
-    tell(given.name, ", ".join([*named.facts.told, order]))
+    tell(given.name, ", ".join([*named.facts.notes, order]))
     return next(named.pieces.read(sys.maxsize)), named.match.label_names
 
 
@@ -254,7 +254,7 @@ def count_named_training(
     n_ignored = len(count_of.keys() - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
     for own_notes in notes:
-        own_notes += [*_notes(train.name, truth.facts.told), *ignored]
+        own_notes += [*_notes(train.name, truth.facts.notes), *ignored]
     return np.array([count_of.get(name, 0) for name in label_names], np.int64), n_rows
 
 

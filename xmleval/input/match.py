@@ -16,7 +16,7 @@ from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, Facts, Rows, rows_by_id, without_empty_names
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, FileNotes, Rows, rows_by_id, without_empty_names
 from xmleval.input.ties import order_ties
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
@@ -71,7 +71,7 @@ class Match:
         self.notes: list[str] = []
         self.n_unmatched_pairs = 0
         self.n_bytes = 0  # of names of rows and labels
-        self.beside: Any = None
+        self.origin: Any = None
 
     def fork(self) -> Match:
         """Return the same labels for another model, whose unknown labels and notes are its own."""
@@ -147,7 +147,7 @@ class Match:
         """
         seen, every = Seen(role, argument), iter(batches())
         first = next(every, None) or Rows(
-            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], beside=Facts()
+            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=FileNotes()
         )
         placed = PlacedRows(argument, allowance.left / HELD_SHARE, self._cell)
         try:
@@ -181,7 +181,7 @@ class Match:
         keys, by = (None, None) if rows is None else (rows.keys, rows.match)
         seen.rows, seen.n_rows = rows, seen.n_rows + (0 if rows is None else rows.n_rows)
         if seen.role == "y_true":
-            self.beside, self.by = rows.beside, by
+            self.origin, self.by = rows.origin, by
             if by == BY_KEY:
                 return self._number_keys(seen, keys)
             self.keys, self.n_rows = keys, seen.n_rows
@@ -257,7 +257,7 @@ class Match:
 
     def _close(self, seen: Seen) -> None:
         """Note what all rows of an input tell, or refuse it."""
-        argument, beside = seen.argument, getattr(seen.rows, "beside", None)
+        argument, origin = seen.argument, getattr(seen.rows, "origin", None)
         if seen.role == "y_true":
             if seen.present is not None:
                 self.keys, self.n_rows = [*self.row_number], len(self.row_number)
@@ -266,10 +266,10 @@ class Match:
             self._note_rows(seen, seen.present[: len(self.row_number)])
         elif seen.rows is not None:
             are_in_order = BY_KEY not in (seen.rows.match, self.by)
-            column = beside.in_other_order(self.beside) if beside and self.beside and are_in_order else None
-            if beside and column is not None:
+            column = origin.in_other_order(self.origin) if origin and self.origin and are_in_order else None
+            if origin and column is not None:
                 message = f"column {column!r} has the values of {self.truth}'s in another order"
-                raise InputError(argument, f"{message}; {beside.how_to_join.format(column)}")
+                raise InputError(argument, f"{message}; {origin.how_to_join.format(column)}")
             if self.n_rows not in (None, seen.n_rows):
                 message = f"{counted(seen.n_rows, *NO_MATCH)} the {self.n_rows} of {self.truth}"
                 raise InputError(argument, message)

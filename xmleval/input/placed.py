@@ -34,13 +34,13 @@ class PlacedRows:
     Notes
     -----
     ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
-    ``beside`` is that of the last rows.
+    ``origin`` is that of the last rows.
     """
 
     def __init__(self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]]) -> None:
         self.scored = self.best_first = self._is_long = False
         self.most_value: float = -np.inf
-        self.beside: Any = None
+        self.origin: Any = None
         self._argument, self._most, self._cell = argument, most_bytes, cell
         self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
         self._sizes: Ints = np.zeros(0, np.int64)  # of rows
@@ -62,7 +62,7 @@ class PlacedRows:
         self._n_rows += rows.n_rows
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
-        self.beside = rows.beside
+        self.origin = rows.origin
         is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
         columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
         entries = np.empty(

@@ -23,23 +23,23 @@ CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
 
 
 @dataclass
-class Facts:
+class FileNotes:
     """What a file alone settles.
 
     unit : what a place in it is called
-    told : what was settled by the names of fields or by what they hold, for messages
+    notes : what was settled by the names of fields or by what they hold, for messages
     columns : of rows in order, the values of columns that are neither labels nor scores
     how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
     judged_by : the column of judgements of a truth, where an option names it
     """
 
     unit: str = "line"
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     columns: ColumnHashes = field(default_factory=ColumnHashes)
     how_to_join: str = ""
     judged_by: str | None = None
 
-    def in_other_order(self, truth: Facts) -> str | None:
+    def in_other_order(self, truth: FileNotes) -> str | None:
         """Return a column that has the values of the truth's, each once, in another order, or None."""
         return self.columns.in_other_order(truth.columns)
 
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     places : int64 (n,), line or row of a file that holds each row; None of objects
     is_long : whether a key may stand in several rows, whose labels are then those of one row
     are_lists : whether each row was a list, as zeros and ones of each label may be
-    beside : further columns: `RowColumns` of a frame, `Facts` of a file
+    origin : where they come from, and further columns: `RowColumns` of a frame, `FileNotes` of a file
     is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
     """
 
@@ -70,7 +70,7 @@ class Rows(NamedTuple):
     places: Ints | None = None
     is_long: bool = False
     are_lists: bool = False
-    beside: Any = None
+    origin: Any = None
     is_written: bool = False
 
     @property
@@ -115,7 +115,7 @@ class Rows(NamedTuple):
         """Return what to raise about a row, by its place in a file where it has one."""
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
-        unit = "row" if self.beside is None else self.beside.unit
+        unit = "row" if self.origin is None else self.origin.unit
         return InputError(argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
 
 
@@ -209,14 +209,14 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
 class Batch:
     """Rows that a reader adds one by one.
 
-    ``facts`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
+    ``notes`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
     label of a row, and ``best_first`` whether labels are listed in an order that counts.
     """
 
     def __init__(
-        self, facts: Facts, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
+        self, notes: FileNotes, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
     ) -> None:
-        self._facts, self._by_key, self._is_long, self._best_first = facts, by_key, is_long, best_first
+        self._notes, self._by_key, self._is_long, self._best_first = notes, by_key, is_long, best_first
         self._rows, self.n_bytes = list[tuple[str, Sequence[str], Sequence[float], int]](), 0
 
     def add(self, key: str, labels: Sequence[str], values: Sequence[float] | None, place: int) -> None:
@@ -243,5 +243,5 @@ class Batch:
             self._best_first,
             np.array(places, np.int64),
             self._is_long,
-            beside=self._facts,
+            origin=self._notes,
         )

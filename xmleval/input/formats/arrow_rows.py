@@ -38,7 +38,7 @@ from xmleval.input.match import HELD_SHARE
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, Facts, Rows, pointer
+from xmleval.input.rows import BY_KEY, FileNotes, Rows, pointer
 from xmleval.message import counted
 from xmleval.records import Bools, Ints
 
@@ -179,9 +179,9 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
         table = look_at(opened_table, kind)
         columns = table.columns
         hashes = ColumnHashes(table.beside if named else ())
-        facts = Facts("row", columns=hashes, how_to_join=RENAME)
+        facts = FileNotes("row", columns=hashes, how_to_join=RENAME)
         if columns.is_usual:
-            facts.told.append(f"ids in {shown(columns.instance)}")
+            facts.notes.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
         vectors = VectorRows(ADVICE, repr(columns.label))
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
@@ -191,7 +191,7 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             if is_unscored and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
-            yield rows._replace(beside=facts)
+            yield rows._replace(origin=facts)
             _add_cells(hashes, batch, allowance)
         vectors.close()
 

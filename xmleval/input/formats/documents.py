@@ -36,7 +36,7 @@ from xmleval.input.formats.label_cells import (
 )
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
-from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, MISSING_WORDS, Batch, Facts, Rows
+from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, MISSING_WORDS, Batch, FileNotes, Rows
 from xmleval.message import counted
 from xmleval.numerals import decimal_number
 
@@ -142,7 +142,7 @@ class Documents:
         """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
         with naming(path, self._expected):
             names, records = self._open(path, allowance)
-            facts = Facts(how_to_join="--id-field {!r} joins the rows")
+            facts = FileNotes(how_to_join="--id-field {!r} joins the rows")
             columns = self._columns(names, kind, facts)
             make = _Lists if columns.lists else _Entries
             reader = make(columns, kind, self._fields, facts, allowance)
@@ -167,7 +167,7 @@ class Documents:
             reader.close()
             yield batch.rows()
 
-    def _columns(self, names: list[str], kind: str, facts: Facts) -> TableColumns:
+    def _columns(self, names: list[str], kind: str, facts: FileNotes) -> TableColumns:
         """Return what the fields are, as options or their names tell."""
         fields, is_scores = self._fields, kind == "scores"
         labels = fields.pred if is_scores else fields.true
@@ -214,10 +214,10 @@ class _Lists:
     """
 
     def __init__(
-        self, columns: TableColumns, kind: str, fields: Fields, facts: Facts, allowance: Allowance
+        self, columns: TableColumns, kind: str, fields: Fields, facts: FileNotes, allowance: Allowance
     ) -> None:
         _, instance, self._label, self._value, others, _ = columns
-        self._kind, self._told, self._allowance = kind, facts.told, allowance
+        self._kind, self._told, self._allowance = kind, facts.notes, allowance
         self._separator, self._is_cut = fields.separator, fields.separator is not None
         self._blank: tuple[int, str] | None = None  # the first text that may be one label, or several
         self._missing = Counter[str]()  # cells that are a word for a missing value

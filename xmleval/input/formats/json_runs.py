@@ -10,7 +10,7 @@ from xmleval.budget import Allowance
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, number_of
 from xmleval.input.lines import read_at_once, shown
-from xmleval.input.rows import Batch, Facts, Rows
+from xmleval.input.rows import Batch, FileNotes, Rows
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 
@@ -18,7 +18,7 @@ EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
     with naming(path, EXPECTED):
-        batch = Batch(Facts("row"))
+        batch = Batch(FileNotes("row"))
         for place, (row, labels) in enumerate(_objects(path, allowance).items()):
             if not isinstance(labels, dict):
                 raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")

@@ -15,7 +15,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import listed_rows, open_text, parsed_lines, shown
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Batch, Facts, Rows
+from xmleval.input.rows import Batch, FileNotes, Rows
 from xmleval.input.stack import sorted_rows
 from xmleval.numerals import score_number
 
@@ -65,7 +65,7 @@ def _ids(line: str) -> list[int]:
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    file, batch, scored = InputFile(path), Batch(Facts(), by_key=False, best_first=True), None
+    file, batch, scored = InputFile(path), Batch(FileNotes(), by_key=False, best_first=True), None
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
     parse = partial(_labels, kind=kind, prefix=PREFIX if is_fasttext else "")
     with naming(path, EXPECTED):

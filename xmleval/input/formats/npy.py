@@ -19,7 +19,7 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.pieces import Pieces, with_names
-from xmleval.input.rows import Facts, Rows, numbered, pointer
+from xmleval.input.rows import FileNotes, Rows, numbered, pointer
 from xmleval.input.scores import list_rows
 from xmleval.input.stack import rows_as_lists
 from xmleval.input.writing import ranked
@@ -142,7 +142,7 @@ def pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
 
 def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path, names=True), Facts("row"), 0
+    arrays, facts, place = _open_list(path, names=True), FileNotes("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts, allowance).read(PIECE_BYTES):
@@ -152,7 +152,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
             row = int(np.nonzero(filled)[0][np.isnan(values).argmax()])
             raise ValueError(f"{path}: row {places[row]}: a score is NaN")
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
-        yield Rows(None, None, *entries, best_first=True, places=places, beside=facts)
+        yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
 
 

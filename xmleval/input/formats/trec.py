@@ -18,7 +18,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Facts, Rows, numbered, rows_by_id
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, FileNotes, Rows, numbered, rows_by_id
 from xmleval.input.writing import canonical, replacing_text
 
 MOST_FIELDS = 6
@@ -64,20 +64,20 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each; the first line tells whether a run has ranks alone."""
     layout, expected = (SCORES, RUN_LINES) if kind == "scores" else (JUDGEMENTS, QRELS_LINES)
     columns: Any = [], [], [], []  # lists of texts, which garbage collection passes over
-    n_fields, n_bytes, facts = 0, 0, Facts()
+    n_fields, n_bytes, facts = 0, 0, FileNotes()
 
     def rows() -> Rows:
         keys, labels, texts, numbers = columns
         values = layout.values(texts, numbers) * (-1 if layout is RANKS else 1)
         entries = np.arange(len(keys) + 1), *numbered(labels), values
-        return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, beside=facts)
+        return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, origin=facts)
 
     with naming(path, expected):
         for number, line in numbered_lines(InputFile(path), allowance):
             fields = line.split(maxsplit=MOST_FIELDS)
             if not n_fields:
                 if layout is SCORES and len(fields) == RANKS.n_fields:
-                    layout, facts.told = RANKS, ["read as a run of MS MARCO, by rank"]
+                    layout, facts.notes = RANKS, ["read as a run of MS MARCO, by rank"]
                 n_fields, label, value = layout[:3]
             if len(fields) != n_fields:
                 rows()  # what is wrong before

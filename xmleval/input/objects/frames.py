@@ -72,8 +72,8 @@ def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
         if instance is not None and not is_usual:
             keys, match = frame.values(instance), BY_KEY
         keyed = instance if is_usual else None
-        beside = RowColumns(keyed, others + [keyed] * is_usual, frame.values)
-        rows = flat_rows(argument, labels, keys, match)._replace(beside=beside)
+        origin = RowColumns(keyed, others + [keyed] * is_usual, frame.values)
+        rows = flat_rows(argument, labels, keys, match)._replace(origin=origin)
         return rows if argument == "y_score" else rows._replace(best_first=False)
     for name in columns.may_judge:
         if frame.matrix([name]).dtype.kind in "biuf":
@@ -212,8 +212,8 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    beside = RowColumns(keyed, [name for name in names if name not in known], frame.values)
-    return Wide(frame.keys, matrix, wanted, beside, None if frame.keys is None else BY_INDEX)
+    origin = RowColumns(keyed, [name for name in names if name not in known], frame.values)
+    return Wide(frame.keys, matrix, wanted, origin, None if frame.keys is None else BY_INDEX)
 
 
 def _holds_lists(values: list[Any]) -> bool:

@@ -189,22 +189,19 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
 
     Rows with names are matched by them: the predictions of a model for a row that it does not have are empty.
     """
-    inputs: list[NamedInput | None] = []
+    models, some_have_names = list[tuple[str, Rows | None]](), False
     for number, value in enumerate(predictions):
-        with renaming("y_score", f"predictions[{number}]"):
-            inputs.append(read_named("y_score", value, None))
-    first_named = next((number for number, named in enumerate(inputs) if named is not None), None)
-    if first_named is None:
-        return None
-    models: list[tuple[str, Rows]] = []
-    for number, (value, named) in enumerate(zip(predictions, inputs, strict=True)):
         model = f"predictions[{number}]"
         with renaming("y_score", model):
-            rows = _as_rows(named) if named is not None else without_labels(value)
+            named = read_named("y_score", value, None)
+            models.append((model, without_labels(value) if named is None else _as_rows(named)))
+        some_have_names |= named is not None
+    if not some_have_names:
+        return None
+    for model, rows in models:
         if rows is None:
-            raise InputError(model, f"has no names, which predictions[{first_named}] has")
-        models.append((model, rows))
-    return join_models(models)
+            raise InputError(model, "has no names, which others have; give names to all")
+    return join_models([(model, rows) for model, rows in models if rows is not None])
 
 
 def _as_rows(rows: NamedInput) -> Rows:
@@ -213,9 +210,8 @@ def _as_rows(rows: NamedInput) -> Rows:
     if isinstance(rows, Wide):
         numbers, names = numbered_labels("y_score", rows.names, np.array([0]))
         rows = rows.cells(numbers)._replace(keys=rows.keys, match=rows.match, names=names)
-    if rows.match != BY_KEY and rows.keys == [*range(rows.n_rows)]:
-        return rows._replace(keys=None, match=None)
-    return rows
+    is_counting = rows.match != BY_KEY and rows.keys == [*range(rows.n_rows)]
+    return rows._replace(keys=None, match=None) if is_counting else rows
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:

@@ -30,13 +30,13 @@ def as_list(column: Any) -> list[Any] | None:
 class RowColumns(NamedTuple):
     """Columns of a frame that are neither labels nor their values.
 
-    keyed : the one that names the rows, None if there is none
+    id_column : the one that names the rows, None if there is none
     names : all of them
     values : gives those of a column
     how_to_join : what to do about rows in another order
     """
 
-    keyed: Any
+    id_column: Any
     names: list[Any]
     values: Callable[[Any], list[Any]]
     how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
@@ -51,13 +51,13 @@ class Wide(NamedTuple):
     """A matrix whose columns are labels by name.
 
     keys, match : names of the rows, and how they are matched; None where rows are in order
-    beside : columns that are no labels
+    origin : columns that are no labels
     """
 
     keys: list[Any] | None
     matrix: Any
     names: list[Any]
-    beside: RowColumns
+    origin: RowColumns
     match: str | None
 
     @property
@@ -143,8 +143,8 @@ def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | Non
 
 def keyed(rows: NamedInput) -> NamedInput:
     """Return rows that are matched by the column that names them, if there is one."""
-    column = getattr(rows.beside, "keyed", None)
-    return rows if column is None else rows._replace(keys=rows.beside.values(column), match=BY_KEY)
+    column = getattr(rows.origin, "id_column", None)
+    return rows if column is None else rows._replace(keys=rows.origin.values(column), match=BY_KEY)
 
 
 def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
@@ -157,12 +157,12 @@ def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
     truth = with_ids.get("y_true")
     joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
     for argument, rows in inputs.items():
-        for name in rows.beside.names if isinstance(rows, Wide) else ():
+        for name in rows.origin.names if isinstance(rows, Wide) else ():
             if is_written_index(name):
                 notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
-        column = getattr(rows.beside, "keyed", None)
+        column = getattr(rows.origin, "id_column", None)
         if argument in joined:
-            column = getattr(inputs["y_true"].beside, "keyed", None) if column is None else column
+            column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
             notes += [f"{argument}: rows are matched by column {column!r}"] * (column is not None)
         elif column is not None and not (joined and argument == "y_true"):
             other = "y_true has" if argument != "y_true" else "predictions have"
