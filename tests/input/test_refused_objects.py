@@ -115,7 +115,8 @@ NUMBERED: list[Case] = [
     *((f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
       for q in (0.0, np.nan, np.inf)),
     ("cannot be read by DLPack (device is not supported); copy it", {"y_score": elsewhere(S)}),
-    ("names its labels, which y_true has by number; give labels=", {"y_score": [*RUN.values()]}),
+    ("labels of y_score have names and those of y_true have none; give labels=",
+     {"y_score": [*RUN.values()]}),
 ]  # fmt: skip
 NO_JUDGEMENT = "is no judgement, an integer; scores go to y_score"
 NAMED_ROWS: list[Case] = [
@@ -123,7 +124,7 @@ NAMED_ROWS: list[Case] = [
     ("row 1: label 3 is not text, as 'red' is", {"y_true": [["red"], [3], [], []]}),
     *(("row 1: label 'red' occurs twice", {name: [["blue"], ["red", "red"], [], []]})
       for name in ("y_true", "y_score")),
-    ("has integer ids of labels, which y_true names; give labels=", {"y_score": [{0: 0.5}] * 4}),
+    ("labels of y_true have names and those of y_score have none; give labels=", {"y_score": [{0: 0.5}] * 4}),
     ("does not tell what labels there are; give n_labels=",
      {"y_true": {"q1": [0, 2]}, "y_score": {"q1": {0: 0.5}}}),
     ("rows of y_score have names and those of y_true have none", {"y_score": RUN}),

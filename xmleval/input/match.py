@@ -223,15 +223,14 @@ class Match:
     def _number_labels(self, seen: Seen, rows: Rows) -> Ints:
         """Return the number of the label of each entry."""
         number, names, labels = self.number, rows.names, rows.labels
-        if number is None:
-            if rows.named and labels.size:
-                raise _unlike(seen.argument, f"names its labels, which {self.truth} has by number")
+        are_texts = isinstance(next(iter(number or ()), None), str)
+        if labels.size and (
+            rows.named if number is None else names is None and are_texts and not self.closed
+        ):
+            raise self.unlike(seen.argument, rows.named)
+        if number is None or (names is None and are_texts):
             return labels
         if names is None:
-            if isinstance(next(iter(number), 0), str) and labels.size:
-                if self.closed:
-                    return labels
-                raise _unlike(seen.argument, f"has integer ids of labels, which {self.truth} names")
             ids, labels = np.unique(labels, return_inverse=True)
             names = ids.tolist()
         codes = numbers_of(names, number)
@@ -254,6 +253,12 @@ class Match:
             codes[new[order]] = self.label_ids(new_names)
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
         return codes[labels]
+
+    def unlike(self, argument: str, named: bool) -> InputError:
+        """Return what to raise of labels with names, or without, unlike those of the truth."""
+        named_one, other = (argument, self.truth) if named else (self.truth, argument)
+        message = f"labels of {named_one} have names and those of {other} have none; give "
+        return InputError(argument, Message(message, Keyword("labels"), ", the name of each column"))
 
     def _close(self, seen: Seen) -> None:
         """Note what all rows of an input tell, or refuse it."""
@@ -353,10 +358,6 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None
     match = Match(name, names, listed=True, keys=keys, by=by, n_rows=rows.n_rows)
     return Joined([match.place_rows("y_score", *model) for model in models], names, keys)
-
-
-def _unlike(argument: str, reason: str) -> InputError:
-    return InputError(argument, Message(reason, "; give ", Keyword("labels"), ", the name of each column"))
 
 
 def numbers_of(names: Sequence[Any], number: dict[Any, int]) -> Ints:

@@ -34,7 +34,7 @@ class PlacedRows:
     Notes
     -----
     ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
-    ``origin`` is that of the last rows.
+    ``origin`` is that of the last rows, ``n_bytes`` the memory that is held.
     """
 
     def __init__(self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]]) -> None:
@@ -42,32 +42,24 @@ class PlacedRows:
         self.most_value: float = -np.inf
         self.origin: Any = None
         self._argument, self._most, self._cell = argument, most_bytes, cell
-        self._parts, self._n_bytes, self._n_rows = list[Entries](), 0, 0
-        self._sizes: Ints = np.zeros(0, np.int64)  # of rows
-        self._runs, self._file = list[Run](), SpillFile()
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self._ptr.size - 1
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that is held."""
-        return self._ptr.nbytes + sum(part.nbytes for part in self._parts)
+        self._parts, self._runs, self._file = list[Entries](), list[Run](), SpillFile()
+        self.n_rows = self.n_bytes = 0
+        self._sizes: Ints = np.zeros(1, np.int64)  # of rows
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
         """Add rows with these labels and numbers; without numbers, they follow those before."""
-        of_row = self._n_rows + np.arange(rows.n_rows) if of_row is None else of_row
-        self._n_rows += rows.n_rows
+        of_row = self.n_rows + np.arange(rows.n_rows) if of_row is None else of_row
+        self.n_rows += rows.n_rows
+        if (n_rows := int(of_row.max(initial=-1)) + 1) > self._sizes.size:
+            self._sizes.resize(2 * n_rows, refcheck=False)
+        np.add.at(self._sizes, of_row, np.diff(rows.ptr))
         self.scored |= rows.values is not None
         self.best_first |= rows.best_first
         self.origin = rows.origin
         is_narrow = labels.min(initial=0) >= 0 and labels.max(initial=0) < 1 << 31
         columns: list[Any] = [("row", np.int32), ("label", np.int32 if is_narrow else np.int64)]
-        entries = np.empty(
-            labels.size, columns + [("value", v.dtype) for v in [rows.values] if v is not None]
-        )
+        columns += [] if rows.values is None else [("value", rows.values.dtype)]
+        entries = np.empty(labels.size, columns)
         entries["row"], entries["label"] = np.repeat(of_row, np.diff(rows.ptr)), labels
         if rows.values is not None:
             entries["value"] = rows.values
@@ -78,8 +70,8 @@ class PlacedRows:
             raise rows.error(self._argument, TWICE.format(label, where), row, label)
         self._is_long |= rows.is_long
         self._parts.append(entries)
-        self._n_bytes += entries.nbytes
-        if self._n_bytes > self._most:
+        self.n_bytes += entries.nbytes
+        if self.n_bytes > self._most:
             self._spill()
 
     def close(self, n_rows: int) -> None:
@@ -87,24 +79,16 @@ class PlacedRows:
         if self._runs:
             self._spill()
         else:
-            self._parts = [self._sorted()]
-        sizes = np.zeros(n_rows, np.int64)
-        sizes[: self._sizes.size] = self._sizes
-        self._ptr = pointer(sizes)
+            self._parts = [self._by_row(self._parts)]
+        self._sizes.resize(n_rows, refcheck=False)
+        self.n_rows, self._ptr = n_rows, pointer(self._sizes)
+        self.n_bytes += self._ptr.nbytes
 
     def _spill(self) -> None:
         if self._parts:
-            entries = self._sorted()
+            entries = self._by_row(self._parts)
             self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
-            self._parts, self._n_bytes = [], 0
-
-    def _sorted(self) -> Entries:
-        """Return what is in memory sorted by row, and count it."""
-        entries = self._by_row(self._parts)
-        sizes = np.bincount(entries["row"], minlength=self._sizes.size)
-        sizes[: self._sizes.size] += self._sizes
-        self._sizes = sizes
-        return entries
+            self._parts, self.n_bytes = [], 0
 
     def _by_row(self, parts: list[Entries]) -> Entries:
         """Return entries sorted by row, or refuse a label that stands twice in one."""

@@ -98,10 +98,7 @@ def take(
             matched[argument] = _matched(match, argument, rows, n_labels, graded)
         elif value is not None and argument != "y_true":
             if match.number is not None and not match.closed:
-                give = Keyword("labels"), ", the name of each column"
-                raise InputError(
-                    argument, Message("y_true has names of labels and this has none; give ", *give)
-                )
+                raise match.unlike(argument, named=False)
             match.row_numbers(argument, argument, None)
     if fits:
         match.know_all()
