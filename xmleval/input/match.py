@@ -197,8 +197,8 @@ class Match:
         elif keys is None and self.are_numbers:
             return None
         elif keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
-            named, other = (argument, self.truth) if self.keys is None else (self.truth, argument)
-            message = f"rows of {named} have names and those of {other} have none; give ids to both"
+            with_names, without = (argument, self.truth) if self.keys is None else (self.truth, argument)
+            message = f"rows of {with_names} have names and those of {without} have none; give ids to both"
             more = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
             raise InputError(argument, message + more * (self.keys is None))
         return self._number_keys(seen, keys)
@@ -256,8 +256,8 @@ class Match:
 
     def unlike(self, argument: str, named: bool) -> InputError:
         """Return what to raise of labels with names, or without, unlike those of the truth."""
-        named_one, other = (argument, self.truth) if named else (self.truth, argument)
-        message = f"labels of {named_one} have names and those of {other} have none; give "
+        with_names, without = (argument, self.truth) if named else (self.truth, argument)
+        message = f"labels of {with_names} have names and those of {without} have none; give "
         return InputError(argument, Message(message, Keyword("labels"), ", the name of each column"))
 
     def _close(self, seen: Seen) -> None:

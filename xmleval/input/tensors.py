@@ -59,8 +59,8 @@ def is_narrow(dtype: Any) -> bool:
 
 
 def _dense(tensor: Any) -> NDArray[Any]:
-    found: NDArray[Any] = (tensor.float() if is_narrow(getattr(tensor, "dtype", None)) else tensor).numpy()
-    return found
+    array: NDArray[Any] = (tensor.float() if is_narrow(getattr(tensor, "dtype", None)) else tensor).numpy()
+    return array
 
 
 def _sparse(argument: str, tensor: Any, layout: str) -> Any:

@@ -70,28 +70,29 @@ def take(
     labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
     """
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
-    given = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
-    notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(given["y_score"], np.ndarray))
-    listed = None if labels is None else check_labels(labels, n_labels)
-    named = {argument: read_named(argument, value, listed) for argument, value in given.items()}
-    if any(rows is not None for rows in named.values()):  # lists that are all empty may have names, too
-        named = {a: without_labels(given[a]) if rows is None else rows for a, rows in named.items()}
-    inputs = {argument: rows for argument, rows in named.items() if rows is not None}
-    shapes = {argument: shape_of(inputs.get(argument, value)) for argument, value in given.items()}
+    arguments = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
+    notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(arguments["y_score"], np.ndarray))
+    label_list = None if labels is None else check_labels(labels, n_labels)
+    opened = {argument: read_named(argument, value, label_list) for argument, value in arguments.items()}
+    if any(rows is not None for rows in opened.values()):  # lists that are all empty may have names, too
+        opened = {a: without_labels(arguments[a]) if rows is None else rows for a, rows in opened.items()}
+    inputs = {argument: rows for argument, rows in opened.items() if rows is not None}
+    shapes = {argument: shape_of(inputs.get(argument, value)) for argument, value in arguments.items()}
     _refuse_transposed(shapes, n_labels)
     inputs = join_by_ids(inputs, notes)
-    match = Match("y_true", _known(given, inputs, listed, notes), listed=labels is not None, fits=fits)
+    names = label_list if label_list or y_true is None else _names_of_truth(arguments, inputs, notes)
+    match = Match("y_true", names, listed=labels is not None, fits=fits)
     match.notes, match.n_labels = notes, max(n_labels or 0, match.n_labels)
     if match.closed:
         refuse_other_count(n_labels, match.n_labels)
     width = match.n_labels or next((shape[1] for shape in shapes.values() if shape), None)
     if n_labels is None:
-        lists = {a: value for a, value in given.items() if isinstance(value, list) and a not in inputs}
-        given |= {a: dense_list(a, value, width) for a, value in lists.items()}
-        if match.number is None and (inputs or any(isinstance(given[a], list) for a in lists if width)):
+        lists = {a: value for a, value in arguments.items() if isinstance(value, list) and a not in inputs}
+        arguments |= {a: dense_list(a, value, width) for a, value in lists.items()}
+        if match.number is None and (inputs or any(isinstance(arguments[a], list) for a in lists if width)):
             n_labels = width
     matched = dict[str, tuple[NamedInput, Ints]]()
-    for argument, value in given.items():  # the truth first
+    for argument, value in arguments.items():  # the truth first
         if argument in inputs:
             rows = inputs[argument]
             rows = rows._replace(keys=None, match=None) if y_true is None else rows
@@ -102,7 +103,7 @@ def take(
             match.row_numbers(argument, argument, None)
     if fits:
         match.know_all()
-    names, label_names = match.names, match.label_names
+    all_names, label_names = match.names, match.label_names
     if match.number is not None:
         if n_labels and len(label_names) > n_labels:
             refuse_other_count(n_labels, len(label_names))
@@ -111,23 +112,21 @@ def take(
         which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
         raise InputError(next(iter(inputs)), Message("does not tell what labels there are; give ", *which))
     for argument, (rows, ids) in matched.items():
-        by_name = (
-            argument == "y_score"
-            and inputs[argument].names is not None
-            and isinstance(next(iter(names), None), str)
-        )
-        wider = n_labels is not None and int(ids.max(initial=-1)) >= n_labels
-        shown = names if wider else names[:n_labels] if by_name else None
+        are_texts = inputs[argument].names is not None and isinstance(next(iter(all_names), None), str)
+        by_name = argument == "y_score" and are_texts
+        has_unknown = n_labels is not None and int(ids.max(initial=-1)) >= n_labels
+        shown = all_names if has_unknown else all_names[:n_labels] if by_name else None
         if isinstance(rows, Wide):
-            given[argument] = matrix_by_number(rows, ids, len(shown or ()) or n_labels or 0, shown, by_name)
+            width = len(shown or ()) or n_labels or 0
+            arguments[argument] = matrix_by_number(rows, ids, width, shown, by_name)
         elif argument == "y_score":
-            given[argument] = as_scores(rows, shown)
+            arguments[argument] = as_scores(rows, shown)
         else:
-            sets_of_rows = as_sets(rows, graded if argument == "y_true" else None)
-            given[argument] = sets_of_rows._replace(names=shown)
+            label_sets = as_sets(rows, graded if argument == "y_true" else None)
+            arguments[argument] = label_sets._replace(names=shown)
     values = getattr(inputs.get("y_true"), "values", None)
     return Taken(
-        tuple(given.values()),
+        tuple(arguments.values()),
         n_labels,
         label_names if label_names and n_labels == len(label_names) else None,
         match.number is None or match.closed,
@@ -140,30 +139,24 @@ def take(
     )
 
 
-def _known(
-    given: dict[str, Any], inputs: dict[str, NamedInput], listed: list[Any] | None, notes: list[str]
+def _names_of_truth(
+    arguments: dict[str, Any], inputs: dict[str, NamedInput], notes: list[str]
 ) -> list[Any] | None:
-    """Return the names of labels that are known before the rows, None where labels have ids."""
+    """Return the names of labels that a truth tells before its rows, None where labels have ids."""
     truth = inputs.get("y_true")
-    if listed is not None or truth is None:
-        return listed
+    if truth is None or isinstance(arguments["y_true"], Named):
+        return None if truth is None else truth.names
     if isinstance(truth, Rows):
-        if isinstance(given["y_true"], Named):
-            return truth.names
         any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
         return [] if truth.named or (truth.names == [] and any_names) else None
-    nameless = [a for a, value in given.items() if value is not None and not _may_have_names(inputs.get(a))]
+    nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
+    nameless += [a for a, r in inputs.items() if isinstance(r, Rows) and r.labels.size and not r.named]
     columns, numbers = truth.names, numbers_of_columns(truth.names)
     if numbers is None:
         notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
         return columns
     notes += [f"y_true: {IN_ORDER}"] * bool(nameless and (np.diff(numbers) < 0).any())
     return [columns[place] for place in np.argsort(numbers)]
-
-
-def _may_have_names(rows: NamedInput | None) -> bool:
-    """Tell whether labels have names, as much as those of rows without any."""
-    return rows is not None and (rows.named or (isinstance(rows, Rows) and not rows.labels.size))
 
 
 def _matched(
@@ -219,26 +212,24 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
 
 def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     """Return the number of labels that the columns of a truth tell, and their names if they have any."""
-    held = read_named("y_true", truth, None)
-    shape = shape_of(truth if held is None else held)
-    if shape is None:
+    rows = read_named("y_true", truth, None)
+    if (shape := shape_of(truth if rows is None else rows)) is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
         raise InputError("n_labels", Message(*which))
-    if not isinstance(held, Wide) or numbers_of_columns(held.names) is not None:
-        return shape[1], None
-    return shape[1], check_labels(held.names, None)
+    has_names = isinstance(rows, Wide) and numbers_of_columns(rows.names) is None
+    return shape[1], check_labels(rows.names, None) if rows is not None and has_names else None
 
 
 def has_label_names(argument: str, value: Any) -> bool:
     """Tell whether a truth names its labels."""
     rows = read_named(argument, value, None)
-    return rows is not None and rows.named
+    return isinstance(rows, Wide) or (rows is not None and rows.named)
 
 
-def refuse_other_count(n_labels: int | None, known: int) -> None:
+def refuse_other_count(n_labels: int | None, n_names: int) -> None:
     """Refuse a number of labels other than that of their names."""
-    if n_labels not in (None, known):
-        raise InputError("n_labels", f"{n_labels!r} does not match the {known} names of labels")
+    if n_labels not in (None, n_names):
+        raise InputError("n_labels", f"{n_labels!r} does not match the {n_names} names of labels")
 
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:

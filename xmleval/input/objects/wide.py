@@ -61,11 +61,6 @@ class Wide(NamedTuple):
     match: str | None
 
     @property
-    def named(self) -> bool:
-        """Whether labels have names."""
-        return True
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and labels."""
         return self.matrix.shape[0], len(self.names)
