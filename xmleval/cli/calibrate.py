@@ -12,14 +12,7 @@ import click
 from xmleval.budget import MEMORY, machine_allowance
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.calibrate.fitting import Fitting
-from xmleval.cli.convert import (
-    STREAMED_BYTES,
-    as_rows,
-    refuse_other_kind,
-    writable,
-    write_noted,
-    writer_of,
-)
+from xmleval.cli.convert import STREAMED_BYTES, refuse_other_kind, writable, write_noted, writer_of
 from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT
@@ -34,6 +27,7 @@ from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.pieces import RowReader
 from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.stack import as_rows
 from xmleval.message import counted
 
 

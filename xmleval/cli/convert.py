@@ -25,7 +25,7 @@ from xmleval.input.formats.trec import RUN
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
-from xmleval.input.stack import dense_rows, stack_rows
+from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.writing import canonical
 from xmleval.message import counted
 
@@ -167,11 +167,6 @@ def _numbered(given: Input, like: Input | None) -> tuple[Rows, int]:
     if rows.values is None:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
     return listed_scores(rows, names), len(names)
-
-
-def as_rows(piece: Any, kind: str) -> Any:
-    """Return dense rows by id, every cell a score."""
-    return dense_rows(piece, kind) if isinstance(piece, np.ndarray) else piece
 
 
 def _rows(reader: RowReader, kind: str) -> Iterator[Any]:

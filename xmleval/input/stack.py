@@ -28,8 +28,10 @@ def sorted_rows(
         raise ValueError(f"line {lines[error.row or 0]}: {error.reason}") from None
 
 
-def dense_rows(dense: NDArray[Any], kind: str) -> Rows:
-    """Return the rows of a dense array by id: every cell of scores, others where they are not 0."""
+def as_rows(dense: Any, kind: str) -> Any:
+    """Return rows by id, of a dense array every cell of scores, others where they are not 0."""
+    if not isinstance(dense, np.ndarray):
+        return dense
     n_rows, n_labels = dense.shape
     labels = np.tile(np.arange(n_labels, dtype=label_dtype(n_labels)), n_rows)
     rows = rows_by_id(np.arange(n_rows + 1) * n_labels, labels, np.ravel(dense))

@@ -18,21 +18,7 @@ from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import SVMLIGHT, XMC
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (
-    NPZ,
-    NPY,
-    DENSE,
-    XMC,
-    SVMLIGHT,
-    ARFF,
-    QRELS,
-    RUN,
-    ARROW,
-    CSV,
-    JSONL,
-    JSON,
-    LINES,
-)
+FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 
 
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
@@ -50,7 +36,8 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
         by_ending = NPY
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
-    if asked is not None and (by_ending is None or (fits and _container(by_ending) == _container(asked))):
+    ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of all texts
+    if asked is not None and (by_ending is None or (fits and len(ends) == 1)):
         return asked, whole
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
@@ -59,10 +46,6 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
         expected = f"expected one that ends in {shown}, or "
         raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
     return by_ending, whole
-
-
-def _container(form: Format) -> str:
-    return form.extensions[-1].rpartition(".")[2]  # which is gz of all texts
 
 
 def completed(path: Path) -> Path:
