@@ -115,7 +115,7 @@ def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> N
     ({"clusters": [1, 2]}, "give confidence="),
     ({"confidence": 0.9, "clusters": [1, 2]}, "clusters: shape (2,) does not match 300 rows"),
     ({"confidence": 0.9, "clusters": [*range(299), math.nan]}, "nan is neither"),
-    ({"confidence": 0.9, "clusters": np.full(300, 0.5)}, "clusters: float64 names no clusters"),
+    ({"confidence": 0.9, "clusters": np.full(300, 0.5)}, "clusters: row 0: 0.5 is neither a string"),
     ({"confidence": 0.9, "clusters": [*range(299), 2**70]}, "is neither a string nor an integer of 64 bits"),
     ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: tables of 32 groups"),
 ])  # fmt: skip

@@ -27,12 +27,8 @@ def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
     clusters = np.asarray(as_plain("clusters", value))
     if clusters.shape != (n_rows,):
         raise InputError("clusters", f"shape {clusters.shape} does not match {counted(n_rows, 'rows')}")
-    if clusters.dtype.kind in "iub" or not clusters.size:
-        numbers: Ints = clusters.astype(np.int64)  # of unsigned ones the same bits
-    elif clusters.dtype.kind in "OUT":
-        numbers = _numbers_of(clusters.tolist())
-    else:
-        raise InputError("clusters", f"{clusters.dtype} names no clusters; give integers or strings")
+    is_whole = clusters.dtype.kind in "iub"  # of unsigned ones the same bits
+    numbers = clusters.astype(np.int64) if is_whole else _numbers_of(clusters.tolist())
     folds = np.empty(n_rows, np.uint8)
     find_folds(numbers, folds)
     return folds

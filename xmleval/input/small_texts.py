@@ -21,7 +21,6 @@ from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
 from xmleval.input.lines import parsed_lines, read_at_once, shown
 from xmleval.input.rows import INDEX_BYTES
-from xmleval.message import counted
 from xmleval.numerals import decimal_number, whole_number
 from xmleval.records import Ints
 
@@ -59,9 +58,7 @@ def text_columns(
             return [line] if line else None
         cells = line.split() if separator == " " else next(csv.reader([line], delimiter=separator))
         if len(cells) != 2 or not all(map(str.strip, cells)):
-            raise ValueError(
-                f"{shown(line)} has {counted(len(cells), 'columns')}, or an empty cell; expected two"
-            )
+            raise ValueError(f"{shown(line)} is not two cells with text in both")
         return [cell.strip() for cell in cells]
 
     for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse, allowance), 1):
