@@ -16,7 +16,6 @@ from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
 from xmleval.cluster.ranges import take_pieces
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
-from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.input.door import pairs_of_rows
@@ -27,7 +26,6 @@ from xmleval.input.shards import Input, Shard
 
 FORM = Form("xmleval part", 2, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
-_compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
 
 
 def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> Part:
@@ -66,8 +64,7 @@ def count_block(job: Job, first_row: int, block: Any, path: str | None = None, n
         evaluator = opened(job)
         given = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
         try:
-            with compiling("count"):
-                evaluator.update(**given, first_row=first_row)
+            evaluator.update(**given, first_row=first_row)
         except InputError as error:
             row = None if error.row is None else first_row + error.row
             raise InputError(error.argument, error.reason, row=row, value=error.value) from None
@@ -118,17 +115,6 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
     return {"meta": counts.meta, "arrays": arrays, "pieces": pieces, **told}
 
 
-@contextlib.contextmanager
-def compiling(what: str) -> Iterator[None]:
-    """Let one process of a machine at a time do for the first time what compiles kernels."""
-    if what in _compiled:
-        yield
-        return
-    with one_at_a_time("kernels"):
-        yield
-    _compiled.add(what)
-
-
 def _refuse_changed(task: Task) -> None:
     """Refuse files that are not those that were there when the tasks were cut."""
     for path, wanted in task.stamps.items():
@@ -158,7 +144,7 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             given = {name: one.take(n) for name, one in readers.items()}
             if task.exclude:
                 given["exclude"] = pairs_of_rows(*task.exclude, lo, hi)
-            with _locating(readers, places, first), compiling("count"):
+            with _locating(readers, places, first):
                 evaluator.update(
                     **given, **vectors, exclude_from=task.exclude_from, first_row=task.first_row + first
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xmleval.cluster import cutting
-from xmleval.cluster.counting import Part, compiling, put, restored_part
+from xmleval.cluster.counting import Part, put, restored_part
 from xmleval.cluster.job import Job, opened
 from xmleval.engine.spans import COMMON
 from xmleval.evaluator import Evaluator
@@ -44,8 +44,7 @@ def groups(n: int) -> list[range]:
 
 def add(job: Job, whole: Evaluator, part: Part) -> None:
     """Add a part to the evaluator of others."""
-    with compiling("merge"):
-        whole.merge(restored_part(job, part))
+    whole.merge(restored_part(job, part))
 
 
 def expect_rows(whole: Evaluator, first_row: int, n_rows: int) -> None:
