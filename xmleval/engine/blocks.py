@@ -97,7 +97,7 @@ def join_arguments(
                 hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
-    notes = door.notes(truth, scores, pred)
+    notes = door.notes(truth, scores, pred) if door.sets else []
     truth, pred, reachable = door.passed(truth, pred) if door.sets else (truth, pred, None)
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if clusters is None else folds_of_clusters(clusters, truth.n_rows)

@@ -40,7 +40,6 @@ from xmleval.kernels.ranking import (
 from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
 from xmleval.message import Keyword, Message, counted
 from xmleval.records import (
-    Bools,
     Given,
     Ints,
     Labels,
@@ -203,7 +202,8 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 def is_binary(scores: NDArray[Any]) -> bool:
     """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
-    return all(((part == 0) | (part == 1)).all() for part in (scores[:1], scores[:1024], scores))
+    few = scores[:1024]
+    return bool(((few == 0) | (few == 1)).all() and ((scores == 0) | (scores == 1)).all())
 
 
 def lists_several(ptr: Ints) -> bool:
@@ -323,13 +323,7 @@ def _ranked(how: Reading, entries: Ranking, start: int) -> Ranking:
     ptr, labels, scores, level = entries.ptr, entries.labels, entries.scores, how.level
     assert scores is not None
     if how.depth is not None and how.picks:
-        head_ptr = head_pointer(ptr, how.depth)
-        heads, head_scores = np.empty(head_ptr[-1], labels.dtype), np.empty(head_ptr[-1], scores.dtype)
-        tied = np.empty(ptr.size - 1, np.bool_)
-        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
-        cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
-        best = entries._replace(ptr=head_ptr, labels=heads, scores=head_scores, cut_ties=cut_ties)
-        return _with_level(best._replace(n_above=row_sizes(head_ptr)), level)
+        return _with_level(_best(entries, how.depth, in_order=False), level)
     if how.ordered:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
@@ -346,38 +340,32 @@ def _with_level(ranking: Ranking, level: float | None, depth: int | None = None)
         n_above = np.empty_like(ranking.n_above)
         count_leading(ranking.ptr, ranking.scores, as_score(level, ranking.scores), True, n_above)
         ranking = ranking._replace(n_above=n_above)
-    return ranking if depth is None else _cut_heads(ranking, depth)
+    return ranking if depth is None else _best(ranking, depth)
 
 
-def _cut_heads(ranking: Ranking, depth: int) -> Ranking:
-    """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
-    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
-    head_ptr = head_pointer(ptr, depth)
-    if head_ptr[-1] == ptr[-1]:
+def _best(ranking: Ranking, depth: int, in_order: bool = True) -> Ranking:
+    """Return the best ``depth`` entries of each row, and the labels that were cut and tie with the last."""
+    ptr, labels = ranking.ptr, ranking.labels
+    scores: Any = ranking.scores
+    head_ptr, tied = head_pointer(ptr, depth), np.zeros(ptr.size - 1, np.bool_)
+    if in_order and head_ptr[-1] == ptr[-1]:
         return ranking
-    heads, head_scores, cut_ties = np.empty(head_ptr[-1], labels.dtype), None, None
-    copy_heads(ptr, labels, head_ptr, heads)
-    if scores is not None:
-        head_scores = np.empty(head_ptr[-1], scores.dtype)
-        copy_heads(ptr, scores, head_ptr, head_scores)
-        if has_equal_neighbours(scores):
-            tied = np.empty(ptr.size - 1, np.bool_)
-            flag_cut_ties(ptr, scores, head_ptr, tied)
-            cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+    heads, cut_ties = np.empty(head_ptr[-1], labels.dtype), None
+    head_scores: Any = None if scores is None else np.empty(head_ptr[-1], scores.dtype)
+    if not in_order:
+        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, tied)
+    else:
+        copy_heads(ptr, labels, head_ptr, heads)
+        if scores is not None:
+            copy_heads(ptr, scores, head_ptr, head_scores)
+            if has_equal_neighbours(scores):
+                flag_cut_ties(ptr, scores, head_ptr, tied)
+    if tied.any():
+        cut_ptr = np.empty(ptr.size, np.int64)
+        count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
+        cut_ties = Truth(cut_ptr, np.empty(cut_ptr[-1], labels.dtype))
+        collect_cut_ties(ptr, labels, scores, head_ptr, head_scores, *cut_ties[:2])
     n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
     return ranking._replace(
         ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
     )
-
-
-def _cut_ties(
-    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
-) -> Truth | None:
-    """Return the labels of flagged rows that were cut and tie with the last one kept, None without any."""
-    if not tied.any():
-        return None
-    cut_ptr = np.empty(ptr.size, np.int64)
-    count_cut_ties(ptr, scores, head_ptr, heads, tied, cut_ptr)
-    cut = np.empty(cut_ptr[-1], labels.dtype)
-    collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
-    return Truth(cut_ptr, cut)

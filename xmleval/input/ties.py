@@ -58,19 +58,14 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
     """
     from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
 
-    places, ordered_scores = np.arange(labels.size), scores.astype(np.float64)
-    rank_rows(ptr, places, ordered_scores)
-    same = ordered_scores[1:] == ordered_scores[:-1]
-    begins = ptr[1:-1]
-    same[begins[(begins > 0) & (begins < labels.size)] - 1] = False
+    places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
+    rank_rows(ptr, places, ranked_scores)
+    rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+    same = (ranked_scores[1:] == ranked_scores[:-1]) & (rows[1:] == rows[:-1])
     if not same.any():
         return labels
-    after = np.append(False, same)  # of each entry, whether it has the score of the one before
-    tied = np.append(same, False) | after
-    places = places[tied]  # the sort is stable: they rise within a group of equal scores
-    group_ptr = np.append(np.flatnonzero(~after[tied]), places.size)
-    tied_labels = labels[places].astype(np.int64)
-    rank_rows(group_ptr, tied_labels, -name_places(names)[tied_labels].astype(np.float64))
+    tied = np.append(same, False) | np.append(False, same)
+    places, groups = places[tied], np.append(0, np.cumsum(~same))[tied]  # which the sort leaves as written
     ordered = labels.copy()
-    ordered[places] = tied_labels
+    ordered[places] = labels[places][np.lexsort((name_places(names)[labels[places]], groups))]
     return ordered
