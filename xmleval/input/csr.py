@@ -66,12 +66,10 @@ class Source(NamedTuple, Generic[T]):
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
-        hint = (
-            "; a top-k list is a tuple (labels, scores)" if argument == "y_score" or len(shape) == 3 else ""
-        )
-        if hint:
-            swapped = ", given as y_score; are the truth and the scores swapped?"
-            hint += f", and {NEEDS_N_LABELS}" if argument == "y_score" else swapped
+        hint = f"and {NEEDS_N_LABELS}"
+        if argument != "y_score":
+            hint = "given as y_score; are the truth and the scores swapped?" if len(shape) == 3 else ""
+        hint = hint and f"; a top-k list is a tuple (labels, scores), {hint}"
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
         turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells

@@ -93,10 +93,8 @@ class Reading:
         dtype = np.float32 if np.can_cast(values, np.float32) else np.float64
         scores: Scores = values.astype(dtype, copy=False)
         if values.dtype.char in LOSSY:
-            lost = np.abs(scores) >= 2**53 if values.dtype.kind in "iu" else scores != values
-            places = np.flatnonzero(lost & ~np.isnan(scores))
-            lost[:] = False
-            lost[places] = [scores[place].item() != values[place].item() for place in places]
+            with np.errstate(invalid="ignore"):  # of integers whose float is too large for their type
+                lost = (scores.astype(values.dtype) != values) & ~np.isnan(scores)
             refuse_first(self.argument, "score", lost, rows, start, "is not exact in float64")
         if not may_be_nan and scores.size and np.isnan(scores.min()):
             reason = "is not a number; scores must be ordered"
@@ -245,8 +243,7 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
         rows = rows_by_id(*every_cell(stop - start), cells.reshape(-1))
         scores = how.scores(rows, start)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        entries = Ranking(rows.ptr, rows.labels, scores, row_sizes(rows.ptr), given=given)
-        ranking = _ranked(how, entries, start)
+        ranking = _ranked(how, rows.ptr, rows.labels, scores, given, start)
         return ranking if named is None or how.ordered else ranking._replace(columns=named.columns)
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
@@ -290,7 +287,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
         competing = scores != as_score(how.level, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
     given = Given(scores.size, binary, rises, drops, lists_several(ptr), *seen)
-    return _ranked(how, Ranking(ptr, labels, scores, row_sizes(ptr), given=given), start)
+    return _ranked(how, ptr, labels, scores, given, start)
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
@@ -313,34 +310,32 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         if not in_order:
             labels, scores = labels.copy(), how.scores(rows, start).copy()
             rank_rows(ptr, labels, scores)
-    ranking = Ranking(ptr, labels, scores, row_sizes(ptr), given=given)
-    return _with_level(how.left(ranking, start) if how.left else ranking, how.level, how.depth)
+    return _ranked(how, ptr, labels, scores, given, start, in_order=True)
 
 
-def _ranked(how: Reading, entries: Ranking, start: int) -> Ranking:
-    """Rank entries whose ids rise within each row, or those with equal scores as they stand."""
-    entries = how.left(entries, start) if how.left else entries
-    ptr, labels, scores, level = entries.ptr, entries.labels, entries.scores, how.level
-    assert scores is not None
-    if how.depth is not None and how.picks:
-        return _with_level(_best(entries, how.depth, in_order=False), level)
-    if how.ordered:
+def _ranked(
+    how: Reading, ptr: Ints, labels: Labels, scores: Any, given: Given, start: int, in_order: bool = False
+) -> Ranking:
+    """Rank entries whose ids rise within each row, or those with equal scores as they stand.
+
+    Unlisted labels stand behind listed ones of their own score.
+    """
+    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level
+    ranking = how.left(ranking, start) if how.left else ranking
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    if how.depth is not None and how.picks and not in_order:
+        return _best(ranking, how.depth, in_order=False)
+    if not in_order:
+        if not how.ordered:
+            if level is not None:
+                count_reaching(ptr, scores, as_score(level, scores), ranking.n_above)
+            return ranking._replace(ordered=False)
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-        return _with_level(entries._replace(labels=labels, scores=scores), level, how.depth)
-    n_above = row_sizes(ptr)
-    if level is not None:
-        count_reaching(ptr, scores, as_score(level, scores), n_above)
-    return entries._replace(n_above=n_above, ordered=False)
-
-
-def _with_level(ranking: Ranking, level: float | None, depth: int | None = None) -> Ranking:
-    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
-    if level is not None and ranking.scores is not None:
-        n_above = np.empty_like(ranking.n_above)
-        count_leading(ranking.ptr, ranking.scores, as_score(level, ranking.scores), True, n_above)
-        ranking = ranking._replace(n_above=n_above)
-    return ranking if depth is None else _best(ranking, depth)
+        ranking = ranking._replace(labels=labels, scores=scores)
+    if level is not None and scores is not None:
+        count_leading(ptr, scores, as_score(level, scores), True, ranking.n_above)
+    return ranking if how.depth is None else _best(ranking, how.depth)
 
 
 def _best(ranking: Ranking, depth: int, in_order: bool = True) -> Ranking:
