@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows, pointer, rows_by_id
-from xmleval.input.scores import is_pair, list_rows, lists_several, pair_members
+from xmleval.input.scores import is_pair, list_rows, pair_members
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
@@ -219,11 +219,8 @@ def _kept(rows: T, sets: Truth, within: bool) -> T:
     ptr, labels = pointer(keep)[rows.ptr], rows.labels[keep]
     if isinstance(rows, Truth):
         return rows._replace(ptr=ptr, labels=labels, gains=None if rows.gains is None else rows.gains[keep])
-    scores, seen = None if rows.scores is None else rows.scores[keep], rows.given
-    if seen is not None:
-        n_listed = seen.n_listed - (rows.labels.size - labels.size)
-        seen = seen._replace(n_listed=n_listed, several=lists_several(ptr))
-    return rows._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr), given=seen)
+    scores = None if rows.scores is None else rows.scores[keep]
+    return rows._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
 
 
 def _places(rows: Truth | Ranking | Rows, sets: Truth) -> Ints:

@@ -204,11 +204,6 @@ def is_binary(scores: NDArray[Any]) -> bool:
     return bool(((few == 0) | (few == 1)).all() and ((scores == 0) | (scores == 1)).all())
 
 
-def lists_several(ptr: Ints) -> bool:
-    """Tell whether some row lists two labels or more; mostly the first one does."""
-    return ptr.size > 1 and bool(ptr[1] > 1 or (row_sizes(ptr) > 1).any())
-
-
 def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None = None) -> Rows:
     """Return the rows of arrays (m, k) of labels and their scores."""
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
@@ -242,8 +237,7 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
         cells = array[start:stop] if order is None else array[start:stop].take(order, axis=1)
         rows = rows_by_id(*every_cell(stop - start), cells.reshape(-1))
         scores = how.scores(rows, start)
-        given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        ranking = _ranked(how, rows.ptr, rows.labels, scores, given, start)
+        ranking = _ranked(how, rows.ptr, rows.labels, scores, start, Given(0, is_binary(scores)))
         return ranking if named is None or how.ordered else ranking._replace(columns=named.columns)
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
@@ -260,7 +254,7 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
             raise InputError(how.argument, Message(*compares))
         if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
             order = name_places(names).astype(label_dtype(how.n_labels))
-    ranked = _ranked_list if is_list else _ranked_entries
+    how, ranked = (replace(how, ordered=True), _ranked_list) if is_list else (how, _ranked_entries)
 
     def block(start: int, stop: int) -> Ranking:
         return ranked(how, rows.part(start, stop), start)._replace(tie_order=order)
@@ -286,8 +280,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
         # such an entry says what its absence would say; ties then go by id among all of them
         competing = scores != as_score(how.level, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
-    given = Given(scores.size, binary, rises, drops, lists_several(ptr), *seen)
-    return _ranked(how, ptr, labels, scores, given, start)
+    return _ranked(how, ptr, labels, scores, start, Given(0, binary, rises, drops, False, *seen))
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
@@ -301,28 +294,28 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         slots = " (or -1, an empty slot)"
         refuse_code(how.argument, code, start + row, int(labels[place]), how.n_labels, slots)
     labels = ids.astype(label_dtype(how.n_labels), copy=False)
-    given = Given(labels.size, False, several=lists_several(ptr), missing=int(seen[0]), highest=int(seen[1]))
+    in_order, binary, drops = True, False, False
     if rows.values is not None:
         scores = how.scores(rows, start, may_be_nan=True)
-        in_order = falls(ptr, scores)
-        rises, drops = how.higher_is_better and not in_order, falls_somewhere(ptr, scores)  # distances rise
-        given = given._replace(binary=is_binary(scores), rises=rises, falls=drops)
-        if not in_order:
-            labels, scores = labels.copy(), how.scores(rows, start).copy()
-            rank_rows(ptr, labels, scores)
-    return _ranked(how, ptr, labels, scores, given, start, in_order=True)
+        in_order, binary, drops = falls(ptr, scores), is_binary(scores), falls_somewhere(ptr, scores)
+        scores = scores if in_order else how.scores(rows, start)
+    rises = how.higher_is_better and not in_order  # distances do
+    given = Given(0, binary, rises, drops, False, *seen.tolist())
+    return _ranked(how, ptr, labels, scores, start, given, in_order)
 
 
 def _ranked(
-    how: Reading, ptr: Ints, labels: Labels, scores: Any, given: Given, start: int, in_order: bool = False
+    how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, given: Given, in_order: bool = False
 ) -> Ranking:
     """Rank entries whose ids rise within each row, or those with equal scores as they stand.
 
     Unlisted labels stand behind listed ones of their own score.
     """
-    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr), given=given), how.level
+    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.level
     ranking = how.left(ranking, start) if how.left else ranking
-    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    ptr, labels, scores, sizes = ranking.ptr, ranking.labels, ranking.scores, ranking.n_above
+    several = sizes.size > 0 and bool(sizes[0] > 1 or (sizes > 1).any())  # mostly the first row does
+    ranking = ranking._replace(given=given._replace(n_listed=labels.size, several=several))
     if how.depth is not None and how.picks and not in_order:
         return _best(ranking, how.depth, in_order=False)
     if not in_order:
