@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,40 +54,35 @@ def set_rows(
         if value.are_lists:
             refuse_vectors(argument, value.ptr, value.labels, n_labels)
     if isinstance(value, Rows):
-        rows, n_labels = value, max(width, len(value.names or ()))
+        rows, width = value, max(width, len(value.names or ()))
+        n_rows, entries, entry_bytes = rows.n_rows, int(rows.ptr[-1]), 16.0
 
-        def stored(start: int, stop: int) -> Truth:
-            part, _ = sorted_part(argument, rows.part(start, stop), n_labels, start)
-            return _truth(argument, part, start, gains)
+        def part(start: int, stop: int) -> Rows:
+            return sorted_part(argument, rows.part(start, stop), width, start)[0]
+    else:
+        array = as_array(argument, value)
+        n_rows, width = check_shape(argument, array.shape, known)
+        entries, entry_bytes = array.size, float(array.dtype.itemsize)
 
-        row_bytes = (32.0 if is_graded else 16.0) * int(rows.ptr[-1]) / max(rows.n_rows, 1)
-        return Source(rows.n_rows, n_labels, row_bytes, stored)
-    array = as_array(argument, value)
-    n_rows, width = check_shape(argument, array.shape, known)
+        def part(start: int, stop: int) -> Rows:
+            values = array[start:stop].reshape(-1)
+            if is_graded:
+                ptr, places = np.arange(stop - start + 1) * width, np.arange(values.size)
+            else:
+                (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
+                ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
+                values = values[places]
+            return rows_by_id(ptr, (places % width).astype(label_dtype(width)), values)
 
-    def cells(start: int, stop: int) -> Truth:
-        values = array[start:stop].reshape(-1)
-        if is_graded:
-            ptr, places = np.arange(stop - start + 1) * width, np.arange(values.size)
-        else:
-            (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
-            ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
-            values = values[places]
-        labels = (places % width).astype(label_dtype(width))
-        return _truth(argument, rows_by_id(ptr, labels, values), start, gains)
-
-    return Source(n_rows, width, width * (32.0 if is_graded else float(array.dtype.itemsize)), cells)
+    row_bytes = (32.0 if is_graded else entry_bytes) * entries / max(n_rows, 1)
+    return Source(
+        n_rows, width, row_bytes, lambda start, stop: _truth(argument, part(start, stop), start, gains)
+    )
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:
     """Return a source that keeps each block and what is found of it, for several models on a truth."""
-    found: dict[tuple[int, int], Facts] = {}
-
-    def facts(start: int, stop: int) -> Facts:
-        if (start, stop) not in found:
-            found[start, stop] = Facts(truth.block(start, stop), {})
-        return found[start, stop]
-
+    facts = cache(lambda start, stop: Facts(truth.block(start, stop), {}))
     return truth._replace(block=lambda start, stop: facts(start, stop).truth, facts=facts)
 
 
