@@ -12,11 +12,11 @@ from tests.faults.fault import Fault
 from tests.made_tables import ENDINGS, lists, save
 
 COLUMNS: list[tuple[dict[str, Any], str, str]] = [
-    ({"a": [1], "b": [2]}, "truth", "its columns are 'a', 'b'..."),
-    ({"row": [1], "instance": [1], "label": [1]}, "truth", "its columns 'row' and 'instance' may both..."),
+    ({"a": [1], "b": [2]}, "truth", "no column holds labels; the columns are 'a', 'b'..."),
+    ({"row": [1], "instance": [1], "label": [1]}, "truth", "columns 'row' and 'instance' may both..."),
     ({"labels": [[1]], "scores": [[0.5]]}, "truth", "a column 'scores' in what should be..."),
     ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
-    ({"labels": [1, 2]}, "truth", "column 'labels' is int64, not lists..."),
+    ({"labels": [1, 2]}, "truth", "column 'labels' holds no lists..."),
     ({"labels": [[0.5]]}, "truth", "column 'labels' holds double, not integers..."),
     ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
     ({"labels": [[1]], "scores": [["x"]]}, "scores", "column 'scores' holds string, not floating-point..."),

@@ -86,9 +86,9 @@ def write_hole(path: Path, descr: str, shape: tuple[int, ...]) -> None:
 
 
 def write_columns(path: Path, *names: str) -> None:
-    labels = pa.array(np.zeros(100_000, np.int64))
+    labels, zeros = pa.array(np.arange(100_000)), pa.array(np.zeros(100_000, np.int64))
     lists = pa.ListArray.from_arrays(pa.array([0, len(labels)]), labels)
-    pa.parquet.write_table(pa.table([labels] * 2 if len(names) > 1 else [lists], names), path)
+    pa.parquet.write_table(pa.table([zeros, labels] if len(names) > 1 else [lists], names), path)
 
 
 def write_text(path: Path, head: bytes, repeated: bytes | str) -> None:

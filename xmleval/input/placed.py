@@ -34,7 +34,8 @@ class PlacedRows:
     Notes
     -----
     ``scored`` tells whether labels have values, ``best_first`` whether the order in which they came counts;
-    ``origin`` is that of the last rows, ``n_bytes`` the memory that is held.
+    ``origin`` is that of the last rows, ``n_bytes`` the memory that is held, ``most_labels`` the size of
+    the largest row.
     """
 
     def __init__(self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]]) -> None:
@@ -43,7 +44,7 @@ class PlacedRows:
         self.origin: Any = None
         self._argument, self._most, self._cell = argument, most_bytes, cell
         self._parts, self._runs, self._file = list[Entries](), list[Run](), SpillFile()
-        self.n_rows = self.n_bytes = 0
+        self.n_rows = self.n_bytes = self.most_labels = 0
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
 
     def add(self, rows: Rows, labels: Ints, of_row: Ints | None) -> None:
@@ -83,6 +84,7 @@ class PlacedRows:
         self._sizes.resize(n_rows, refcheck=False)
         self.n_rows, self._ptr = n_rows, pointer(self._sizes)
         self.n_bytes += self._ptr.nbytes
+        self.most_labels = int(self._sizes.max(initial=0))
 
     def _spill(self) -> None:
         if self._parts:

@@ -244,6 +244,7 @@ def _placed(batches: Iterator[Rows], instance: str, allowance: Allowance) -> Pla
         allowance.check(PLACED_BYTES * n_rows)
         placed.add(rows, rows.labels, keys)
     placed.close(n_rows)
+    allowance.check(ROW_ENTRY_BYTES * placed.most_labels)
     return placed
 
 
