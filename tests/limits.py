@@ -12,7 +12,7 @@ SMALL = {
     "cluster.packing": {"LEAST_SIZE": 8},
     "cluster.ranges": {"MOST_SENT": 2},
     "cli.convert": {"STREAMED_BYTES": 64},
-    "files.ranges": {"AHEAD_BYTES": 64, "MOST_BLOCK_BYTES": 128},
+    "files.ranges": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.formats.trec": {"CHECKED_BYTES": 64},
     "input.lines": {"SPLIT_BYTES": 16},

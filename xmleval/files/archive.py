@@ -12,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -36,6 +36,8 @@ DAMAGE = (
 class Array(NamedTuple):
     """An array as its header describes it.
 
+    row_bytes, n_bytes : size of a row, and of all its data
+    any_row : whether rows can be read without those before
     start : where its header lies in the file, or the compressed bytes that hold it
     member : its entry of an archive, None of an .npy file
     """
@@ -45,6 +47,9 @@ class Array(NamedTuple):
     shape: tuple[int, ...]
     by_column: bool
     dtype: np.dtype[Any]
+    row_bytes: int
+    n_bytes: int
+    any_row: bool
     header_bytes: int
     start: int
     member: zipfile.ZipInfo | None
@@ -52,21 +57,6 @@ class Array(NamedTuple):
     def __str__(self) -> str:
         """Return what messages say of it."""
         return f"{self.name} is {self.dtype} of shape {self.shape}".removeprefix(" is ")
-
-    @property
-    def row_bytes(self) -> int:
-        """Size of a row."""
-        return math.prod(self.shape[1:]) * self.dtype.itemsize
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of all its data."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def any_row(self) -> bool:
-        """Whether rows can be read without those before."""
-        return not (self.by_column or (self.member and self.member.compress_type != zipfile.ZIP_STORED))
 
     def read(self, handle: IO[bytes]) -> NDArray[Any]:
         """Return all of it, from the open file."""
@@ -91,9 +81,7 @@ class Array(NamedTuple):
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
-        if len(self.shape) != 1:
-            raise ValueError(f"array of shape {self.shape}, not a vector")
-        size, step = self.shape[0], READ_BYTES // self.dtype.itemsize
+        (size,), step = self.shape, READ_BYTES // self.dtype.itemsize
 
         def read() -> Iterator[NDArray[Any]]:
             with self.rows() as take:
@@ -106,8 +94,8 @@ class Array(NamedTuple):
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
         if self.file.is_remote or 0 in self.shape:
             return read_arrays([self])[0]
-        order: Literal["F", "C"] = "F" if self.by_column else "C"
-        return np.memmap(self.file.path, self.dtype, "r", self.header_bytes, self.shape, order)
+        values: NDArray[Any] = np.load(self.file.path, mmap_mode="r")
+        return values
 
     def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
         """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
@@ -118,8 +106,9 @@ class Array(NamedTuple):
             return handle
         handle.seek(self.start)
         stream = zipfile.ZipExtFile(handle, "r", self.member)
-        for place in range(0, n_before, READ_BYTES):
-            stream.read(min(READ_BYTES, n_before - place))
+        with _naming(self.member):
+            for place in range(0, n_before, READ_BYTES):
+                stream.read(min(READ_BYTES, n_before - place))
         return stream
 
     def _take(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -217,12 +206,16 @@ def _described(
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
     by_column = by_column and len(shape) > 1 and 0 not in shape
-    name = member.filename.removesuffix(".npy") if member else ""
-    array = Array(file, name, shape, by_column, dtype, head.tell(), start, member)
-    n_stored = (member.file_size if member else file.size) - array.header_bytes
-    if array.n_bytes != n_stored and not dtype.hasobject:
-        raise ValueError(f"{n_stored} bytes of data where the header promises {array.n_bytes}")
-    return array
+    name, packed, n_all = "", False, file.size
+    if member is not None:
+        name, n_all = member.filename.removesuffix(".npy"), member.file_size
+        packed = member.compress_type != zipfile.ZIP_STORED
+    n_stored = n_all - head.tell()
+    n_bytes, row_bytes = (math.prod(shape[first:]) * dtype.itemsize for first in (0, 1))
+    if n_bytes != n_stored and not dtype.hasobject:
+        raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
+    any_row = not (by_column or packed)
+    return Array(file, name, shape, by_column, dtype, row_bytes, n_bytes, any_row, head.tell(), start, member)
 
 
 @contextlib.contextmanager

@@ -65,19 +65,9 @@ class InputFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.is_remote = path, isinstance(path, RemotePath)  # which cannot be mapped into memory
+        self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether it is read by ranges, and cannot be mapped into memory."""
-        return isinstance(self.path, RemotePath)
-
-    @property
-    def size(self) -> int:
-        """Number of bytes, once it was opened."""
-        assert self._version is not None
-        return self._version.size
 
     @contextlib.contextmanager
     def open(self, end: int | None = None) -> Iterator[io.BufferedReader[Any]]:
@@ -111,6 +101,7 @@ class InputFile:
         if not version.size:
             raise ValueError("the file is empty")
         self._version = first = self._version or version
+        self.size = first.size
         if version != first:
             raise OSError(f"changed while it was read, from {first.words} to {version.words}")
 

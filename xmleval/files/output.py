@@ -44,11 +44,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     from a temporary one.
     """
     if isinstance(path, RemotePath):
-        with tempfile.TemporaryDirectory(prefix="xmleval-") as folder:
-            local = Path(folder, path.name)
-            with replacing(local) as file:
-                yield file
-            path.put(str(local))
+        with naming_output(path), tempfile.NamedTemporaryFile(prefix="xmleval-") as file:
+            yield file
+            file.flush()
+            path.put(file.name)
         return
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is not a regular file")

@@ -1,4 +1,4 @@
-"""Remote files read by ranges of bytes, ahead of their use where reads follow one another."""
+"""Remote files read by ranges of bytes, which grow where reads follow one another."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import io
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 from xmleval.budget import Allowance
-from xmleval.threads import Pool
 
-LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 12 << 10, 1 << 23  # the least holds the header of an array
-AHEAD_BYTES = 1 << 20  # of a block, from which on the next one is fetched meanwhile
+LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 12 << 10, 1 << 24  # the least holds the header of an array
 KEPT_BLOCKS = 8  # of a file that is read in any order, such as of its columns
-READERS = 8  # with two blocks each, that share an eighth of a memory limit
+READERS = 8  # with a block each, that share an eighth of a memory limit
 
 
 class RangeReader(io.RawIOBase):
     """A remote file as an open file; ``fetch`` returns its bytes between two positions.
 
-    Up to ``end``, blocks grow while reads follow one another, and the next one is fetched in another thread.
+    Up to ``end``, blocks grow while reads follow one another.
     """
 
     _share = MOST_BLOCK_BYTES  # of a memory limit
@@ -30,17 +27,14 @@ class RangeReader(io.RawIOBase):
         super().__init__()
         self._fetch, self._size, self._end = fetch, size, min(end, size)
         self._place = 0
-        self._blocks: deque[tuple[int, bytes]] = deque(maxlen=1 if end else KEPT_BLOCKS)  # and their places
-        self._most = min(self._share, MOST_BLOCK_BYTES)
-        self._next: Future[bytes] | None = None
-        self._pool = Pool(1)
+        self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
 
     @classmethod
     def share(cls, allowance: Allowance) -> None:
         """Take the blocks of one more reader from a memory limit, which tells their size from now on."""
         if allowance.limit is not None:
-            n_bytes = min(allowance.limit // (16 * READERS), MOST_BLOCK_BYTES)
-            allowance.take(2 * n_bytes)
+            n_bytes = min(allowance.limit // (8 * READERS), MOST_BLOCK_BYTES)
+            allowance.take(n_bytes)
             cls._share = max(n_bytes, LEAST_BLOCK_BYTES)
 
     def readable(self) -> bool:
@@ -70,27 +64,12 @@ class RangeReader(io.RawIOBase):
         return len(part)
 
     def _load(self, n_bytes: int) -> tuple[int, bytes]:
-        """Fetch a block that has the next byte, or take the one that was fetched meanwhile."""
-        place, ahead, self._next = self._place, self._next, None
-        start, last = self._blocks[-1] if self._blocks else (0, b"")
-        length, in_order = len(last), place == start + len(last) and place < self._end
-        if self._end:
-            last = b""
-            self._blocks.clear()  # two are held at a time, not three
-        if ahead is None or not in_order:
-            length = min(max(n_bytes, LEAST_BLOCK_BYTES, 2 * length * in_order), self._most)
-            block = self._fetch(place, min(place + length, self._end if place < self._end else self._size))
-        else:
-            block = ahead.result()
-        self._blocks.append((place, block))
-        start, length = place + len(block), min(2 * len(block), self._most)
-        if in_order and start < self._end and len(block) >= min(AHEAD_BYTES, self._most):
-            self._next = self._pool.submit(self._fetch, start, min(start + length, self._end))
-        return place, block
-
-    def close(self) -> None:
-        """Stop reading ahead."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._blocks.clear()
-        self._next = None
-        super().close()
+        """Fetch a block that has the next byte; it is twice the last one if it follows that in order."""
+        (start, last), stop, place = self._blocks[-1], self._size, self._place
+        if place < self._end:
+            n_bytes = max(n_bytes, 2 * len(last) if place == start + len(last) else 0)
+            stop, last = self._end, b""
+            self._blocks.clear()  # one is held at a time, not two
+        n_bytes = min(max(n_bytes, LEAST_BLOCK_BYTES), self._share, MOST_BLOCK_BYTES)
+        self._blocks.append((place, self._fetch(place, min(place + n_bytes, stop))))
+        return self._blocks[-1]

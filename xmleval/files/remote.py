@@ -30,14 +30,12 @@ class RemotePath(PosixPath):
     _split: tuple[str, str, str]  # folder, name and query
     protocol: str
     is_web: bool  # of HTTP, which has no folders
-    is_pattern: bool  # or may stand for several files
 
     def __new__(cls, url: str) -> RemotePath:
         """Return a path that keeps the address."""
         path = super().__new__(cls, url)
         path._url, path.protocol = url, url.partition("://")[0]
         path.is_web = path.protocol in ("http", "https")
-        path.is_pattern = not {*url}.isdisjoint("*[" if path.is_web else "*?[")
         address, mark, query = url.partition("?") if path.is_web else (url, "", "")
         folder, _, name = address.rstrip("/").rpartition("/")
         path._split = folder, name, mark + query
@@ -86,7 +84,7 @@ class RemotePath(PosixPath):
 
                 system, name = url_to_fs(self._url)
                 if listed:
-                    system.invalidate_cache(None if self.is_pattern else name)
+                    system.invalidate_cache()
                 return ask(system, name)
             except Exception as error:
                 named = _named(error, self._url, what)

@@ -75,18 +75,17 @@ def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED)
     """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
         archive = Archive(InputFile(path))
-        (text,) = read_arrays([archive["meta"]], allowance)
+        (text,) = read_arrays([archive.pop("meta")], allowance)
         meta = parse_json(text.tobytes(), allowance)
         if meta["format"] != form.mark:
             raise KeyError("format")
         if (version := meta["version"]) == form.version:
-            names = [name for name in archive if name != "meta"]
-            if sorted(names) != meta["arrays"]:
+            if sorted(archive) != meta["arrays"]:
                 raise KeyError("arrays")
-            arrays: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, names)}
-            small = [name for name in names if name not in arrays]
-            arrays |= zip(small, read_arrays([archive[name] for name in small], allowance), strict=True)
-            return Saved(meta, arrays)
+            small = [name for name in archive if not LARGE(name)]
+            whole = read_arrays([archive[name] for name in small], allowance)
+            large: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, archive)}
+            return Saved(meta, large | dict(zip(small, whole, strict=True)))
     raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
 
 

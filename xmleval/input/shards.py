@@ -138,10 +138,9 @@ def _files(path: Path) -> list[Path]:
         endings = tuple(end for form in FORMATS if form.pieces for end in form.extensions)
         files = [file for file in path.iterdir() if file.name.lower().endswith(endings)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif isinstance(path, RemotePath) and path.is_pattern and not path.exists():
-        files, missing = path.matches(), f"{path}: no file matches"
-    elif not isinstance(path, RemotePath) and glob.has_magic(str(path)) and not is_there(completed(path)):
-        files, missing = [Path(file) for file in glob.glob(str(path))], f"{path}: no file matches"
+    elif glob.has_magic(str(path)) and not is_there(completed(path)):
+        files = path.matches() if isinstance(path, RemotePath) else [*map(Path, glob.glob(str(path)))]
+        missing = f"{path}: no file matches"
     else:
         return [path]
     # the two files of a top-k list are one shard
