@@ -160,7 +160,9 @@ class Archive(dict[str, Array]):
                 raise ValueError("not a zip archive, or cut short") from None
             for info in archive.infolist():
                 if info.file_size > PACKED.get(info.compress_type, 0) * max(info.compress_size, 1):
-                    raise ValueError(f"{info.filename}: {info.compress_size} bytes cannot hold so many")
+                    raise ValueError(
+                        f"{info.filename}: {info.file_size} bytes do not fit in {info.compress_size}"
+                    )
                 if info.filename.endswith(".npy"):
                     with _naming(info), archive.open(info) as stream:
                         array = _described(file, stream, info, handle.tell())

@@ -41,9 +41,7 @@ class RangeReader(io.RawIOBase):
         """Return True."""
         return True
 
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
+    seekable = readable
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Go to another position."""

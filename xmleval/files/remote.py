@@ -78,7 +78,8 @@ class RemotePath(PosixPath):
 
     def _ask(self, ask: Callable[[Any, str], T], what: str = "read", listed: bool = False) -> T:
         """Ask its file system by its name there, again where a connection fails; name it in errors."""
-        for left in reversed(range(ATTEMPTS)):
+        attempts = ATTEMPTS
+        while True:
             try:
                 from fsspec.core import url_to_fs
 
@@ -88,10 +89,10 @@ class RemotePath(PosixPath):
                 return ask(system, name)
             except Exception as error:
                 named = _named(error, self._url, what)
-                if named.errno != errno.EIO or not left:
+                attempts -= 1
+                if named.errno != errno.EIO or not attempts:
                     raise named from None
             time.sleep(PAUSE_SECONDS)
-        raise AssertionError
 
     def details(self) -> dict[str, Any]:
         """Return what the server reports now: type, size and, where it has them, tag and time."""
@@ -121,10 +122,9 @@ class RemotePath(PosixPath):
 
     def exists(self, *types: str, **options: Any) -> bool:
         """Tell whether it is there, and of one of some types."""
-        try:
+        with contextlib.suppress(FileNotFoundError):
             return self.details()["type"] in (types or ("file", "directory"))
-        except FileNotFoundError:
-            return False
+        return False
 
     def is_dir(self, **options: Any) -> bool:
         """Tell whether it is a folder."""
