@@ -70,22 +70,20 @@ class Door:
         self, truth: Source[Truth], pred: Source[Truth] | None
     ) -> tuple[Source[Truth], Source[Truth] | None, Source[Truth] | None]:
         """Return the labels that are left of rows, and the relevant ones among the candidates, if any."""
-        truth = self._left(truth, "exclude") if self.from_truth else truth
-        reachable = self._left(truth, WITHIN) if WITHIN in self.sets else None
-        return truth, None if pred is None else self._left(pred, "exclude"), reachable
 
-    def _left(self, rows: Source[Truth], name: str) -> Source[Truth]:
-        """Return rows without the labels of a set, or with those among the candidates alone."""
-        if name not in self.sets:
-            return rows
-        sets: Source[Truth] = self.sets[name]
+        def left(rows: Source[Truth], name: str) -> Source[Truth]:
+            sets: Source[Truth] | None = self.sets.get(name)
+            if sets is None:
+                return rows
+            return rows._replace(
+                block=lambda *ends: _kept(rows.block(*ends), sets.block(*ends), name == WITHIN),
+                bytes_per_row=2 * rows.bytes_per_row + sets.bytes_per_row,
+                facts=None,
+            )
 
-        def block(start: int, stop: int) -> Truth:
-            return _kept(rows.block(start, stop), sets.block(start, stop), name == WITHIN)
-
-        return rows._replace(
-            block=block, bytes_per_row=2 * rows.bytes_per_row + sets.bytes_per_row, facts=None
-        )
+        truth = left(truth, "exclude") if self.from_truth else truth
+        reachable = left(truth, WITHIN) if WITHIN in self.sets else None
+        return truth, None if pred is None else left(pred, "exclude"), reachable
 
     def of_ranking(self, entries: Ranking, start: int) -> Ranking:
         """Return the entries of rows from ``start`` on that are left."""

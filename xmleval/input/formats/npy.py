@@ -148,9 +148,6 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
     for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts, allowance).read(PIECE_BYTES):
         filled, places = labels != "", place + np.arange(len(labels))
         values = more[0][filled].astype(np.float64) if more else None
-        if values is not None and np.isnan(values).any():
-            row = int(np.nonzero(filled)[0][np.isnan(values).argmax()])
-            raise ValueError(f"{path}: row {places[row]}: a score is NaN")
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
