@@ -316,9 +316,9 @@ def _ranked(
     ptr, labels, scores, sizes = ranking.ptr, ranking.labels, ranking.scores, ranking.n_above
     several = sizes.size > 0 and bool(sizes[0] > 1 or (sizes > 1).any())  # mostly the first row does
     ranking = ranking._replace(given=given._replace(n_listed=labels.size, several=several))
-    if how.depth is not None and how.picks and not in_order:
-        return _best(ranking, how.depth, in_order=False)
     if not in_order:
+        if how.depth is not None and how.picks:
+            return _best(ranking, how.depth, in_order=False)
         if not how.ordered:
             if level is not None:
                 count_reaching(ptr, scores, as_score(level, scores), ranking.n_above)
