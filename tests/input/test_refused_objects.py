@@ -84,7 +84,8 @@ NUMBERED: list[Case] = [
      {"y_true": np.eye(3, 2), "y_score": np.ones((2, 3)), "n_labels": 3}),
     ("labels of shape (4, 1) have scores of shape (4, 2)", single([[1]] * M, np.ones((M, 2)))),
     ("a tuple must be (labels, scores or None), not 3 items", {"y_score": (S, S, S)}),
-    ("row 1: 2 labels with 1 score", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
+    ("row 1: expected one score for each label, or for none", single([["a"], ["a", "b"]], [[0.5], [0.5]])),
+    ("row 0: expected one score for each label, or for none", single([["a"], []], [[], [0.5]])),
     *((f"row {row}: {PTR.format(ptr[row + (row > 0)])}", {"y_true": sparse(T, indptr=np.array(ptr))})
       for row, ptr in ((1, (0, 4, 2, 4, 8)), (3, (0, 2, 4, 4, 9)), (0, (1, 2, 4, 4, 8)))),
     ("indptr is int64 of shape (3,), and indices are int32", {"y_true": sparse(T, indptr=np.arange(3))}),
@@ -94,7 +95,7 @@ NUMBERED: list[Case] = [
     (NO_LIST.format("int64", "(4,)"), single([1, 2, 3, 4])),
     ("row 1: label 1.0 is not a name or an integer id", ids([0], [1.0], [], [])),
     ("row 1: 7 is not a list of labels", ids([0], 7, [], [])),
-    ("row 1: some labels have a score and others have none", ragged([(0, 1.0)], [3], [], [])),
+    ("row 1: expected one score for each label, or for none", ragged([(0, 1.0)], [3], [], [])),
     ("row 1: label 1.5 is not a name or an integer id", ragged([(0, 1)], [(1.5, 1)], [], [])),
     *((f"dtype {np.dtype(dtype)} does not hold real numbers{hint}", {name: np.array(T, dtype)})
       for name, dtype, hint in [
@@ -136,7 +137,7 @@ NAMED_ROWS: list[Case] = [
     (f"row 0: value 0.75 {NO_JUDGEMENT}", {"y_pred": [[*row.items()] for row in SCORED], "y_score": None}),
     ("row 0: {'corpus_id': 1} is not a label with its score", {"y_score": [[{"corpus_id": 1}]] * 4}),
     ("row 1: score 'high' is not a number", {"y_score": [{}, {"red": "high"}, {}, {}]}),
-    ("row 1: some labels have a score", {"y_score": [[("red", 1.0)], ["blue"], [], []]}),
+    ("row 1: expected one score for each label", {"y_score": [[("red", 1.0)], ["blue"], [], []]}),
     ("row 1: score nan is not a number", {"y_score": [{"red": 1}, {"red": np.nan}, {}, {}]}),
     (f"row 1: score {2**53 + 1} is not a number", {"y_score": [{"a": 0.5}, {"a": 2**53 + 1}, {}, {}]}),
     ("row 0: a set has no order", {"y_score": [{"red"}, {"red"}, {"red"}, {"red"}]}),
@@ -198,7 +199,7 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse("shape (4, 3) has 3 labels; 4 were expected", {"candidates": few}, y_true=ONES, y_score=ONES)
     refuse("row 1: column 'instance' has no value", {"y_true": keyless}, y_score=scores)
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
-    refuse("row 0: 2 labels with 1 score", {"y_score": uneven}, y_true=TAGS[:1])
+    refuse("row 0: expected one score for each label, or for none", {"y_score": uneven}, y_true=TAGS[:1])
     refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
     refuse("cannot be read as a frame: ", {"y_true": by_protocol({"labels": [["a"]]})}, y_score=SCORED)
     columns = "the columns are 'q', 'doc', 'bm25'"

@@ -25,7 +25,7 @@ from xmleval.input.columns import (
 )
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.named import flat_rows, numbered_labels, paired
+from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.objects.wide import RowColumns, Wide, as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, without_empty_names
 
@@ -66,14 +66,13 @@ def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
     _, instance, label, score, others, is_usual = columns
     labels = frame.values(label)
     if columns.lists:
-        if score is not None:
-            labels = paired(argument, labels, frame.values(score))
         keys, match = frame.keys, None if frame.keys is None else BY_INDEX
         if instance is not None and not is_usual:
             keys, match = frame.values(instance), BY_KEY
         keyed = instance if is_usual else None
         origin = RowColumns(keyed, others + [keyed] * is_usual, frame.values)
-        rows = flat_rows(argument, labels, keys, match)._replace(origin=origin)
+        scores = None if score is None else frame.values(score)
+        rows = flat_rows(argument, labels, keys, match, scores)._replace(origin=origin)
         return rows if argument == "y_score" else rows._replace(best_first=False)
     for name in columns.may_judge:
         if frame.matrix([name]).dtype.kind in "biuf":

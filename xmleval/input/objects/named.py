@@ -68,28 +68,7 @@ def read_pair(argument: str, pair: tuple[Any, ...]) -> Rows | None:
         return None
     if not has_names(next((row for row in labels if not isinstance(row, list | tuple) or row), ())):
         return None
-    rows = labels if scores is None else paired(argument, labels, as_plain(argument, scores))
-    return flat_rows(argument, rows, None, None)
-
-
-def paired(argument: str, labels: Any, scores: Any) -> list[Any]:
-    """Return lists of (label, score) pairs from lists of labels, and of their scores."""
-    scores = scores.to_numpy() if hasattr(scores, "iloc") else scores
-    if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
-        raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
-    if len(labels) != len(scores):
-        raise InputError(argument, f"{counted(len(labels), 'rows')} of labels with {len(scores)} of scores")
-    rows: list[Any] = []
-    for number, pair in enumerate(zip(labels, scores, strict=True)):
-        for row in pair:
-            if isinstance(row, str | dict | set | frozenset) or not hasattr(row, "__len__"):
-                raise InputError(argument, f"{row!r} is not a list", row=number, value=row)
-        names, values = pair[0], pair[1].tolist() if isinstance(pair[1], np.ndarray) else pair[1]
-        if len(names) != len(values):
-            message = f"{counted(len(names), 'labels')} with {counted(len(values), 'scores')}"
-            raise InputError(argument, message, row=number)
-        rows.append([*zip(names, values, strict=True)])
-    return rows
+    return flat_rows(argument, labels, None, None, None if scores is None else as_plain(argument, scores))
 
 
 def without_labels(value: Any) -> Rows | None:
@@ -120,14 +99,30 @@ def has_names(row: Any) -> bool:
     return isinstance(first, str | dict)
 
 
-def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str | None) -> Rows:
-    """Return rows of one kind end to end, or refuse the first row of another kind."""
+def flat_rows(
+    argument: str, rows: list[Any], keys: list[Any] | None, match: str | None, scores: Any = None
+) -> Rows:
+    """Return rows of one kind end to end, or refuse the first row of another kind.
+
+    ``scores`` are those of the labels of each row, where they are lists of their own.
+    """
+    scores = scores.to_numpy() if hasattr(scores, "iloc") else scores
+    if scores is not None:
+        if is_sparse(scores) or getattr(scores, "shape", None) == () or not hasattr(scores, "__len__"):
+            raise InputError(argument, f"{type(scores).__name__} is no list of scores for each row")
+        if len(rows) != len(scores):
+            raise InputError(argument, f"{counted(len(rows), 'rows')} of labels with {len(scores)} of scores")
     ends = np.zeros(len(rows) + 1, np.int64)
     labels, values = list[Any](), list[Any]()
     best_first = are_lists = True
     for number, row in enumerate(rows):
         if isinstance(row, np.ndarray) or hasattr(row, "detach"):
             row = row.tolist()
+        if scores is not None:
+            for part in (row, scores[number]):
+                if isinstance(part, str | dict | set | frozenset) or not hasattr(part, "__len__"):
+                    raise InputError(argument, f"{part!r} is not a list", row=number, value=part)
+            values.extend(part.tolist() if isinstance(part, np.ndarray) else part)
         if isinstance(row, dict):
             labels.extend(row)
             values.extend(row.values())
@@ -154,8 +149,8 @@ def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str
                 labels.append(pair[0])
                 values.extend(pair[1:])
         ends[number + 1] = len(labels)
-        if values and len(values) != len(labels):
-            raise InputError(argument, "some labels have a score and others have none", row=number)
+        if (values or scores is not None) and len(values) != len(labels):
+            raise InputError(argument, "expected one score for each label, or for none", row=number)
     flat = Rows(keys, match, ends, *numbered_labels(argument, labels, ends), None, best_first)
     scores = _as_values(argument, flat, values) if values else None
     return without_empty_names(flat._replace(values=scores, are_lists=are_lists))
