@@ -19,7 +19,7 @@ from tests.damage import answer
 from tests.limits import OF_NAMES, small_limits
 from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem, indicator
 from xmleval import Evaluator
-from xmleval.cli.checkpoint import Checkpoint
+from xmleval.evaluation.checkpoint import Checkpoint
 
 OPTIONS = {  # that take the values of Python
     "decision": "--decision", "gains": "--gains", "unlisted": "--unlisted", "link": "--link",

@@ -27,7 +27,7 @@ from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.folds import new_states
 from xmleval.states.state import States
-from xmleval.thresholds.rule import as_parts, from_parts
+from xmleval.view.rule import as_parts, from_parts
 
 
 class Evaluator:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
 EXACT = Context(prec=28, traps=[])
+
+
+class Constants(NamedTuple):
+    """What people tell of the model: a data set with published constants, or these."""
+
+    dataset: str | None = None
+    a: float | None = None
+    b: float | None = None
 
 
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
@@ -210,27 +218,35 @@ def inverse_propensity(
     return described(weights, constants, names, numbered, np.array(counts, label_dtype(n_instances)))
 
 
+def constants_of(options: Mapping[str, Any]) -> Constants:
+    """Return what options tell of the model."""
+    return Constants(*(options.get(name) for name in Constants._fields))
+
+
 def given_or_estimated(
-    q: Any, y_train: Any, dataset: str | None, n_labels: int, names: list[Any] | None, in_order: bool = True
+    q: Any, y_train: Any, constants: Constants, n_labels: int, names: list[Any] | None, in_order: bool = True
 ) -> tuple[Any, list[str]]:
     """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
-    for name, value in (("y_train", y_train), ("dataset", dataset)):
+    told = constants._asdict()
+    for name, value in {"y_train": y_train, **told}.items():
         if value is not None and q is not None:
             other = Keyword("inverse_propensity")
             raise InputError(name, Message("given together with ", other, "; choose one"))
+        if value is not None and y_train is None:
+            raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
     if y_train is None:
-        if dataset is not None:
-            raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
         q, notes = of_labels("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
-    found = y_train if dataset is None else None  # which may be estimated, for several models at once
+    found = (
+        y_train if constants == Constants() else None
+    )  # which may be estimated, for several models at once
     if not isinstance(found, InversePropensity):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")
-        found = estimated(y_train, n_labels, dataset)
+        found = estimated(y_train, n_labels, constants)
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
@@ -238,16 +254,16 @@ def given_or_estimated(
     return _without_names(by_name("y_train", found, names, in_order)), notes
 
 
-def estimated(y_train: Any, n_labels: int, dataset: str | None) -> InversePropensity:
+def estimated(y_train: Any, n_labels: int, constants: Constants) -> InversePropensity:
     """Return inverse propensities of training labels beside a truth of ``n_labels``, which may have no names.
 
     Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
     """
     if has_label_names("y_train", y_train):
-        return inverse_propensity(y_train, dataset=dataset)
+        return inverse_propensity(y_train, **constants._asdict())
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)
-    return inverse_propensity(y_train, n_labels=n_labels, dataset=dataset)
+    return inverse_propensity(y_train, n_labels=n_labels, **constants._asdict())
 
 
 def _without_names(q: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from xmleval.evaluator import Evaluator
+from xmleval.files.remote import is_file
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.sets import set_rows
@@ -14,20 +15,27 @@ from xmleval.kernels.labels import count_entries
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
 
+if TYPE_CHECKING:
+    from xmleval.evaluation.collect import FileOptions
+
 TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
-def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None = None) -> dict[str, float]:
+def label_statistics(
+    y_true: Any, y_train: Any = None, *, n_labels: int | None = None, **files: Unpack[FileOptions]
+) -> dict[str, float]:
     """Compute label statistics of a data set.
 
     Parameters
     ----------
-    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
+    y_true : sparse matrix or array, dense 0/1 array, lists of label ids, or a file; shape (m, l)
         Relevant labels of each instance (lists of ids if ``n_labels`` is given).
     y_train : as y_true, optional
         Training labels over the same label set.
     n_labels : int, optional
         Number of labels, required for lists of ids.
+    files : dict
+        How files are read: ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
 
     Returns
     -------
@@ -53,9 +61,15 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """
+    if is_file(y_true) or is_file(y_train) or files:
+        from xmleval.evaluation.collect import collect  # imports all formats
+
+        options = {"y_train": y_train, "n_labels": n_labels, **files}
+        found, opening = collect(y_true, None, lambda n, work: LabelStatistics(n), options)
+        return found.values(opening.counts[0])
     truth = set_rows("y_true", y_true, n_labels)
     found = LabelStatistics(truth.n_labels)
-    found.update(truth)
+    found.add(truth)
     if y_train is None:
         return found.values()
     train = set_rows("y_train", y_train, n_labels)
@@ -72,7 +86,16 @@ class LabelStatistics:
         self._evaluator = Evaluator("statistics", n_labels=n_labels)
         self._longest, self._n_empty = 0, 0
 
-    def update(self, truth: Source[Truth]) -> None:
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.counts.size
+
+    def update(self, y_true: Any, y_score: Any = None) -> None:
+        """Add rows, as `evaluate` takes them; there are no scores."""
+        self.add(set_rows("y_true", y_true, self.n_labels))
+
+    def add(self, truth: Source[Truth]) -> None:
         """Add rows, or refuse them."""
         self._evaluator.update(truth)
         for rows in truth.blocks():

@@ -16,7 +16,7 @@ from typing import Any
 from tests.commands import main
 from tests.file_routes import saving_each_time
 from xmleval import Evaluator
-from xmleval.cli import evaluation
+from xmleval.evaluation import run as evaluation
 from xmleval.states.score_runs import ScoreRuns
 
 MOMENTS: list[tuple[Any, str]] = [(os, name) for name in ("link", "replace", "fsync", "unlink")]

@@ -14,7 +14,7 @@ from tests.commands import Run, process
 from tests.damage import answer
 from tests.file_routes import interrupted, saving_each_time
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
-from xmleval.cli import checkpoint
+from xmleval.evaluation import checkpoint
 
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz"
 SMALL = "--memory 8KB --format json"
@@ -124,9 +124,9 @@ def test_other_options_and_inputs_are_refused(half_way: Path, refused: Run) -> N
     assert refused(KEPT) == "kept: holds a checkpoint; go on with --resume, or remove it"
     at_k = EVALUATE.replace("curves,lrap,", "")
     for words, message in (
-        (f"{EVALUATE} --k 1,2", "metrics differs: p@3 in the checkpoint, p@2 now"),
-        (f"{EVALUATE} --a 0.6", "a differs: 0.55 in the checkpoint, 0.6 now"),
-        (f"{EVALUATE} --per-label x.csv", "per_label differs: False in the checkpoint, True now"),
+        (f"{EVALUATE} --k 1,2", "--metrics differs: p@3 in the checkpoint, p@2 now"),
+        (f"{EVALUATE} --a 0.6", "--a differs: 0.55 in the checkpoint, 0.6 now"),
+        (f"{EVALUATE} --per-label x.csv", "--per-label differs: False in the checkpoint, True now"),
         (f"{at_k} --exclude pairs", f"--exclude differs: None in the checkpoint, {folder}/pairs (4 bytes of"),
         (EVALUATE.replace(" m ", " other.npz "), f"SCORES differs: {folder}/m_indices"),
     ):
@@ -174,4 +174,4 @@ def test_folder_that_cannot_hold_a_checkpoint_is_refused(inputs: Path, refused: 
     assert refused(f"{EVALUATE} --checkpoint file").startswith("file: ")
     message = ".: Y_test.npz in it is an input; expected a folder of its own"
     assert refused("evaluate Y_test.npz m --checkpoint .") == message
-    assert refused(f"{EVALUATE} --resume") == "--resume needs --checkpoint; see `xmleval evaluate --help`"
+    assert refused(f"{EVALUATE} --resume") == "--resume: needs --checkpoint, the folder of what was counted"

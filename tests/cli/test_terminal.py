@@ -1,5 +1,6 @@
 """Commands on a terminal: progress, tables and help that fit, and a word before kernels are compiled."""
 
+import inspect
 import os
 import re
 import select
@@ -11,6 +12,7 @@ import click
 import pytest
 from numba import config
 
+import xmleval
 from tests.commands import Run, process
 from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
@@ -22,9 +24,8 @@ BEST = "\x1b[1;32m"  # bold and green
 compiles = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 SLOWLY = """
 import sys, time
-import rich.live
-rich.live._RefreshThread = None  # a bar needs no thread, of which there may be none left
-from xmleval.cli import evaluation, main
+from xmleval.cli import main
+from xmleval.evaluation import run as evaluation
 from xmleval.evaluator import Evaluator
 evaluation.LEAST_MEMORY = 1
 update = Evaluator.update
@@ -70,7 +71,7 @@ def test_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
     out, shown = on_terminal(tmp_path, "-c", SLOWLY, "evaluate", "Y.npz", *WORDS)
     shown = plain(shown)
     assert out.startswith("{")
-    rows = [int(row) for row in re.findall(r"(\d+)/600 *rows", shown)]
+    rows = [int(row) for row in re.findall(r"(\d+) of 600 rows", shown)]
     assert rows == sorted(rows)
     assert len(set(rows)) > 3
     assert re.search(r"[\d,]+ rows/s", shown)
@@ -111,10 +112,20 @@ def test_help_has_every_option_in_one_section(run: Run) -> None:
     assert [title for title in SECTIONS if f"\n{title}:\n" not in text] == []
     options = [param for param in evaluate.params if isinstance(param, click.Option)]
     assert [o.opts[0] for o in options if text.count(f"\n  {o.opts[0]} ") != 1] == []
-    named = " ".join(SECTIONS.values()).split()
+    named = [name for own in SECTIONS.values() for name in own]
     assert len({*named}) == len(named)
-    assert {*named} <= {*(param.name for param in options), "help"}
+    assert {*named} <= {*(param.name for param in options)}
     assert text.index("  -h, --help") > text.index("Resources:")
+
+
+def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
+    options = {name: opt for own in SECTIONS.values() for name, opt in own.items()}
+    of_result = {"output_format", "output", "per_label_file", "per_row_file"}
+    in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "block_rows"}
+    assert {*options} - of_result == {*inspect.signature(xmleval.evaluate).parameters} - in_memory
+    spelled = {name: options[name].flag for name in options if name not in of_result}
+    other = {name: flag for name, flag in spelled.items() if flag != f"--{name.replace('_', '-')}"}
+    assert other == {"y_train": "--train", "y_pred": "--pred", "higher_is_better": "--lower-is-better"}
 
 
 EVALUATES = """
@@ -137,7 +148,7 @@ def test_compiling_is_announced_once(tmp_path: Path) -> None:
 @compiles
 @pytest.mark.slow
 def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
-    assert any("--metrics all" in options for options in warmup.OPTIONS)
+    assert any(options["metrics"] == "all" for options in warmup.OPTIONS)
     for _ in range(2):  # the cache of all tests has most kernels already
         shown = plain(on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False)[1])
         assert "; kept in " in shown

@@ -1,6 +1,5 @@
 """`xmleval threshold`, and saved rules as --decision: rules of Python, by the names of labels."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +119,7 @@ def test_thresholds_may_depend_on_features(
     array = features if file == "x.npy" else sp.csc_array(features)
     rule = fit(truth, scores, "f1.samples", rule="row", features=array)
     assert Rule.load("rule.npz").decision == rule.decision
-    monkeypatch.setattr(sys.modules["xmleval.cli.threshold"], "MEMORY", memory)
+    monkeypatch.setattr("xmleval.thresholds.applying.MEMORY", memory)
     apply = "threshold apply s.npz --rule rule.npz --output sets.npz --features"
     run(f"{apply} {file}")
     assert (read_truth("sets.npz") != rule.apply(scores, features=array)).nnz == 0

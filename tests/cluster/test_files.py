@@ -21,7 +21,7 @@ FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
     """What commands with --workers run on, in place of Dask."""
     engine = ShuffledEngine(2)
-    monkeypatch.delitem(sys.modules, "xmleval.cli.workers", raising=False)
+    monkeypatch.delitem(sys.modules, "xmleval.api.workers", raising=False)
     adapter = SimpleNamespace(connected=lambda *_: nullcontext(engine))
     monkeypatch.setitem(sys.modules, "xmleval.integrations.dask", adapter)
     monkeypatch.setattr("xmleval.cluster.cutting.FAN_IN", 2)

@@ -82,7 +82,7 @@ def test_run_goes_on_from_object_storage(
     put(storage, 2000, 5)
     options = "--metrics p@1,auc.micro --format json"
     line = f"evaluate {SHARDS[0]} '{SHARDS[1]}' {options} --checkpoint s3://bucket/run"
-    assert "not on this machine; expected a local folder, or --workers" in refused(line)
+    assert "not on this machine; give a folder, or --workers" in refused(line)
     line += f" --scheduler {client.scheduler.address}"
 
     def parts() -> set[str]:

@@ -101,11 +101,11 @@ JSONS = [
 
 OPTIONS = [
     ("docs.csv --pred docs.csv --score-field predicted", "docs.csv: line 2: 'b' is no score"),
-    ("docs.csv docs.csv --ranked", "--ranked is for predictions in TRUTH's own file"),
+    ("docs.csv docs.csv --ranked", "--ranked: is for predictions in the truth's own file"),
     ("scored.jsonl --ranked", "scored.jsonl: its labels have scores, which rank them; --ranked is for"),
     ("docs.csv --decision top3", "docs.csv: --decision needs a ranking, and its labels have no scores"),
     ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
-    ("docs.csv --separator ''", "--separator is empty"),
+    ("docs.csv --separator ''", "--separator: is empty"),
     ("docs.csv Y.npz", "Y.npz: expected one file of predictions with names"),
 ]
 

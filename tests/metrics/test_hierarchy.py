@@ -56,7 +56,6 @@ REFUSED: list[tuple[Any, str | None, str]] = [  # edges, names of labels, messag
     ([(0, 1), (1, 6)], None, "edge 1: 6 is not one of 0..5; leave out edges to what is no label"),
     ([("a", "b")], None, "edge 0: 'a' is not a label id; here, labels have no names"),
     ([(0, 1, 2)], None, "edge 0: (0, 1, 2) is not a (child, parent) pair"),
-    ("edges.tsv", None, "a str is no data; xmleval.io reads files"),
     (sp.csr_array((6, 5)), None, "shape (6, 5) is not (6, 6): children by row"),
     ([("root", "a")], "abcdef", "edge 0: 'root' is not one of the 6 labels; leave out edges"),
     ([("a", "b"), ("b", "a")], "cdefba", "a cycle: b -> a -> b"),

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
 from xmleval.thresholds import Rule, fit
-from xmleval.thresholds.linear import check_features, linear_values
+from xmleval.view.linear import check_features, linear_values
 
 LABEL: dict[str, Any] = {"measure": "f1.macro", "rule": "label"}
 ROW: dict[str, Any] = {"rule": "row", "measure": "f1.samples"}

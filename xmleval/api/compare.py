@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.api.evaluate import evaluate
-from xmleval.api.lists import lists_of
+from xmleval.api.evaluate import FILES, evaluate
+from xmleval.budget import UNLIMITED
 from xmleval.comparing.differences import JACKKNIFE, check_test
+from xmleval.engine.settings import file_of
+from xmleval.evaluation.lists import lists_of
+from xmleval.files.remote import as_path, is_file
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
@@ -20,9 +23,9 @@ from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_propensity
 from xmleval.message import did_you_mean
-from xmleval.propensity import estimated, inverse_propensity
+from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints
-from xmleval.report.changes import find_changes, refuse_no_labels
+from xmleval.report.changes import refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
@@ -46,7 +49,8 @@ def compare(
     Parameters
     ----------
     models : dict of str to y_score
-        Scores of two or more models by name, each as `evaluate` takes them; None with ``y_pred`` alone.
+        Scores of two or more models by name, each as `evaluate` takes them; None with ``y_pred`` alone. Files
+        are read in one pass.
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels, see `evaluate`. A matrix is checked and converted once.
     y_pred : dict of str to y_pred, optional
@@ -64,13 +68,13 @@ def compare(
     clusters : array of shape (m,), or values by name, optional
         Cluster of each instance, see `evaluate`.
     seeds : bool, default False
-        Whether each value of ``models`` is a list of scores, of one training seed each. Their means are
-        compared, and the standard deviation over seeds is given beside the intervals: these cover the
-        sampling of test rows alone.
+        Whether each value of ``models`` is a list of scores, of one training seed each, or a folder or
+        pattern of such files. Their means are compared, and the standard deviation over seeds is given beside
+        the intervals: these cover the sampling of test rows alone.
     worst : int, default 0
         Also name so many labels that differ most between each pair: by the first measure that has values by
         label, or else by the hits at its cutoff. This counts every label, which takes longer. The page then
-        shows so many rows of the first two models, too, with their lists.
+        shows rows of the first two models, too, with their lists.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
         ``label_groups`` or ``row_groups``, models are also compared within each group: ``groups`` and
@@ -111,40 +115,71 @@ def compare(
             "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
         )
         options["per_label"] = True
-    truth = checked_once(y_true, options)
     more = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
-    reports = {
-        name: [
-            evaluated(name, truth, scores, sets, more)
-            for scores, sets in _of_seeds(name, models, y_pred, seeds)
-        ]
-        for name in names
-    }
-    same = iter(with_same_measures([report for several in reports.values() for report in several]))
-    reports = {name: [next(same) for _ in several] for name, several in reports.items()}
+    models_evaluated = evaluate_models(names, models, y_true, y_pred, seeds, more)
+    reports, of_rows = models_evaluated.reports, models_evaluated.of_rows
     first = next(iter(reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
-    weight, row_groups = (
-        of_rows(name, options.get(name), first.row_names) for name in ("sample_weight", "row_groups")
-    )
-    found = Compared(
+    weight, row_groups = of_rows.get("sample_weight"), of_rows.get("row_groups")
+    compared = Compared(
         reports,
         baseline=baseline,
         test=test,
         weight=None if weight is None else _as_floats("sample_weight", weight),
-        clusters=None if clusters is None else _numbered(of_rows("clusters", clusters, first.row_names)),
+        clusters=None if clusters is None else _numbered(of_rows["clusters"]),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
         label_names=first.label_names,
     )
-    if worst:
-        pair = dict([*found.reports.items()][:2])
-        read = partial(lists_of, truth, models, pair, options) if models is not None and not seeds else None
-        of_labels = [one.names_in_lists for one in pair.values()]
-        shown = None if first.label_names is None else (of_labels[0], of_labels[1])
-        found.changes = find_changes(found.specs, pair, worst, read, first.row_names, shown)
-    return found
+    if not seeds and models is not None and (worst or models_evaluated.of_files):
+        compared.lists_of = models_evaluated.lists_of
+    return compared
+
+
+class Evaluated(NamedTuple):
+    """Reports of each model; what has a value for each row, by argument; and what gives lists to show."""
+
+    reports: dict[str, list[Report]]
+    of_rows: dict[str, Any]
+    lists_of: Any
+    of_files: bool
+
+
+def evaluate_models(
+    names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: dict[str, Any]
+) -> Evaluated:
+    """Evaluate models one after another; those of files in one pass."""
+    several = {name: _of_seeds(name, models, y_pred, seeds) for name in names}
+    files_of_seeds = seeds and any(map(is_file, (models or {}).values()))
+    if files_of_seeds and max(len(own) for own in several.values()) == 1:
+        first = next(iter(several.values()))[0][0]
+        told = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
+        raise InputError("seeds", told)
+    given = {"y_true": y_true, **options, "y_score": {name: own[0][0] for name, own in several.items()}}
+    if y_pred is None and any(file_of(name, given.get(name)) for name in FILES):
+        from xmleval.evaluation.lists import lists_of_files  # imports all formats
+        from xmleval.evaluation.run import evaluate_files, request_of
+
+        flat = {
+            (f"{name} {n}" if n else name): one[0]
+            for name, own in several.items()
+            for n, one in enumerate(own)
+        }
+        request = request_of({"y_true": y_true, **options}, flat)
+        run, by_name = evaluate_files(request, options.get("progress", False))
+        same = iter(by_name.values())
+        reports = {name: [next(same) for _ in own] for name, own in several.items()}
+        of_rows_found = {name: values for name, (_, values) in run.rows.of_rows.items()}
+        return Evaluated(reports, of_rows_found, partial(lists_of_files, run), True)
+    truth = checked_once(y_true, options)
+    found = {n: [evaluated(n, truth, *one, options) for one in own] for n, own in several.items()}
+    same = iter(with_same_measures([report for own in found.values() for report in own]))
+    reports = {name: [next(same) for _ in own] for name, own in found.items()}
+    row_names = next(iter(reports.values()))[0].row_names
+    vectors = {name: options.get(name) for name in ("sample_weight", "row_groups", "clusters")}
+    vectors = {name: of_rows(name, value, row_names) for name, value in vectors.items() if value is not None}
+    return Evaluated(reports, vectors, partial(lists_of, truth, models, options), False)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
@@ -172,6 +207,10 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     own, sets = (None if given is None else given[name] for given in (models, y_pred))
     if not seeds:
         return [(own, sets)]
+    if is_file(own):
+        from xmleval.input.shards import find_input  # imports all formats
+
+        own = [shard.path for shard in find_input(as_path(own), "scores", None, UNLIMITED).shards]
     for value in (own, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{name!r} is not a list with the scores of each seed")
@@ -189,8 +228,9 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     y_train = options.get("y_train")
     named = y_train is not None and has_label_names("y_train", y_train)
     is_matrix = is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)
+    told = constants_of(options)
     if named and options.get("inverse_propensity") is None:
-        options["y_train"] = inverse_propensity(y_train, dataset=options.pop("dataset", None))
+        options |= {"y_train": inverse_propensity(y_train, **told._asdict()), **Constants()._asdict()}
     if not is_matrix:
         return y_true
     gains = conventions_of(options.get("metrics"), options).gains
@@ -199,8 +239,8 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     truth = set_rows("y_true", y_true, n_labels, gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):
-        q = estimated(y_train, truth.n_labels, options.pop("dataset", None))
-        options |= {"inverse_propensity": q, "y_train": None}
+        q = estimated(y_train, truth.n_labels, told)
+        options |= {"inverse_propensity": q, "y_train": None, **Constants()._asdict()}
     elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
         options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)
     return remembered(truth)

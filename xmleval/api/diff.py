@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from xmleval.api.compare import checked_once, evaluated, names_of
-from xmleval.api.lists import lists_of
+from xmleval.api.compare import evaluate_models, names_of
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.report.changes import Diff, find_changes
 from xmleval.spec import parse_spec
@@ -66,10 +65,10 @@ def diff(
     if len(names) != 2:
         raise InputError("models", f"{len(names)} given; expected two")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
-    truth = checked_once(y_true, options)
     more = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
-    reports = {name: evaluated(name, truth, models[name], None, more) for name in names}
+    models_evaluated = evaluate_models(names, models, y_true, None, False, more)
+    reports = {name: own for name, (own,) in models_evaluated.reports.items()}
     first, second = reports.values()
     labels = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-    read = partial(lists_of, truth, models, reports, options)
+    read = partial(models_evaluated.lists_of, reports)
     return find_changes([spec], reports, worst, read, first.row_names, labels)

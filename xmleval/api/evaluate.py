@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from xmleval.budget import MEMORY
@@ -11,24 +13,31 @@ from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.counted import Counted
 from xmleval.engine.run import count, make_work
-from xmleval.engine.settings import Settings, given_inputs
+from xmleval.engine.settings import Settings, file_of, given_inputs
 from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.clusters import keys_of_folds
 from xmleval.input.door import make_door
-from xmleval.input.errors import positive_integer
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import swapped_notes
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
-from xmleval.propensity import given_or_estimated
+from xmleval.propensity import Constants, given_or_estimated
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
-from xmleval.thresholds import Rule
-from xmleval.thresholds.rule import rule_for
+from xmleval.view.rule import Rule, rule_for
 
+FILES = (  # arguments that can be files
+    "y_true", "y_score", "y_pred", "y_train", "labels", "inverse_propensity", "decision", "sample_weight",
+    "label_groups", "row_groups", "hierarchy", "exclude", "candidates", "clusters",
+)  # fmt: skip
+WITH_FILES = (
+    "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
+    "checkpoint", "save", "workers", "scheduler",
+)  # fmt: skip
 UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 
 
@@ -44,6 +53,8 @@ def evaluate(
     inverse_propensity: Any = None,
     y_train: Any = None,
     dataset: str | None = None,
+    a: float | None = None,
+    b: float | None = None,
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
@@ -63,11 +74,28 @@ def evaluate(
     curve_points: int | None = None,
     confidence: float | None = None,
     clusters: Any = None,
+    first_row: int | None = None,
+    input_format: str | None = None,
+    true_field: str | None = None,
+    pred_field: str | None = None,
+    score_field: str | None = None,
+    id_field: str | None = None,
+    separator: str | None = None,
+    ranked: bool = False,
     memory: int | str = MEMORY,
     threads: int | None = None,
     block_rows: int | None = None,
+    progress: bool | Callable[[int, int | None], object] = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    save: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> Report:
     """Compute measures of predictions against the relevant labels.
+
+    Every argument that takes an array or names also takes a file, a folder, a pattern or an address of one.
+    Files are read row by row, in bounded memory.
 
     Parameters
     ----------
@@ -79,7 +107,8 @@ def evaluate(
         Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
         as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
         the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
-        are padding); see ``unlisted`` for labels without a score.
+        are padding); see ``unlisted`` for labels without a score. Several models are evaluated in one pass
+        from files by name, ``{"a": "a.npz", "b": "b.npz"}``.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
@@ -101,6 +130,8 @@ def evaluate(
     dataset : str, optional
         With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
         The report names their source.
+    a, b : float, optional
+        With ``y_train``: the constants, in place of 0.55 and 1.5.
     decision : str or Rule, optional
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
         a rule fitted by `xmleval.thresholds.fit`.
@@ -150,18 +181,40 @@ def evaluate(
     clusters : array of shape (m,), or values by name, optional
         Cluster of each instance, integers or strings: instances that depend on one another, such as the
         sentences of a document. Intervals then cover other clusters.
+    first_row : int, optional
+        With ``confidence`` and ``save``: number of the first row among those of all shards, to merge them.
+    input_format : str, optional
+        Format of text files, and of files whose names do not show it: a name of `xmleval.io.FORMATS`.
+    true_field, pred_field, score_field, id_field, separator : str, optional
+        Of CSV and JSON Lines: the fields of labels, predicted labels, their scores and ids, and what stands
+        between the labels of a field.
+    ranked : bool, default False
+        Whether labels predicted in the truth's own file stand best first; else they are sets alone.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
-        files. Values do not depend on it.
+        files; of files, also for rows that are read. Values do not depend on it.
     threads : int, optional
         Maximum number of threads, by default one per processor. Values do not depend on it.
     block_rows : int, optional
         Rows processed at a time, by default chosen by memory. Values do not depend on it.
+    progress : bool or callable, default False
+        Whether to show a bar in a terminal or a notebook, or what is called with the number of rows that are
+        counted, and that of all rows or None. Arrays in memory show none.
+    checkpoint : path, optional
+        Of files: folder to keep the counts in every so often; it is removed at the end.
+    resume : bool, default False
+        Go on from the checkpoint, if there is one.
+    save : path, optional
+        File for the counts, for `Evaluator.load`; of several models, with ``{}`` for their names.
+    workers : int, optional
+        Of files: count in so many processes, through Dask.
+    scheduler : str, optional
+        Count on the Dask cluster of this scheduler, whose workers see the files and the checkpoint.
 
     Returns
     -------
-    Report
-        A mapping from names to floats that prints as a table.
+    Report, or Comparison of several models
+        A report is a mapping from names to floats that prints as a table.
 
     Raises
     ------
@@ -180,6 +233,10 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
+    arguments = locals()
+    if any(file_of(name, arguments[name]) for name in FILES) or any(arguments[name] for name in WITH_FILES):
+        report: Report = _of_files(arguments)
+        return report
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **door.sets)
@@ -193,7 +250,7 @@ def evaluate(
     )
     truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
     q, unmatched = given_or_estimated(
-        inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
+        inverse_propensity, y_train, Constants(dataset, a, b), truth.n_labels, taken.label_names, taken.closed
     )
     label_groups, unnamed = given_groups(
         label_groups, truth.n_labels, taken.label_names, taken.closed, getattr(q, "label_counts", None)
@@ -239,3 +296,24 @@ def evaluate(
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
     names = None if counted else taken.row_names
     return replace(report, label_names=taken.label_names, row_names=names, unknown_labels=taken.unknown)
+
+
+def _of_files(given: dict[str, Any]) -> Any:
+    """Evaluate files, alone or beside arrays: one report, or those of several models."""
+    from xmleval.evaluation.run import evaluate_files, request_of  # imports all formats
+    from xmleval.report.comparison import Comparison
+
+    y_score, workers, scheduler = (given[name] for name in ("y_score", "workers", "scheduler"))
+    models = {} if y_score is None else {"y_score": y_score}
+    if file_of("y_score", y_score) is not None:
+        models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
+    count_run = None
+    if workers is not None or scheduler is not None:
+        if None not in (workers, scheduler):
+            raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
+        from xmleval.api.workers import count_on_workers  # imports Dask
+
+        given["threads"] = given["threads"] or 1
+        count_run = partial(count_on_workers, workers, scheduler)
+    reports = evaluate_files(request_of(given, models), given["progress"], count_run)[1]
+    return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))

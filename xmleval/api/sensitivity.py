@@ -19,7 +19,7 @@ from xmleval.input.door import make_door
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take
 from xmleval.input.sets import set_rows
-from xmleval.propensity import InversePropensity, given_or_estimated, inverse_propensity
+from xmleval.propensity import Constants, InversePropensity, given_or_estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.states.frequency_counts import FrequencyCounts
@@ -315,7 +315,7 @@ def _counted(
     taken = take(y_true, scores, None, n_labels, labels, False, **door.sets)
     (y_true, scores, _, *sets), n_labels = taken.inputs, taken.n_labels
     truth = set_rows("y_true", y_true, n_labels)
-    q, notes = given_or_estimated(None, y_train, None, truth.n_labels, taken.label_names, taken.closed)
+    q, notes = given_or_estimated(None, y_train, Constants(), truth.n_labels, taken.label_names, taken.closed)
     for note in notes:
         warnings.warn(note, stacklevel=3)  # of the call of propensity_sensitivity
     settings = Settings.checked([*map(str, specs)], truth.n_labels, inverse_propensity=q, unlisted=unlisted)

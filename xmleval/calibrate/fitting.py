@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.conventions import Conventions
 from xmleval.engine.run import make_work
 from xmleval.engine.scored import ScoredRows
+from xmleval.files.remote import is_file
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -41,6 +42,9 @@ from xmleval.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
 from xmleval.threads import Work
 
+if TYPE_CHECKING:
+    from xmleval.evaluation.collect import FileOptions
+
 STATE = "pair_scores"
 MOST_STEPS = 100
 SHORTEST = 2.0**-30  # part of a step
@@ -60,6 +64,7 @@ def fit(
     sample_weight: Any = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
+    **files: Unpack[FileOptions],
 ) -> Calibrator:
     """Fit a map from scores to probabilities, to the pairs of a score and a hit of held-out data.
 
@@ -83,6 +88,9 @@ def fit(
         Bytes, or an amount such as "512MB", above which scores go to temporary files.
     threads : int, optional
         Maximum number of threads, by default one per processor. The map does not depend on them.
+    files : dict
+        How files are read, in place of ``y_true``, ``y_score`` and ``labels``: ``input_format``,
+        ``true_field``, ``progress`` and others of `evaluate`.
 
     Returns
     -------
@@ -116,6 +124,21 @@ def fit(
     True
     """
     fitting = Fitting(method, k)
+    if any(map(is_file, (y_true, y_score, labels, sample_weight))) or files:
+        from xmleval.evaluation.collect import collect  # imports all formats
+        from xmleval.evaluation.counting import naming_files
+
+        options = {
+            "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,
+            "threads": threads, **files,
+        }  # fmt: skip
+        pairs, opening = collect(
+            y_true, y_score, lambda n, work: fitting.pairs(n, work, sample_weight is not None), options
+        )
+        for note in opening.rows.notes[0]:
+            warnings.warn(note, stacklevel=2)
+        with naming_files({"y_score": y_score}):
+            return fitting.calibrator_of(pairs)
     work = make_work(memory, threads)
     taken = take(y_true, y_score, None, n_labels, labels, fits=True)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels

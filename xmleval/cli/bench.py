@@ -14,22 +14,31 @@ import click
 import numpy as np
 from rich.table import Table
 
-from xmleval.budget import Budget, machine_allowance
-from xmleval.cli.counting import count_rows
-from xmleval.cli.evaluation import open_rows, widths_of
-from xmleval.cli.files import INPUT_FORMAT
-from xmleval.cli.messages import naming_files
-from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option, split_names
+from xmleval.cli.options import (
+    COUNT,
+    FILE,
+    FORMAT,
+    OUTPUT,
+    RESOURCES,
+    Opt,
+    Parsed,
+    Whole,
+    command,
+    format_option,
+    named,
+    read_names,
+)
 from xmleval.cli.output import check_outputs, show, write_result
+from xmleval.evaluation.collect import collect
+from xmleval.evaluation.counting import naming_files
 from xmleval.evaluator import Evaluator
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.sets import set_rows
-from xmleval.input.shards import Input, find_input
 from xmleval.propensity import count_labels_of, inverse_propensity
 from xmleval.records import Floats
 from xmleval.threads import Pool
 
-UNBOUNDED = Budget(1 << 50)  # files are read as few pieces as their formats allow
+UNBOUNDED = 1 << 50  # files are read as few pieces as their formats allow
 N_RELEVANT = 5
 RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end them in between
 READ_BYTES = 1 << 30, 1 << 28  # an array beyond caches; or a smaller one, which large caches may hold
@@ -42,8 +51,8 @@ class Kept:
         self.n_labels = n_labels
         self.pieces: list[tuple[Any, Any]] = []
 
-    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Keep some rows; there are no predicted sets."""
+    def update(self, y_true: Any, y_score: Any = None) -> None:
+        """Keep some rows."""
         self.pieces.append((y_true, y_score))
 
 
@@ -56,31 +65,27 @@ class Timing(NamedTuple):
     threads: int
 
 
-@click.command()
+OPTIONS = {
+    "metrics": Opt(
+        "--metrics",
+        Parsed(read_names),
+        "Measures and groups, as for `xmleval evaluate`.",
+        named("NAMES", multiple=True, default=["xmc"], show_default=True),
+    ),
+    "rows": Opt("--rows", COUNT, "Rows, without files; default 100000."),
+    "labels": Opt("--labels", Whole(min=2 * N_RELEVANT), "Labels, without files; default 10000."),
+    "k": Opt("--k", COUNT, "Scores a row, without files; default 5."),
+    "input_format": FORMAT["input_format"],
+    "threads": RESOURCES["threads"],
+    "output_format": format_option(),
+    "output": OUTPUT,
+}
+GENERATED = {"rows": 100_000, "labels": 10_000, "k": 5}
+
+
+@command({"Options": OPTIONS})
 @click.argument("truth", type=FILE, required=False)
 @click.argument("scores", type=FILE, required=False)
-@click.option(
-    "--metrics",
-    multiple=True,
-    callback=split_names,
-    default=["xmc"],
-    show_default=True,
-    metavar="NAMES",
-    help="Measures and groups, as for `xmleval evaluate`.",
-)
-@click.option("--rows", type=COUNT, default=100_000, show_default=True, help="Rows, without files.")
-@click.option(
-    "--labels",
-    type=Whole(min=2 * N_RELEVANT),
-    default=10_000,
-    show_default=True,
-    help="Labels, without files.",
-)
-@click.option("--k", type=COUNT, default=5, show_default=True, help="Scores a row, without files.")
-@INPUT_FORMAT
-@click.option("--threads", type=COUNT, help="Most threads to use.")
-@format_option()
-@OUTPUT
 def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
     """Measure how fast the predictions in SCORES are evaluated against TRUTH, once both are in memory.
 
@@ -91,20 +96,17 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
     context = click.get_current_context()
     if (truth is None) != (scores is None):
         raise click.UsageError("SCORES are missing", context)
-    source = context.get_parameter_source
-    if truth is not None and any(
-        source(name) is not click.core.ParameterSource.DEFAULT for name in ("rows", "labels", "k")
-    ):
+    if truth is not None and any(options[name] is not None for name in GENERATED):
         raise click.UsageError("--rows, --labels and --k are for generated data", context)
-    inputs = _inputs(truth, scores, options["input_format"])
-    check_outputs([options["output"]], inputs)
-    start = time.perf_counter()
-    if not inputs:
-        if options["labels"] < options["k"] + N_RELEVANT:
+    check_outputs([options["output"]], [truth, scores], (), options["input_format"])
+    start, sizes = time.perf_counter(), {name: options[name] or most for name, most in GENERATED.items()}
+    if truth is None or scores is None:
+        if sizes["labels"] < sizes["k"] + N_RELEVANT:
             raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
-        given, read = generate(options["rows"], options["labels"], options["k"]), None
+        given, read = generate(*sizes.values()), None
     else:
-        given = read_files(*inputs)
+        limits = {"memory": UNBOUNDED, "input_format": options["input_format"]}
+        given = collect(truth, scores, lambda n, work: Kept(n), limits)[0]
         read = time.perf_counter() - start
     names = {"y_true": truth or "TRUTH", "y_score": scores or "SCORES", "threads": "--threads"}
     with naming_files(names):
@@ -114,25 +116,6 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
         write_result(json.dumps(found, indent=2), options["output"])
     else:
         _show(found)
-
-
-def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -> list[Input]:
-    if truth is None or scores is None:
-        return []
-    allowance = machine_allowance()
-    return [
-        find_input(truth, "truth", input_format, allowance),
-        find_input(scores, "scores", input_format, allowance),
-    ]
-
-
-def read_files(truth: Input, scores: Input) -> Kept:
-    """Read a truth and its scores, whole."""
-    options = {"labels": None, "exclude": None, "train": None, "fits": True}  # to both
-    rows = open_rows(truth, [scores], None, options)
-    kept = Kept(widths_of(rows, UNBOUNDED)[0])
-    count_rows([kept], rows, UNBOUNDED, 0, lambda done: None)
-    return kept
 
 
 def generate(n_rows: int, n_labels: int, k: int) -> Kept:

@@ -20,9 +20,9 @@ from xmleval.report.saved_rows import Difference, paired_differences
 FILE = FileName()
 FAILED = 1
 SECTIONS = {
-    "Limits": "minimum maximum",
-    "Earlier results": "last margins rows last_rows",
-    "Reports": "model help",
+    "Limits": ["minimum", "maximum"],
+    "Earlier results": ["last", "margins", "rows", "last_rows"],
+    "Reports": ["model"],
 }
 EXAMPLES = """Examples:
 

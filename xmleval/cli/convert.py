@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
-from xmleval.cli.counting import naming_rows
-from xmleval.cli.files import INPUT_FORMAT
-from xmleval.cli.messages import tell
-from xmleval.cli.options import FILE, LABEL_COUNT, field_options, fields_of, file_option
+from xmleval.cli.messages import tell, tell_notes
+from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
 from xmleval.cli.output import check_outputs
+from xmleval.evaluation.counting import naming_rows
+from xmleval.evaluation.inputs import read_like, read_numbered_truth
+from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN
+from xmleval.input.match import listed_scores
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
@@ -32,24 +34,30 @@ from xmleval.message import counted
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 
 
-@click.command()
+OPTIONS = {
+    "kind": Opt(
+        "--kind",
+        click.Choice(["truth", "scores"]),
+        "What IN holds, where its format may hold either.",
+    ),
+    "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where IN does not tell it."),
+    "like": Opt(
+        "--like", FILE, "Relevant labels with names, for a TREC run or named scores.", named("TRUTH")
+    ),
+    **FORMAT,
+}
+
+
+@command({"Options": OPTIONS})
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=FILE)
-@click.option(
-    "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
-)
-@click.option("--n-labels", type=LABEL_COUNT, help="Number of labels, where IN does not tell it.")
-@file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
-@INPUT_FORMAT
-@field_options()
 def convert(
     source: Path,
     target: Path,
     kind: str | None,
     n_labels: int | None,
     like: Path | None,
-    input_format: str | None,
-    **fields: Any,
+    **options: Any,
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
@@ -57,13 +65,10 @@ def convert(
     become numbers, in the order of TRUTH.
     """
     writer = writer_of(target)
-    allowance = machine_allowance()
-    given = find_input(source, kind, input_format, allowance)
+    given, other = find_files([(source, kind), (like, "truth")], options)
     refuse_other_kind(target, writer, given.kind)
-    other = None if like is None else find_input(like, "truth", input_format, allowance)
-    given, other = with_fields(fields_of(fields, joined=True), given, other)
-    check_outputs([], [given, other], [target])
-    check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
+    for path in (target, *writer.beside(target)):  # a list is a pair of files
+        check_outputs([], [source, like], [path], options["input_format"])
     with contextlib.ExitStack() as opened:
         reader: RowReader | None = None
         if other is not None or given.named:
@@ -82,6 +87,14 @@ def convert(
             naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name))
         )
         write_noted(target, writer, data, given.kind, n_labels)
+
+
+def find_files(paths: Iterable[tuple[Path | None, str | None]], options: Mapping[str, Any]) -> list[Any]:
+    """Return the files that names stand for, with what is in them and the names of their fields."""
+    allowance, input_format = machine_allowance(), options["input_format"]
+    found = [path and find_input(path, kind, input_format, allowance) for path, kind in paths]
+    of: Any = [options.get(name) for name in FIELDS]
+    return with_fields(Fields(*of), *cast("list[Input | None]", found))
 
 
 def writer_of(target: Path) -> Format:
@@ -152,18 +165,14 @@ def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
 
 def _numbered(given: Input, like: Input | None) -> tuple[Rows, int]:
     """Return named data by number, and the number of labels."""
-    from xmleval.cli.named_inputs import (  # imported here to keep start-up fast
-        read_like,
-        read_numbered_truth,
-    )
-    from xmleval.input.match import listed_scores
-
     if given.kind == "truth":
-        rows, names = read_numbered_truth(given)
+        rows, names, note = read_numbered_truth(given)
+        tell_notes([note])
         return rows, len(names)
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    _, ((rows, names),) = read_like(like, [given])
+    _, ((rows, names),), notes = read_like(like, [given])
+    tell_notes(notes)
     if rows.values is None:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
     return listed_scores(rows, names), len(names)

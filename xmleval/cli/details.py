@@ -24,13 +24,13 @@ SHOWN = 5  # labels that changed most
 Names = Sequence[str] | None
 
 
-def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Names] = ()) -> None:
+def write_labels(reports: Mapping[str, Report], path: Path) -> None:
     """Write support, hits and misses of every label, and the averages over labels that were asked for.
 
     Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
-    follow one another. ``names`` are those of the labels of each report.
+    follow one another.
     """
-    several = [*zip(reports, names or [None] * len(reports), strict=True)]
+    several = [(name, report.label_names) for name, report in reports.items()]
     columns = [column for report in reports.values() for column in _columns_of_labels(report)]
     header = _header("label", reports, any(own is not None for _, own in several), columns)
     write_columns((_labels_of(name, reports, own) for name, own in several), path, header)
@@ -60,8 +60,9 @@ def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: N
         tell(path, f"labels that changed most from {first} to {name} by {column}: {told}")
 
 
-def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
+def write_rows(reports: Mapping[str, Report], path: Path) -> None:
     """Write the row values of the measures that were asked for, ordered by the first of them."""
+    names = next(iter(reports.values())).row_names
     columns = [column for report in reports.values() for column in report.results.rows]
     header = _header("row", reports, names is not None, columns)
     write_columns((_rows_of(name, reports, names) for name in reports), path, header)

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from xmleval.cli.messages import tell
-from xmleval.cli.options import FILE
+from xmleval.cli.options import FILE, Opt
+from xmleval.cli.output import files_of
 from xmleval.figures.drawing import FORMS, save
 from xmleval.files.input import digest
 from xmleval.files.output import replacing
 from xmleval.integrations.library import library
 
-HTML = click.option("--html", type=FILE, metavar="FILE", help="Also write a page with tables and figures.")
+HTML = Opt("--html", FILE, "Also write a page with tables and figures.")
 PAGE_ENDINGS = (".html", ".htm")
 MOST_FILES = 20  # whose digests a page has
-PLOT = click.option("--plot", type=FILE, metavar="FILE", help="Also draw the figure, as .png, .svg or .pdf.")
+PLOT = Opt("--plot", FILE, "Also draw the figure, as .png, .svg or .pdf.")
 
 
 def check_figure(path: Path | None) -> None:
@@ -52,10 +51,11 @@ def write_figure(axes: Any, path: Path) -> None:
         tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
 
 
-def about(files: Sequence[Path]) -> dict[str, str]:
+def about(paths: Sequence[Path | None]) -> dict[str, str]:
     """Return the command, and the digest of each file that was read."""
+    files = [*dict.fromkeys(file for path in paths if path for file in files_of(path))]
     found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
-    found |= {f"SHA-256 of {path}": digest(path) for path in files[:MOST_FILES]}
+    found |= {f"SHA-256 of {path}": digest(path) for path in files[:MOST_FILES] if path.exists()}
     more = len(files) - MOST_FILES
     return found | ({"More files": f"{more}, not listed"} if more > 0 else {})
 

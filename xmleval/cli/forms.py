@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from xmleval.cli.messages import spelled, tell, tell_notes
 from xmleval.cli.output import screen
 from xmleval.notes import Note
-from xmleval.report.comparison import Comparison
+from xmleval.report.changes import Diff
 from xmleval.report.report import Report
 
 WRITERS: dict[str, Callable[[Any], str]] = {
@@ -22,38 +23,42 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def written(
-    reports: dict[str, Report],
-    form: str,
-    output: Path | None = None,
-    together: Callable[[dict[str, Report]], Any] = Comparison,
-) -> str:
-    """Return one report, or several together, in a form; tables fit the terminal that they go to.
+def in_form(result: Any, form: str, output: Path | None = None) -> str:
+    """Return a result in a form; tables fit the terminal that they go to.
 
     CSV is a table alone: notes and what was not computed go to standard error. So do the counts of what does
     not match, where the result goes to a file. JSON, which programs read, has the keywords of Python; the
     other forms have options for them.
     """
     if form != "csv" and output is not None:
-        tell_counts(reports.values())
+        tell_counts(result)
     if form != "json":
-        reports = {name: in_options(report) for name, report in reports.items()}
-    whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
+        result = in_options(result)
     if form == "csv":
-        for line in whole_result.footnotes():
+        for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):
                 tell(*line.split(": ", 1))
     if form == "table" and output is None:
-        return whole_result.to_text(*screen())
-    return WRITERS[form](whole_result)
+        return str(result.to_text(*screen()))
+    return WRITERS[form](result)
 
 
-def tell_counts(reports: Iterable[Report]) -> None:
+def tell_counts(result: Any) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
-    tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
+    reports = result.reports.values() if hasattr(result, "reports") else [result]
+    tell_notes(dict.fromkeys(note for one in reports for note in one.notes if isinstance(note, Note)))
 
 
-def in_options(report: Report) -> Report:
+def in_options(result: Any) -> Any:
     """Say what was seen, and what is missing, in options, as people at a terminal give them."""
-    missing = {name: spelled(text) for name, text in report.not_computed.items()}
-    return replace(report, not_computed=missing, notes=[*map(spelled, report.notes)])
+    if isinstance(result, Report):
+        missing = {name: spelled(text) for name, text in result.not_computed.items()}
+        return replace(result, not_computed=missing, notes=[*map(spelled, result.notes)])
+    notes = [*map(spelled, result.notes)]
+    if isinstance(result, Diff):
+        return replace(result, notes=notes)
+    told = copy(result)
+    told.notes = notes
+    if hasattr(result, "reports"):
+        told.reports = {name: in_options(report) for name, report in result.reports.items()}
+    return told

@@ -9,16 +9,25 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from xmleval.budget import MEMORY, Budget, machine_allowance, memory_bytes
-from xmleval.cli.convert import refuse_other_kind, writer_of
-from xmleval.cli.counting import naming_rows, progress
-from xmleval.cli.evaluation import told_by
-from xmleval.cli.files import INPUT_FORMAT
+from xmleval.budget import MEMORY, Budget, memory_bytes
+from xmleval.cli.convert import find_files, refuse_other_kind, writer_of
 from xmleval.cli.help import Choice
-from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
-from xmleval.cli.named_inputs import read_like, read_predictions
-from xmleval.cli.options import COUNT, FILE, LABEL_COUNT, NUMBER, field_options, fields_of, file_option
+from xmleval.cli.messages import on_terminal, spelled, tell, tell_notes
+from xmleval.cli.options import (
+    COUNT,
+    FILE,
+    FORMAT,
+    LABEL_COUNT,
+    MEASURES,
+    NUMBER,
+    Opt,
+    Parsed,
+    command,
+    named,
+)
 from xmleval.cli.output import check_outputs, write_result
+from xmleval.evaluation.counting import naming_files, naming_rows, progress
+from xmleval.evaluation.inputs import notes_of, read_like, read_predictions, told_by
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.formats.format import Format
@@ -26,7 +35,7 @@ from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import as_scores, join_models
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import rows_by_id
-from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.shards import Input
 from xmleval.input.stack import stack_rows
 from xmleval.message import NO_MATCH, RISING, counted
 from xmleval.numerals import decimal_number
@@ -43,45 +52,43 @@ class Lists(NamedTuple):
     row_names: list[str] | None = None
 
 
-def split_weights(context: click.Context, parameter: click.Parameter, text: str | None) -> list[float] | None:
+def read_weights(text: str) -> list[float]:
     """Cut a list of numbers at its commas."""
-    if text is None:
-        return None
     found = [decimal_number(item.strip(" ")) for item in text.split(",")]
     if None in found:
-        raise click.BadParameter(f"{text!r} is not a list of numbers, as in 1,0.5.", context, parameter)
+        raise ValueError(f"{text!r} is not a list of numbers, as in 1,0.5.")
     return [float(number or 0) for number in found]
 
 
-@click.command()
+OPTIONS = {
+    "rule": Opt(
+        "--rule",
+        Choice([*RULES, *OTHER_NAMES]),
+        "What a label adds up, over the SCORES that list it. "
+        + " ".join(f"{name}: {told}." for name, told in RULES.items())
+        + f" Also known as: {', '.join(f'{other} ({name})' for other, name in OTHER_NAMES.items())}.",
+        named("RULE", default="rrf", show_default=True),
+    ),
+    "k": Opt("--k", COUNT, "How many labels of each row to keep; default all."),
+    "weights": Opt("--weights", Parsed(read_weights), "Weights of the SCORES, such as 1,0.5.", named("LIST")),
+    "rank_constant": Opt(
+        "--rank-constant",
+        NUMBER,
+        f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}.",
+        named("NUMBER"),
+    ),
+    "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where no file tells it."),
+    "higher_is_better": MEASURES["higher_is_better"],
+    "like": Opt("--like", FILE, "Relevant labels with names, which number rows and labels.", named("TRUTH")),
+    **FORMAT,
+    "output": Opt(
+        "--output", FILE, "File to write, in the format that its name tells.", named("OUT", required=True)
+    ),
+}
+
+
+@command({"Options": OPTIONS})
 @click.argument("scores", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--rule",
-    type=Choice([*RULES, *OTHER_NAMES]),
-    metavar="RULE",
-    default="rrf",
-    show_default=True,
-    help="What a label adds up, over the SCORES that list it. "
-    + " ".join(f"{name}: {told}." for name, told in RULES.items())
-    + f" Also known as: {', '.join(f'{other} ({name})' for other, name in OTHER_NAMES.items())}.",
-)
-@click.option("--k", "k", type=COUNT, help="How many labels of each row to keep; default all.")
-@click.option(
-    "--weights", callback=split_weights, metavar="LIST", help="Weights of the SCORES, such as 1,0.5."
-)
-@click.option(
-    "--rank-constant", type=NUMBER, help=f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}."
-)
-@click.option("--n-labels", type=LABEL_COUNT, help="Number of labels, where no file tells it.")
-@click.option(
-    "--lower-is-better", "higher_is_better", flag_value=False, default=True, help="Scores are distances."
-)
-@file_option("--like", metavar="TRUTH", help="Relevant labels with names, which number rows and labels.")
-@INPUT_FORMAT
-@field_options()
-@file_option(
-    "--output", metavar="OUT", required=True, help="File to write, in the format that its name tells."
-)
 def fuse(
     scores: tuple[Path, ...],
     output: Path,
@@ -92,8 +99,7 @@ def fuse(
     n_labels: int | None,
     higher_is_better: bool,
     like: Path | None,
-    input_format: str | None,
-    **fields: Any,
+    **options: Any,
 ) -> None:
     """Join the lists of several models into one, row by row.
 
@@ -101,16 +107,13 @@ def fuse(
     the smaller label. Files with names are matched by them; OUT is then a TREC run (.run), or --like
     numbers rows and labels.
     """
-    writer, allowance = writer_of(output), machine_allowance()
+    writer = writer_of(output)
     refuse_other_kind(output, writer, "scores")
-    options = {name: OPTIONS[name] for name in ("rule", "weights", "rank_constant")}
-    with naming_files({"predictions": "SCORES", "higher_is_better": "--lower-is-better", **options}):
+    with naming_files({"predictions": "SCORES"}):
         fusion = Fusion.checked(rule, len(scores), weights, rank_constant, k, higher_is_better)
-    found = [find_input(path, "scores", input_format, allowance) for path in scores]
-    truth = None if like is None else find_input(like, "truth", input_format, allowance)
-    truth, *given = with_fields(fields_of(fields, joined=True), truth, *found)
-    check_outputs([], [truth, *given], [output])
-    check_outputs([], [truth, *given], writer.beside(output))
+    truth, *given = find_files([(like, "truth"), *((path, "scores") for path in scores)], options)
+    for path in (output, *writer.beside(output)):
+        check_outputs([], [like, *scores], [path], options["input_format"])
     lists = _open(given, truth, writer)
     told = told_by(lists.each)
     width = n_labels or (told[1].n_labels if told else None)
@@ -163,10 +166,10 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
             )
         models = [(one.name, read_predictions(one)) for one in given]
         for name, rows in models:
-            for told in rows.origin.notes:
-                tell(name, told)
+            tell_notes(notes_of(name, rows.origin))
     else:
-        like, matched = read_like(truth, given)
+        like, matched, notes = read_like(truth, given)
+        tell_notes(notes)
         row_names, first = [*like.row_names], like.label_names
         models = [
             (one.name, rows._replace(names=names)) for one, (rows, names) in zip(given, matched, strict=True)
@@ -196,7 +199,7 @@ def _joined(
         names = {f"predictions[{number}]": reader for number, reader in enumerate(readers)}
         for reader in readers:
             _refuse_other_count(reader, reader.n_rows, readers[0], readers[0].n_rows)
-        show = opened.enter_context(progress(readers[0].n_rows, 0))
+        show = opened.enter_context(progress(readers[0].n_rows, 0, on_terminal()))
         while n := min(reader.ready() for reader in readers):
             with naming_rows(names, readers[0].n_taken):
                 rows = [fusion.rows_of(name, one.take(n), None, n_labels) for name, one in names.items()]

@@ -34,24 +34,23 @@ class Sectioned(click.Command):
 
     Parameters
     ----------
-    sections : dict of str to str
-        Names of parameters by title, separated by blanks; others are in the first section.
+    sections : dict of str to collection of str
+        Names of parameters by title; others are in the last section.
     """
 
-    def __init__(self, *args: Any, sections: Mapping[str, str], **more: Any) -> None:
+    def __init__(self, *args: Any, sections: Mapping[str, Collection[str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.sections = {title: names.split() for title, names in sections.items()}
+        self.sections = {title: [*names] for title, names in sections.items()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
-        first = next(iter(self.sections))
+        last = [*self.sections][-1]
         of = {name: title for title, names in self.sections.items() for name in names}
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in self.sections}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                own = "help" if "--help" in param.opts else param.name or ""
-                rows[of.get(own, first)].append(record)
+                rows[of.get(param.name or "", last)].append(record)
         for title, records in rows.items():
             with formatter.section(title):
                 formatter.write_dl(records, col_max=30 if formatter.width >= NARROW else 6)

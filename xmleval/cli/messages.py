@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -12,41 +14,18 @@ from xmleval.cli.help import nearest_to
 from xmleval.input.errors import InputError
 from xmleval.message import Keyword, Message, printable
 
-# What keywords of the Python interface are called here.
-OPTIONS = {
+# What keywords of the Python interface are called here, beside the options of `xmleval.cli.options`.
+OTHERS = {
+    "y_true": "TRUTH",
     "y_score": "SCORES",
-    "y_pred": "--pred",
-    "inverse_propensity": "--inverse-propensity",
-    "y_train": "--train",
-    "decision": "--decision",
-    "candidates": "--candidates",
-    "exclude": "--exclude",
-    "label_groups": "--label-groups",
-    "hierarchy": "--hierarchy",
-    "row_groups": "--row-groups",
-    "clusters": "--clusters",
-    "first_row": "--first-row",
-    "unlisted": "--unlisted",
-    "gains": "--gains",
-    "link": "--link",
-    "dataset": "--dataset",
-    "conventions": "--conventions",
-    "threads": "--threads",
-    "bounds": "--bounds",
-    "confidence": "--confidence",
-    "per_label": "--per-label",
-    "per_row": "--per-row",
-    "memory": "--memory",
     "format": "--input-format",
-    "labels": "--labels",
     "higher_is_better=False": "--lower-is-better",
-    "leave_out": "--leave-out",
-    "margin": "--margin",
-    "rank_constant": "--rank-constant",
-    "rule": "--rule",
-    "weights": "--weights",
-    "model": "--model",
-}
+    **{name: f"--{name.replace('_', '-')}" for name in (
+        "per_label", "per_row", "leave_out", "margin", "rank_constant", "rule", "weights", "model", "test",
+        "worst", "baseline", "seeds", "features", "measure", "fbr", "fallback", "method", "n_labels",
+    )},
+}  # fmt: skip
+ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train|pred_field)(?![\w./=-])")  # in plain text
 LONGEST = 600  # a damaged header may be quoted whole
 
 
@@ -62,7 +41,7 @@ def one_line(error: BaseException) -> str:
         told = spelled(error.strerror)
         text = told if error.filename is None else f"{error.filename}: {told}"
     elif isinstance(error, InputError):
-        text = f"{error.argument}: {spelled(error.message)}"
+        text = f"{_option(Keyword(error.argument))}: {spelled(error.message)}"
     elif isinstance(error, MemoryError):
         text = f"not enough memory: {error}"
     else:
@@ -88,20 +67,34 @@ def _line(text: str) -> str:
 
 def spelled(told: object) -> str:
     """Return a message with options, ``--decision top3``, for the keywords of Python, ``decision=top3``."""
-    return told.spelled(_option) if isinstance(told, Message) else str(told)
+    text = told.spelled(_option) if isinstance(told, Message) else str(told)
+    return ARGUMENT.sub(lambda found: _option(Keyword(found[0])), text)
 
 
 def _option(keyword: Keyword) -> str:
-    if str(keyword) in OPTIONS:
-        return OPTIONS[str(keyword)]
-    name = OPTIONS.get(keyword.name)
-    return str(keyword) if name is None else f"{name} {keyword.value}".rstrip()
+    from xmleval.cli.options import EVERY  # only once something is wrong: it imports the formats
+
+    options = {name: opt.flag for name, opt in EVERY.items()} | OTHERS
+    options |= {f"{name}=True": opt.flag for name, opt in EVERY.items()}
+    if str(keyword) in options:
+        return options[str(keyword)]
+    name = options.get(keyword.name)
+    return (
+        (str(keyword) if keyword.value else keyword.name)
+        if name is None
+        else f"{name} {keyword.value}".rstrip()
+    )
+
+
+def on_terminal() -> bool:
+    """Tell whether errors, and bars, go to a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextlib.contextmanager
-def naming_files(files: Mapping[str, object]) -> Iterator[None]:
-    """Raise errors about arguments as errors about the files, or options, that they came from."""
-    try:
+def notes_told() -> Iterator[None]:
+    """Print on stderr what functions without a report warn of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
         yield
-    except InputError as error:
-        raise ValueError(Message(files.get(error.argument, error.argument), ": ", error.message)) from None
+    tell_notes(one.message.args[0] if isinstance(one.message, Warning) else one.message for one in caught)

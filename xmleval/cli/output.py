@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -17,6 +16,7 @@ import click
 import numpy as np
 from rich.console import Console, RenderableType
 
+from xmleval.budget import UNLIMITED
 from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.output import naming_output, replacing
 from xmleval.files.remote import RemotePath
@@ -26,8 +26,6 @@ from xmleval.report.tables import csv_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from xmleval.input.shards import Input
-
 ROWS_AT_A_TIME = 1 << 14
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 WIDE = 200  # columns where no terminal sets them
@@ -35,26 +33,28 @@ WIDE = 200  # columns where no terminal sets them
 
 def check_outputs(
     paths: Sequence[Path | None],
-    inputs: Iterable[Input | Path | None] = (),
-    files: Sequence[Path | None] = (),
+    inputs: Iterable[Any] = (),
+    save: Sequence[Path] = (),
+    input_format: Any = None,
 ) -> None:
     """Refuse outputs that cannot be written, or would replace an input, before anything is computed.
 
-    ``paths`` may be pipes and devices, ``files`` may not; no file of ``paths`` is compressed.
+    ``paths`` may be pipes and devices, and are not compressed; what is to ``save`` is a file. Of inputs,
+    those that are no paths are passed over.
     """
-    given = [path for path in (*paths, *files) if path is not None]
+    given = [path for path in (*paths, *save) if path is not None]
     for path in given:
         if isinstance(path, RemotePath):
             raise ValueError(f"{path}: is not on this machine; expected a local file for the output")
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if path.exists() and not path.is_file():
-            if path in files:
+            if path in save:
                 raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             continue
-        if path not in files:
+        if path not in save:
             refuse_compressed(path)
         folder = path.resolve().parent
         if not folder.is_dir():
@@ -64,13 +64,21 @@ def check_outputs(
     if len({path.resolve() for path in given}) < len(given):
         raise click.UsageError("two outputs have one name", click.get_current_context())
     there = [path for path in given if path.exists()]
-    if not there:
-        return
-    for one in inputs:
-        for file in [] if one is None else [one] if isinstance(one, Path) else one.files:
+    for one in inputs if there else ():
+        for file in [one, *files_of(one, input_format)] if isinstance(one, Path) else ():
             for path in there:
                 if not isinstance(file, RemotePath) and file.exists() and path.samefile(file):
                     raise ValueError(f"{path}: is an input; expected another file for the output")
+
+
+def files_of(path: Path, input_format: str | None = None) -> list[Path]:
+    """Return the files of rows that a path stands for, or itself."""
+    from xmleval.input.shards import find_input  # imports all formats
+
+    try:
+        return find_input(path, "scores", input_format, UNLIMITED).files
+    except (ValueError, OSError):
+        return [path]
 
 
 def refuse_compressed(path: Path) -> None:
@@ -81,24 +89,6 @@ def refuse_compressed(path: Path) -> None:
             f"{path}: results are not written compressed; expected a name without {suffix}, such as "
             f"{path.stem if Path(path.stem).suffix else 'result.json'}"
         )
-
-
-def state_files(pattern: Path | None, names: Sequence[str]) -> list[Path]:
-    """Return the file for the state of each of SCORES: a pattern with their names for ``{}``."""
-    if pattern is None:
-        return []
-    if "{}" not in str(pattern):
-        if len(names) > 1:
-            example = pattern.with_name(f"{pattern.stem}_{{}}{pattern.suffix}")
-            said = f"--save is for {len(names)} SCORES; put {{}} where their names belong, as in {example}"
-            raise click.UsageError(said, click.get_current_context())
-        return [pattern]
-    files = [Path(name.removesuffix(".gz")) for name in names]
-    for shorts in ([file.stem for file in files], [file.name for file in files], names):
-        if len({*shorts}) == len(names):
-            break
-    plain = (re.sub(r"[^\w.-]+", "_", short) for short in shorts)
-    return [Path(str(pattern).replace("{}", short)) for short in plain]
 
 
 def program_name() -> str:

@@ -7,14 +7,35 @@ import glob
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from xmleval.budget import OverLimitError
-from xmleval.input.shards import Input, holds_predictions
+from xmleval.files.remote import as_path
+from xmleval.input.formats.npy import PAIRS
+from xmleval.input.shards import holds_predictions
 from xmleval.report.tables import common_start
 
 EXPECTED = "; expected "  # and what follows, in messages
 SWAPPED = "; it holds predictions: TRUTH comes first, then SCORES"
+
+
+def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
+    """Return SCORES by the names that tables have, or refuse what was hardly meant.
+
+    Those are a file that is given twice, both files of a list of arrays, as a shell gives them for topk_*, of
+    which one stands for both, and shards of TRUTH where a shell has expanded the patterns.
+    """
+    paths = [str(path) for path in scores]
+    refuse_expanded([str(truth), *paths])
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            raise ValueError(f"{path}: given twice; expected different SCORES")
+        other = next((other for other in paths[:place] if _stem(other) == _stem(path)), None)
+        if other is not None:
+            raise ValueError(f"{path}: given with {other}, which stands for both; expected one of them")
+    short = [as_path(path).name for path in paths]  # folders say nothing new where these differ
+    return dict(zip(short if len({*short}) == len(short) else paths, scores, strict=True))
 
 
 def refuse_expanded(names: Sequence[str]) -> None:
@@ -30,33 +51,23 @@ def refuse_expanded(names: Sequence[str]) -> None:
         raise ValueError(f"{told}; quote the patterns: {quoted}")
 
 
-def shards_hint(truth: str, n_rows: int, scores: Sequence[tuple[str, int | None]]) -> str:
-    """Return what to do where SCORES of other numbers of rows seem to be shards, of them or of TRUTH."""
-    names, sizes = [name for name, _ in scores], [size for _, size in scores]
-    if len(scores) > 1 and all((size or 0) < n_rows for size in sizes):
-        return f"; do the files follow one another? {_quoted(names)}"
-    shards, others = _split([truth, *names])
-    beside, whole = sizes[: len(shards) - 1], sizes[len(shards) - 1 :]
-    known = None not in sizes
-    if known and {*whole} != {n_rows + sum(size or 0 for size in beside)}:
-        return ""
-    return _truth_hint(shards, others)
-
-
 @contextlib.contextmanager
-def hinting(names: Sequence[str]) -> Iterator[None]:
+def hinting(truth: Path, scores: Sequence[Path]) -> Iterator[None]:
     """Tell what to give where SCORES are refused that seem a shard of TRUTH, or predictions as TRUTH."""
+    names = [*map(str, (truth, *scores))]
     try:
         yield
     except ValueError as error:
         if isinstance(error.__context__, OverLimitError):
             raise  # of any file, whatever it holds
         shards, others = _split(names)
-        hint = _truth_hint(shards, others)
-        told = str(error)
+        hint, told = _truth_hint(shards, others), str(error)
+        if not hint and len(names) > 2 and "not match the" in told:
+            hint, shards = f"; do the files follow one another? {_quoted(names[1:])}", [*names]
         if told.startswith(f"{names[0]}: ") and holds_predictions(names[0]):
             raise ValueError(f"{told.split(EXPECTED, 1)[0]}{SWAPPED}") from None
-        if not hint or told.endswith(hint) or not told.startswith(tuple(f"{name}: " for name in shards[1:])):
+        of_shard = told.startswith(tuple(f"{name}: " for name in shards[1:])) or "not match the" in told
+        if not hint or told.endswith(hint) or not of_shard:
             raise
         raise ValueError(f"{told.split(EXPECTED, 1)[0]}{hint}") from None
 
@@ -67,22 +78,22 @@ def _truth_hint(shards: Sequence[str], others: Sequence[str]) -> str:
     return f"; do {' and '.join(shards)} follow one another as TRUTH? {_quoted(shards)}"
 
 
-def note_other_shards(names: Sequence[str], notes: Sequence[list[str]]) -> None:
-    """Note which SCORES bear the number of another TRUTH, which is there: of other shards or folds."""
-    truth, *scores = names
-    start, number, end = _last_number(truth)
-    parts = [_last_number(name) for name in scores]
-    numbers = [own for _, own, _ in parts]
-    if not number or number not in numbers or len({(first, last) for first, _, last in parts}) > 1:
-        return
+def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
+    """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
+    start, number, end = _last_number(str(truth))
+    parts = {name: _last_number(str(path)) for name, path in models.items()}
+    numbers = [own for _, own, _ in parts.values()]
+    if not number or number not in numbers or len({(first, last) for first, _, last in parts.values()}) > 1:
+        return {}
     others = {own: f"{start}{own}{end}" for own in numbers if own != number}
     if not others or not all(map(os.path.exists, others.values())):
-        return
-    quoted = " ".join(shlex.quote(f"{first}*{last}") for first, _, last in ((start, "", end), parts[0]))
+        return {}
+    first, _, last = next(iter(parts.values()))
+    quoted = " ".join(shlex.quote(pattern) for pattern in (f"{start}*{end}", f"{first}*{last}"))
     own, other = next(iter(others.items()))
-    place = numbers.index(own)
+    name = [*models][numbers.index(own)]
     told = f"evaluated on {truth}, though {other} is there; files that follow one another are given as"
-    notes[place].append(f"{scores[place]}: {told} {quoted}")
+    return {name: f"{models[name]}: {told} {quoted}"}
 
 
 def _last_number(name: str) -> tuple[str, str, str]:
@@ -120,11 +131,7 @@ def _pattern(names: Sequence[str]) -> str | None:
     return None
 
 
-def refuse_pairs(inputs: Sequence[Input]) -> None:
-    """Refuse both files of a pair of arrays, as a shell gives them for topk_*; one stands for both."""
-    for place, one in enumerate(inputs):
-        other = next((other for other in inputs[:place] if {*other.files} == {*one.files}), None)
-        if other is not None and other.name != one.name:
-            raise ValueError(
-                f"{one.name}: given with {other.name}, which stands for both; expected one of them"
-            )
+def _stem(name: str) -> str:
+    """Return what both files of a list of arrays are called, or the whole name."""
+    ends = next((pair for pair in PAIRS.items() if name.endswith(pair)), ())
+    return next((name.removesuffix(end) for end in ends if name.endswith(end)), name)

@@ -7,19 +7,24 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
-from xmleval.cli.evaluation import is_given
+from xmleval.cli.compare import LEVEL
 from xmleval.cli.figures import check_figure, write_figure
-from xmleval.cli.help import Choice, Sectioned
-from xmleval.cli.options import FILE
-from xmleval.cli.report import figures_of
+from xmleval.cli.help import Choice
+from xmleval.cli.options import FILE, GROUPING, Opt, command, named
+from xmleval.cli.report import SHARED, figures_of
 from xmleval.figures.kinds import KINDS
 from xmleval.spec import expand_metrics
 
-SECTIONS = {
-    "Figure": "kind output confidence label_groups",
-    **SHARED,
-    "Resources": "memory threads help",
+FIGURE = {
+    "kind": Opt(
+        "--kind",
+        Choice([*KINDS]),
+        "; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
+        named("KIND", required=True),
+    ),
+    "output": Opt("--output", FILE, "The figure, as .png, .svg or .pdf.", {"required": True}),
+    "confidence": LEVEL,
+    "label_groups": GROUPING["label_groups"],
 }
 EXAMPLES = """Examples:
 
@@ -29,23 +34,9 @@ EXAMPLES = """Examples:
 """
 
 
-@click.command(
-    cls=Sectioned,
-    sections=SECTIONS,
-    epilog=EXAMPLES,
-    params=options_of_evaluate("confidence", "output_format", "output", also=["label_groups"]),
-)
+@command({"Figure": FIGURE, **SHARED}, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--kind",
-    type=Choice([*KINDS]),
-    metavar="KIND",
-    required=True,
-    help="; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
-)
-@click.option("--output", type=FILE, required=True, metavar="FILE", help="The figure, as .png, .svg or .pdf.")
-@CONFIDENCE
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:
     """Draw a figure of the predictions in one or more SCORES.
 
@@ -53,12 +44,12 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     except --pred and --ranked.
     """
     check_figure(output)
-    if kind == "ranks":
-        options["metrics"] = ["p"]  # which alone it draws
-    _, told = figures_of(truth, scores, options | {"output": output})
+    asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
+    options["metrics"] = asked
+    told = figures_of(truth, scores, output, dict(options))
     shown = None
-    if is_given("metrics") or kind == "ranks":
-        expanded = {item: expand_metrics(item, options["k"]) for item in options["metrics"]}
+    if asked:
+        expanded = {item: expand_metrics(item, options["k"]) for item in asked}
         # measures of the truth alone are not compared
         shown = [n for n, own in expanded.items() if len(scores) == 1 or any(spec.needs for spec, _ in own)]
     write_figure(told.plot(kind, metrics=shown), output)

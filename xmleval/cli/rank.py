@@ -13,13 +13,23 @@ import click
 
 from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
 from xmleval.cli.help import Choice
-from xmleval.cli.messages import naming_files
-from xmleval.cli.options import FILE, NUMBER, OUTPUT, format_option, split_names
+from xmleval.cli.options import (
+    FILE,
+    NUMBER,
+    OUTPUT,
+    Opt,
+    Parsed,
+    command,
+    format_option,
+    named,
+    read_names,
+)
 from xmleval.cli.output import check_outputs, screen, write_result
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
 from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
+from xmleval.evaluation.counting import naming_files
 from xmleval.report.saved_results import load_results
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
@@ -42,34 +52,37 @@ FORMS: dict[str, Callable[[list[Ranking]], str]] = {
 }
 
 
-@click.command(epilog=EXAMPLES)
+OPTIONS = {
+    "metrics": Opt(
+        "--metric",
+        Parsed(read_names),
+        "Measures, separated by commas, with a table for each; default all that every model has.",
+        named("NAMES", multiple=True),
+    ),
+    "control": Opt(
+        "--control",
+        str,
+        "Compare the others with this model alone (Bonferroni-Dunn), instead of all pairs (Nemenyi).",
+        named("MODEL"),
+    ),
+    "alpha": Opt("--alpha", NUMBER, "Level of significance.", {"default": ALPHA, "show_default": True}),
+    "leave_out": Opt(
+        "--leave-out",
+        Choice(LEAVE_OUT),
+        "Leave out data sets on which a model has no value, or models without one; default: refuse.",
+    ),
+    "output_format": format_option([*FORMS]),
+    "output": OUTPUT,
+    "html": HTML,
+    "plot": PLOT,
+}
+
+
+@command({"Options": OPTIONS}, epilog=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    callback=split_names,
-    metavar="NAMES",
-    help="Measures, separated by commas, with a table for each; default all that every model has.",
-)
-@click.option(
-    "--control",
-    metavar="MODEL",
-    help="Compare the others with this model alone (Bonferroni-Dunn), instead of all pairs (Nemenyi).",
-)
-@click.option("--alpha", type=NUMBER, default=ALPHA, show_default=True, help="Level of significance.")
-@click.option(
-    "--leave-out",
-    type=Choice(LEAVE_OUT),
-    help="Leave out data sets on which a model has no value, or models without one; default: refuse.",
-)
-@format_option(list(FORMS))
-@OUTPUT
-@HTML
-@PLOT
 def rank(
     results: tuple[Path, ...],
-    metrics: list[str],
+    metrics: list[str] | None,
     output_format: str,
     output: Path | None,
     html: Path | None,
@@ -81,7 +94,7 @@ def rank(
     RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data set; a
     folder stands for all of its .json files. Models are matched by name.
     """
-    for name in metrics:
+    for name in metrics or ():
         parse_spec(name)  # a wrong name is told before any file is read
     files = [file for path in results for file in _files(path)]
     check_outputs([output, html, plot], files)

@@ -13,9 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.cli.counting import count_rows
-from xmleval.cli.evaluate import evaluate
-from xmleval.cli.evaluation import prepare
+from xmleval.api.evaluate import evaluate
 from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo
 from xmleval.io import write_xmc
@@ -24,10 +22,10 @@ from xmleval.records import Ints
 
 N_ROWS, N_LABELS, N_RELEVANT, DEPTH = 20_000, 40, 3, 8  # enough rows for several threads
 N_KERNELS = 210  # about as many are compiled
-OPTIONS = (
-    "--metrics all --decision top3 --bounds",
-    "--metrics all --decision threshold0.5 --unlisted 0.0",
-    "--metrics xmc,sets --decision top3",
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"metrics": "all", "decision": "top3", "bounds": True},
+    {"metrics": "all", "decision": "threshold0.5", "unlisted": "0.0"},
+    {"metrics": ["xmc", "sets"], "decision": "top3"},
 )
 INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy"), ("Y.txt", "m.txt"))
 
@@ -62,12 +60,8 @@ def evaluate_everything(folder: Path) -> None:
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
         write_xmc(folder / f"{name}.txt", matrix, kind)
     for (truth, given), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
-        y_true = str(folder / truth)
-        words = [y_true, str(folder / given), "--train", y_true, "--threads", str(threads), *options.split()]
-        with evaluate.make_context("evaluate", words) as context:
-            run = prepare(context.params.pop("truth"), context.params.pop("scores"), context.params)
-            count_rows(run.evaluators, run.rows, run.budget, 0, lambda done: None)
-            run.evaluators[0].compute()
+        y_true = folder / truth
+        evaluate(y_true, folder / given, y_train=y_true, threads=threads, **options)
 
 
 def _matrix(labels: Ints, data: NDArray[Any]) -> Any:

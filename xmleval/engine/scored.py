@@ -31,9 +31,9 @@ class ScoredRows:
         own = state_class(self.state)(plan, plan.specs, work)
         self._states = States(plan, work, {self.state: own})
 
-    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
-        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels)
+    def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
+        """Add rows; arguments are those of `xmleval.evaluate`."""
+        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels, sample_weight)
 
     def add(self, truth: Any, y_score: Any, n_labels: int | None, weight: Any = None) -> None:
         """Add rows with checked truth; ``n_labels`` is the caller's argument."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.conventions import Conventions
-from xmleval.groups import given_groups
+from xmleval.files.remote import as_path, is_file
+from xmleval.groups import DECILES, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.door import NAMES, WITHIN, Door, fewer_labels
@@ -21,11 +23,11 @@ from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
-from xmleval.propensity import given_or_estimated
+from xmleval.propensity import Constants, constants_of, given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity
 from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
-from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
+from xmleval.view.rule import Rule, rule_for
 
 INPUTS = ("y_score", "y_pred", "sample_weight", "clusters", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
@@ -54,6 +56,8 @@ class Options(TypedDict, total=False):
     inverse_propensity: Any
     y_train: Any
     dataset: str | None
+    a: float | None
+    b: float | None
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
@@ -67,6 +71,24 @@ class Options(TypedDict, total=False):
     label_groups: Any
     hierarchy: Any
     confidence: float | None
+
+
+def file_of(argument: str, value: Any) -> Path | None:
+    """Return the file that an argument is given as, None where it is a value; some are texts themselves."""
+    if argument == "y_score" and isinstance(value, dict):  # of several models
+        value = next(iter(value.values()), None)
+    if not is_file(value) or (argument == "label_groups" and value == DECILES):
+        return None
+    if argument == "decision":
+        try:
+            parse_decision(value)
+            return None
+        except ValueError:
+            path = as_path(value)
+            if path.suffix != ".npz" and not path.is_file():
+                told = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+                raise InputError("decision", told) from None
+    return as_path(value)
 
 
 def check_confidence(value: Any) -> float | None:
@@ -181,9 +203,9 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = conventions_of(metrics, options)
-        weights, dataset = options.get("inverse_propensity"), options.get("dataset")
+        weights, constants = options.get("inverse_propensity"), constants_of(options)
         inverse_propensity, notes = given_or_estimated(
-            weights, options.get("y_train"), dataset, n_labels, labels
+            weights, options.get("y_train"), constants, n_labels, labels
         )
         label_counts = getattr(inverse_propensity, "label_counts", None)
         label_groups, unnamed = given_groups(
@@ -230,7 +252,7 @@ class Settings:
     @classmethod
     def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
         """Check what can be checked before the number of labels is known; it is 0 until then."""
-        needing = ("inverse_propensity", "y_train", "dataset", "label_groups", "hierarchy")
+        needing = ("inverse_propensity", "y_train", *Constants._fields, "label_groups", "hierarchy")
         given: Any = {name: value for name, value in options.items() if name not in needing}
         if isinstance(given.get("decision"), Rule):
             del given["decision"]

@@ -173,6 +173,11 @@ def as_path(name: str | os.PathLike[str]) -> Path:
     return RemotePath(text) if "://" in text else Path(text)
 
 
+def is_file(value: Any) -> bool:
+    """Tell whether an argument is a file, a folder or a pattern, on this machine or elsewhere."""
+    return isinstance(value, str | os.PathLike) or hasattr(type(value), "__fspath__")
+
+
 def is_there(path: Path) -> bool:
     """Tell whether there is a file, or a link, of that name."""
     return path.exists() if isinstance(path, RemotePath) else os.path.lexists(path)

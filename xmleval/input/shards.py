@@ -81,12 +81,12 @@ class Input:
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
     """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
-    options = {f"--{name}-field": getattr(fields, name) for name in ("true", "pred", "score", "id")}
-    options["--separator"] = fields.separator
+    options = {f"{name}_field": getattr(fields, name) for name in ("true", "pred", "score", "id")}
+    options["separator"] = fields.separator
     asked = next((option for option, value in options.items() if value is not None), None)
     inputs = [each for each in several if each is not None]
     if asked and not any(shard.format.for_fields for each in inputs for shard in each.shards):
-        raise ValueError(f"{inputs[0].name}: {asked} is for CSV and JSON Lines")
+        raise InputError(asked, "is for CSV and JSON Lines")
 
     def renamed(shard: Shard) -> Shard:
         make = shard.format.for_fields

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
+from xmleval.report.changes import Diff, find_changes
 from xmleval.report.comparison import EQUAL_DEPTH, ONCE, SAME_DEPTH, Comparison
 from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
@@ -116,7 +118,7 @@ class Compared(Comparison):
         self.seeds = {name: list(own) for name, own in reports.items()}
         means = {name: mean_of(own) for name, own in self.seeds.items()}
         super().__init__(means, only=only, same_depth=same_depth)
-        self.baseline, self.test = baseline, test
+        self.baseline, self.test, self.worst = baseline, test, worst
         names = [*self.reports]
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
         others = ((name, baseline) for name in names if name != baseline)
@@ -179,6 +181,28 @@ class Compared(Comparison):
         for own in several[1:]:
             own.n_tests = n_tests
         return n_tests
+
+    @property
+    def changes(self) -> Diff | None:
+        """Rows, with their lists, and labels that changed most between the first two models.
+
+        None where ``worst`` is 0, or models have several seeds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(4) + 1, "b": np.eye(4)[::-1] + 1}
+        >>> compare(models, np.eye(4), metrics="p@1", worst=1).changes.n_changed
+        (0, 0, 4)
+        """
+        if not self.worst or max(map(len, self.seeds.values())) > 1:
+            return None
+        pair = dict([*self.reports.items()][:2])
+        first, second = pair.values()
+        names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
+        read = self.lists_of and partial(self.lists_of, pair)
+        return find_changes(self.specs, pair, self.worst, read, first.row_names, names)
 
     def difference(self, name: str, a: str, b: str) -> Difference:
         """Return the difference of a measure of two models that were compared.

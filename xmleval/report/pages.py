@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from xmleval.figures.kinds import KINDS
@@ -160,8 +161,11 @@ def _changed(told: Any, models: Mapping[str, Any]) -> list[Section]:
         return []
     pair = dict([*models.items()][:2])
     first, second = pair.values()
-    names = None if first.label_names is None else (first.label_names, second.label_names or [])
-    found = told.changes or find_changes(told.specs, pair, MOST_CHANGED, None, first.row_names, names)
+    names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
+    read = told.lists_of and partial(told.lists_of, dict([*told.reports.items()][:2]))
+    found = getattr(told, "changes", None) or find_changes(
+        told.specs, pair, MOST_CHANGED, read, first.row_names, names
+    )
     a, b = pair
     sections = []
     if found.labels:

@@ -10,14 +10,13 @@ from xmleval.spellings import not_there
 
 if TYPE_CHECKING:
     from xmleval.figures.panels import Panel
-    from xmleval.report.changes import Diff
 
 
 class Plotted:
     """Reports of models that have figures."""
 
     specs: Any
-    changes: Diff | None = None  # rows, with their lists, and labels that changed most
+    lists_of: Any = None  # gives what to show of rows of two reports
 
     def _models(self) -> Mapping[str, Any]:
         """Return the reports by name."""

@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from xmleval.thresholds.fitting import fit
-from xmleval.thresholds.rule import Rule
+from xmleval.view.rule import Rule
 
 __all__ = ["Rule", "fit"]

@@ -67,8 +67,8 @@ class Entries:
         self._scores: list[Scores] = []
         self._relevant: list[Bools] = []
 
-    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
+    def update(self, y_true: Any, y_score: Any = None) -> None:
+        """Add rows; arguments are those of `xmleval.evaluate`."""
         truth = set_rows("y_true", y_true, self.n_labels)
         self.add(truth, y_score, self.n_labels)
 

@@ -6,13 +6,14 @@ import itertools
 import math
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY
+from xmleval.budget import MEMORY, Budget, memory_bytes
 from xmleval.conventions import Conventions
 from xmleval.engine.run import make_work
+from xmleval.files.remote import is_file
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
@@ -22,12 +23,13 @@ from xmleval.records import Floats, Ints, Scores
 from xmleval.spec import MOST_K, parse_spec
 from xmleval.threads import Work
 from xmleval.thresholds.entries import Entries, Pool
-from xmleval.thresholds.linear import check_features, least_squares
-from xmleval.thresholds.rule import MEASURES, Rule, without_cutoff
 from xmleval.thresholds.weighted import best_weights
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
+from xmleval.view.linear import check_features, least_squares
+from xmleval.view.rule import MEASURES, Rule, without_cutoff
 
 if TYPE_CHECKING:
+    from xmleval.evaluation.collect import FileOptions
     from xmleval.thresholds.scored import ScoredEntries
 
 FALLBACKS = ("never", "highest")
@@ -54,6 +56,7 @@ def fit(
     unlisted: str | float | None = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
+    **files: Unpack[FileOptions],
 ) -> Rule:
     """Tune a decision rule.
 
@@ -98,6 +101,9 @@ def fit(
         ``f1.micro`` and ``hamming_loss``, "constant" go to temporary files. The rule does not depend on it.
     threads : int, optional
         Maximum number of threads for these, by default one per processor. The rule does not depend on it.
+    files : dict
+        How files are read, in place of ``y_true``, ``y_score``, ``features`` and ``labels``:
+        ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
 
     Returns
     -------
@@ -140,18 +146,31 @@ def fit(
     1.0
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
-    work = make_work(memory, threads)
-    taken = take(y_true, y_score, None, n_labels, labels, fits=True)
-    (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
-    for note in taken.notes:
+    if any(map(is_file, (y_true, y_score, labels, features))) or files:
+        from xmleval.evaluation.collect import collect, read_features  # imports all formats
+        from xmleval.evaluation.counting import naming_files
+
+        options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
+        looked_at = read_features(features, Budget(memory_bytes("memory", memory)).allowance())
+        entries: Any
+        entries, opening = collect(y_true, y_score, fitting.entries, options)
+        if features is not None and opening.rows.by_name:
+            raise InputError("features", f"are by number, and {opening.rows.truth[0]} has names")
+        with naming_files({"y_score": y_score, "features": features}):
+            rule_found = fitting.rule_of(entries, looked_at)
+        names, notes = opening.rows.label_names, opening.rows.notes[0]
+    else:
+        taken = take(y_true, y_score, None, n_labels, labels, fits=True)
+        (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
+        truth = set_rows("y_true", y_true, n_labels)
+        entries = fitting.entries(truth.n_labels, make_work(memory, threads))
+        if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
+            raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
+        entries.add(truth, y_score, n_labels)
+        rule_found = fitting.rule_of(entries, features)
+        names, notes = taken.label_names, [*taken.notes]
+    for note in notes:
         warnings.warn(note, stacklevel=2)
-    truth = set_rows("y_true", y_true, n_labels)
-    entries = fitting.entries(truth.n_labels, work)
-    if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
-        raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
-    entries.add(truth, y_score, n_labels)
-    rule_found = fitting.rule_of(entries, features)
-    names = taken.label_names
     if names is None or names == [*range(len(names))]:  # which name nothing
         return rule_found
     return replace(rule_found, label_names=tuple(check_labels(names, None)))

@@ -184,7 +184,7 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
         model = f"predictions[{number}]"
         with renaming("y_score", model):
             named = read_named("y_score", value, None)
-            models.append((model, without_labels(value) if named is None else _as_rows(named)))
+            models.append((model, without_labels(value) if named is None else as_rows(named)))
         some_have_names |= named is not None
     if not some_have_names:
         return None
@@ -194,7 +194,7 @@ def join_names(predictions: Sequence[Any]) -> Joined | None:
     return join_models([(model, rows) for model, rows in models if rows is not None])
 
 
-def _as_rows(rows: NamedInput) -> Rows:
+def as_rows(rows: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     rows = keyed(rows)
     if isinstance(rows, Wide):

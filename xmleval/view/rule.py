@@ -25,8 +25,8 @@ from xmleval.kernels.ranking import copy_heads
 from xmleval.message import Keyword, Message
 from xmleval.numerals import decimal_number
 from xmleval.records import Floats
-from xmleval.thresholds.linear import check_features, linear_values
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
+from xmleval.view.linear import check_features, linear_values
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
 MEASURES = {  # that each rule can be tuned to

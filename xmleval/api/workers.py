@@ -5,51 +5,53 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from xmleval.cli.counting import progress
-from xmleval.cli.evaluation import Run, reports_of
-from xmleval.cli.messages import naming_files, tell
 from xmleval.cluster.cutting import cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import leaves_of, run
+from xmleval.evaluation.counting import Progress, naming_files, progress
+from xmleval.evaluation.inputs import LOG
+from xmleval.evaluation.run import Run, reports_of
 from xmleval.evaluator import Evaluator
+from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved
 from xmleval.integrations.dask import connected
 from xmleval.report.report import Report
 
 
-def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
+def count_on_workers(workers: int | None, scheduler: str | None, given: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator; the evaluators take over the counts."""
-    rows, n_rows = given.rows, given.rows.truth[1].n_rows
+    request, rows, n_rows = given.request, given.rows, given.rows.truth[1].n_rows
     pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
     vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}
     names = {argument: name for argument, (name, _) in rows.of_rows.items()}
-    names |= {"first_row": "--first-row", "exclude": "" if rows.pairs is None else str(rows.pairs.path)}
+    names |= {} if rows.pairs is None else {"exclude": str(rows.pairs.path)}
     held: list[Exchange] = []
     with ExitStack() as opened, naming_files(names):
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            kept = bool(given.states)
-            job = make_job(evaluator, given.budget.memory, options["threads"], keep_states=kept)
+            kept = request.save is not None
+            job = make_job(evaluator, given.budget.memory, request.threads, keep_states=kept)
             first_row = rows.first_row or 0
-            leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"], first_row))
+            leaves = leaves_of(cut(job, inputs, vectors, pairs, request.exclude_from, first_row))
             plans.append((job, leaves))
-            if options["checkpoint"] is not None:
-                held.append(Exchange.of(options["checkpoint"], [leaf.key for leaf in leaves]))
-                n_there = opened.enter_context(held[-1].taken(options["resume"]))
+            if request.checkpoint is not None:
+                held.append(Exchange.of(as_path(request.checkpoint), [leaf.key for leaf in leaves]))
+                n_there = opened.enter_context(held[-1].taken(request.resume))
                 if n_there:
-                    tell(options["checkpoint"], f"resumed with {n_there} parts of {given.names[place]}")
-        engine = opened.enter_context(connected(options["scheduler"], options["workers"]))
-        if options["scheduler"] is None:  # processes of this machine
+                    LOG.info(
+                        "%s: resumed with %s parts of %s", request.checkpoint, n_there, given.names[place]
+                    )
+        engine = opened.enter_context(connected(scheduler, workers))
+        if scheduler is None:  # processes of this machine
             own = Path(opened.enter_context(TemporaryDirectory(prefix="xmleval-")))
             plans = [(job.with_file(own / f"{job.propensity_digest}.npy"), leaves) for job, leaves in plans]
         for place, (job, leaves) in enumerate(plans):
-            with progress(n_rows, 0) as show:
+            with progress(n_rows, 0, shown) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
-            of_files = given.states and rows.first_row is None
+            of_files = request.save is not None and rows.first_row is None
             given.evaluators[place] = _of_files(found, given) if of_files else found
         return reports_of(given)
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import open_npy, write_chunks
+from xmleval.files.folder_lock import Lock
 from xmleval.files.input import InputFile, digest
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
@@ -34,6 +34,7 @@ from xmleval.files.saved import (
     save_state,
     whole,
 )
+from xmleval.message import Keyword, Message
 from xmleval.records import Chunks
 
 MANIFEST = "checkpoint.json"
@@ -99,7 +100,9 @@ class Checkpoint:
             settings = manifest["settings"]
         differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
         if differs:
-            raise ValueError(f"{self.folder}: holds a checkpoint of another run; {differs}")
+            name, what, rest = differs.partition(" ")
+            told = f"{self.folder}: holds a checkpoint of another run; "
+            raise ValueError(Message(told, Keyword(name), what, rest))
         for name, wanted in sums.items():
             self._check(name, wanted)
         evaluators = []

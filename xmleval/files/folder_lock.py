@@ -7,9 +7,8 @@ import fcntl
 import json
 import os
 import re
+import warnings
 from pathlib import Path
-
-import click
 
 MARK = "xmleval lock"
 SIZE = 512  # bytes; a host name has 64 at most, and one short write is never half done
@@ -71,7 +70,7 @@ def _hold(path: Path) -> int:
             raise ValueError(f"{path.parent}: in use by {told}; expected another folder") from None
         except OSError as error:
             told = f"{path.parent}: cannot be locked ({error.strerror}); no other process may use it"
-            click.echo(f"xmleval: {told}", err=True)
+            warnings.warn(told, stacklevel=2)
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(number), os.stat(path)):
                 return number

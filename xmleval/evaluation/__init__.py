@@ -1,0 +1,1 @@
+"""One evaluation, from its inputs to its reports."""

@@ -1,0 +1,159 @@
+"""What goes with rows and labels, given as values or in files: propensities, groups, hierarchies, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import PIECE_BYTES, Allowance, Budget
+from xmleval.engine.settings import file_of
+from xmleval.evaluation.counting import naming_files, read_sets
+from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
+from xmleval.groups import OTHER, given_groups
+from xmleval.hierarchy import given_hierarchy
+from xmleval.input.csr import Source
+from xmleval.input.errors import InputError
+from xmleval.input.objects.vectors import of_rows
+from xmleval.input.pieces import Pieces
+from xmleval.input.small_texts import load_inverse_propensity, read_edges, read_group_lines
+from xmleval.message import Keyword, Message
+from xmleval.notes import Note
+from xmleval.numerals import whole_number
+from xmleval.propensity import Constants, count_labels_of, given_or_estimated, inverse_propensity
+from xmleval.records import Hierarchy, Ints, Truth
+
+
+def training_counts(
+    train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], budget: Budget
+) -> tuple[list[Any], int]:
+    """Return how many training rows have each label, for each report or once, and how many rows there are."""
+    if train is None or not train.files:
+        return [None], 0
+    if rows.by_name:
+        counts, n_rows = count_named_training(train, rows.label_names or [], labels, rows.notes)
+        return [counts], n_rows
+    if train.named:
+        raise ValueError(Message(f"{train.name}: has names, which ", Keyword("y_true"), " has not"))
+    pieces = train.pieces()
+    found = {n: count_training(train.name, pieces, n, budget.lone_piece, train.allowance) for n in {*widths}}
+    return [found[n][0] for n in widths], found[widths[0]][1]
+
+
+def count_training(
+    name: str, pieces: Pieces, n_labels: int, n_bytes: int, allowance: Allowance
+) -> tuple[Ints, int]:
+    """Return how many rows have each label, and how many rows there are."""
+    refuse_many_labels(name, n_labels, allowance)
+    counts = np.zeros(n_labels, np.int64)
+
+    def take(rows: Source[Truth]) -> None:
+        count_labels_of(rows, counts)
+
+    return counts, read_sets("y_train", name, pieces, n_labels, n_bytes, take)
+
+
+def count_named_training(
+    train: Any, label_names: list[str], labels: list[str] | None, notes: Sequence[list[str]]
+) -> tuple[Ints, int]:
+    """Return how many training rows have each label, and how many rows there are; add to ``notes``.
+
+    ``labels`` are the names of the columns of training labels without names, if they are known.
+    """
+    own = labels if labels is not None and is_numbered(train, labels) else None
+    truth = read_truth(train, own, Message("has no names, which ", Keyword("y_true"), " has"))
+    names = truth.match.label_names
+    width = max(1, len(names))  # as where no row has a label
+    per_label, n_rows = count_training(train.name, truth.pieces, width, PIECE_BYTES, train.allowance)
+    count_of = dict(zip(names, per_label.tolist(), strict=False))
+    n_ignored = len(count_of.keys() - {*label_names})
+    ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
+    for own_notes in notes:
+        own_notes += [*notes_of(train.name, truth.facts), *ignored]
+    return np.array([count_of.get(name, 0) for name in label_names], np.int64), n_rows
+
+
+def propensity_of(
+    request: Any, counts: Any, n_rows: int, n_labels: int, names: list[Any] | None, closed: bool,
+    allowance: Allowance,
+) -> tuple[Any, list[str]]:  # fmt: skip
+    """Return inverse propensities, read or estimated, for the labels of a report; and notes."""
+    constants, q = Constants(request.dataset, request.a, request.b), request.inverse_propensity
+    if counts is not None:
+        if q is not None:
+            other = Keyword("inverse_propensity")
+            raise InputError("y_train", Message("given together with ", other, "; choose one"))
+        with naming_files({"n_instances": file_of("y_train", request.y_train)}):
+            q = inverse_propensity(
+                label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants._asdict()
+            )
+        return q, []
+    path = file_of("inverse_propensity", q)
+    with naming_files({"inverse_propensity": path} if path else {}):
+        q = q if path is None else load_inverse_propensity(path, allowance)
+        return given_or_estimated(q, request.y_train, constants, n_labels, names, closed)
+
+
+def label_groups_of(
+    value: Any, q: Any, names: list[Any] | None, n_labels: int, closed: bool, allowance: Allowance
+) -> tuple[Any, list[str]]:
+    """Return groups of the labels of a report, and notes; labels that a file lacks are in another group."""
+    path = file_of("label_groups", value)
+    if path is None:
+        return given_groups(value, n_labels, names, closed, getattr(q, "label_counts", None))
+    lines = read_group_lines("label_groups", path, allowance)
+    groups, n_unknown = lines.by_number("label", names, n_labels)
+    if not lines.has_keys and len(groups) != n_labels:
+        raise ValueError(f"{path}: {len(groups)} groups; expected one for each of {n_labels} labels")
+    notes = [Note(str(path), "ignored labels", n_unknown)] * (n_unknown > 0)
+    of_labels = [groups.get(label, OTHER) for label in range(n_labels)]
+    return given_groups(of_labels, n_labels, None)[0], [*notes]
+
+
+def hierarchy_of(
+    value: Any, n_labels: int, names: list[Any] | None, closed: bool, allowance: Allowance
+) -> Hierarchy | None:
+    """Return the hierarchy of the labels of a report."""
+    path = file_of("hierarchy", value)
+    if path is None:
+        return given_hierarchy(value, n_labels, names, closed)
+    edges = read_edges(path, allowance)
+    pairs: Any = [*edges.values()]
+    if names is None:
+        pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
+    with naming_files({"hierarchy": path}):
+        return given_hierarchy(pairs, n_labels, names, closed, allowance, [f"line {line}" for line in edges])
+
+
+def with_values_of_rows(rows: Inputs, request: Any, allowance: Allowance) -> Inputs:
+    """Return inputs with what has a value for each row: weights, row groups and clusters."""
+    of_rows_found: dict[str, tuple[str, Any]] = {}
+    if request.options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
+        of_rows_found["clusters"] = rows.truth[0], rows.row_names
+    for argument in ("sample_weight", "row_groups", "clusters"):
+        value = getattr(request, argument)
+        path = file_of(argument, value)
+        if path is not None and argument == "sample_weight":
+            of_rows_found[argument] = str(path), load_inverse_propensity(path, allowance)
+        elif path is not None:
+            of_rows_found[argument] = str(path), _groups_of_rows(argument, rows, path, allowance)
+        elif value is not None:
+            names = None if rows.row_names is None else [*rows.row_names]
+            of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
+    return rows._replace(of_rows=of_rows_found, first_row=request.first_row)
+
+
+def _groups_of_rows(argument: str, rows: Inputs, path: Path, allowance: Allowance) -> list[str]:
+    """Return the group or cluster of each row in a file."""
+    n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
+    lines = read_group_lines(argument, path, allowance)
+    groups, n_unknown = lines.by_number("row", rows.row_names, n_rows)
+    for notes in rows.notes:
+        notes += [Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0)
+    missing = next((row for row in range(n_rows or len(groups)) if row not in groups), None)
+    if missing is not None and lines.has_keys:
+        name = missing if rows.row_names is None else rows.row_names[missing]
+        raise ValueError(f"{path}: no {lines.noun} for row {name}")
+    return [groups[row] for row in range(len(groups))]

@@ -1,0 +1,77 @@
+"""What is fitted to files, or counted of a truth alone: rows collected as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar
+
+from xmleval.budget import Allowance, OverLimitError
+from xmleval.engine.run import make_work
+from xmleval.evaluation.beside import with_values_of_rows
+from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.inputs import refuse_many_labels
+from xmleval.evaluation.run import Opening, Request, budget_of, open_inputs
+from xmleval.files.archive import read_arrays
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.formats.format import naming
+from xmleval.input.formats.npy import open_array
+from xmleval.input.formats.npz import open_npz, read_matrix
+from xmleval.message import Message, counted
+from xmleval.threads import Work
+from xmleval.view.linear import check_features
+
+T = TypeVar("T")
+FEATURE_BYTES = 100  # of a feature, while its weight is found
+FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+class FileOptions(TypedDict, total=False):
+    """How files are read; see `evaluate`."""
+
+    input_format: str | None
+    true_field: str | None
+    pred_field: str | None
+    score_field: str | None
+    id_field: str | None
+    separator: str | None
+    progress: Progress
+
+
+def collect(
+    y_true: Any, y_score: Any, make: Callable[[int, Work], T], options: Mapping[str, Any]
+) -> tuple[T, Opening]:
+    """Return what takes rows, made for a number of labels, with the rows of files; and what was opened.
+
+    Scores may be None, where the truth alone is counted.
+    """
+    shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
+    models = {} if y_score is None else {"y_score": y_score}
+    request = Request(y_true=y_true, models=models, fits=True, **more)
+    budget = budget_of(request.memory)
+    allowance = budget.allowance()
+    opening = open_inputs(request, budget, allowance)
+    rows = with_values_of_rows(opening.rows, request, allowance)
+    refuse_many_labels(rows.truth[0], opening.widths[0], allowance)
+    collected = make(opening.widths[0], make_work(budget.evaluator(1), request.threads))
+    with progress(rows.truth[1].n_rows, 0, shown) as show:
+        count_rows([collected], rows, budget, 0, show)
+    return collected, opening
+
+
+def read_features(features: Any, allowance: Allowance) -> Any:
+    """Return features of rows from a file, checked if they are sparse; others as they are."""
+    if not is_file(features):
+        return features
+    path = as_path(features)
+    if path.name.endswith(".npy"):
+        array = open_array(path, FEATURES)
+        with naming(path, FEATURES):
+            return read_arrays([array], allowance)[0]
+    matrix = read_matrix(open_npz(path), allowance)
+    try:
+        allowance.check(FEATURE_BYTES * matrix.shape[1])
+    except OverLimitError as error:
+        told = f"{path}: fitting {counted(matrix.shape[1], 'features')} "
+        raise ValueError(Message(told, error.args[0])) from None
+    with naming_files({"features": path}):
+        return check_features(matrix, matrix.shape[0])

@@ -1,0 +1,218 @@
+"""Rows counted as they are read, with a bar that shows how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.budget import Budget
+from xmleval.evaluation.inputs import Inputs, Readers
+from xmleval.input.csr import Source
+from xmleval.input.errors import InputError, LabelRangeError
+from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.scores import list_width
+from xmleval.input.sets import set_rows
+from xmleval.input.small_texts import noun_of
+from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Message, counted
+from xmleval.records import Truth
+
+REFRESH_SECONDS, BAR = 0.1, 20  # and characters of a bar
+CLEARED = "\x1b[K"  # the rest of a line
+Progress = bool | Callable[[int, int | None], object]
+
+
+def count_rows(
+    evaluators: Sequence[Any],
+    inputs: Inputs,
+    budget: Budget,
+    skipped: int,
+    after: Callable[[int], object],
+    before: Callable[[str, int], None] = lambda name, row: None,
+) -> None:
+    """Count all rows, behind those that were counted before.
+
+    There is one evaluator, or what else has ``n_labels`` and ``update``, for each input of scores, or one if
+    there is none. ``before`` is
+    called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
+    with the number of rows counted so far.
+    """
+    truth, scores, sets = inputs.readers(budget, skipped)
+    readers = [truth, *scores, *itertools.chain(*sets.values())]
+    try:
+        for reader in readers:
+            _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows)
+        while any(reader.ready() for reader in readers):
+            n = min(reader.ready() for reader in readers)
+            if n == 0:
+                break
+            before(*truth.locate(truth.n_taken))
+            _count(evaluators, truth, scores, sets, n, inputs)
+            after(truth.n_taken)
+        for reader in readers:
+            _refuse_other_count(inputs.truth, reader, reader.count(), truth.count())
+        for argument, (name, names) in inputs.of_rows.items():
+            _refuse_other_length(argument, name, names, truth, truth.n_taken)
+        if inputs.pairs is not None:
+            inputs.pairs.refuse_outside(truth.n_taken, None)
+        if not truth.n_taken:
+            _count_nothing(evaluators, scores, sets, **{argument: [] for argument in inputs.of_rows})
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def _refuse_other_count(
+    truth: tuple[str, Pieces], reader: RowReader, n_rows: int | None, expected: int | None
+) -> None:
+    if n_rows is not None and expected is not None and n_rows != expected:
+        name, pieces = truth
+        hint = f"; {name} {TRANSPOSED}" if n_rows == pieces.n_labels else ""
+        if not hint and (n := reader.ready()) and list_width(reader.take(n), 0) == expected:
+            hint = f"; it {LIST_TRANSPOSED}; save the .T of its arrays"
+        raise ValueError(f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {name}{hint}")
+
+
+def _refuse_other_length(
+    argument: str, name: str, names: Sequence[str], truth: RowReader, n_rows: int
+) -> None:
+    """Refuse a file whose number of row groups, or of clusters, is not that of the rows."""
+    if len(names) != n_rows:
+        noun = noun_of(argument)
+        told = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
+        raise ValueError(f"{name}: {told} the {n_rows} rows of {truth.name}")
+
+
+def _count(
+    evaluators: Sequence[Any],
+    truth: RowReader,
+    scores: Sequence[RowReader],
+    sets: Readers,
+    n: int,
+    inputs: Inputs,
+) -> None:
+    first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
+    if inputs.first_row is not None:
+        more["first_row"] = inputs.first_row + first
+    if inputs.pairs is not None:
+        files["exclude"] = inputs.pairs.path
+    for argument, (name, names) in inputs.of_rows.items():
+        files[argument], more[argument] = name, names[first : first + n]
+        if len(names) < first + n:
+            _refuse_other_length(argument, name, names, truth, truth.count() or first + n)
+    y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
+    for number, evaluator in enumerate(evaluators):
+        reader = scores[number] if scores else None
+        own = {name: rows[number % len(rows)] for name, rows in others.items()}
+        named = {name: several[number % len(several)] for name, several in sets.items()}
+        with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
+            own |= inputs.excluded(first, first + n)
+            evaluator.update(y_true, reader.take(n) if reader else None, **own, **more)
+
+
+def _count_nothing(
+    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Readers, **more: Any
+) -> None:
+    """Let evaluators know what is given, where there are no rows of it."""
+    for evaluator in evaluators:
+        none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
+        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **more)
+
+
+@contextlib.contextmanager
+def naming_rows(
+    readers: Mapping[str, RowReader | None], first: int, files: Mapping[str, object] | None = None
+) -> Iterator[None]:
+    """Raise errors about arguments as errors about the files that they were read from.
+
+    ``readers`` tells what each argument was read from, ``files`` what other arguments came from. The first
+    row of the arguments is row ``first``, counted over all files of a reader.
+    """
+    names = dict(files or {}) | {argument: reader.name for argument, reader in readers.items() if reader}
+    with naming_files(names):
+        try:
+            yield
+        except InputError as error:
+            reader = readers.get(error.argument)
+            row = first + (error.row or 0)
+            if reader is not None:
+                names[error.argument], row = reader.locate(row)
+            reason, truth = error.reason, readers.get("y_true")
+            if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
+                reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
+            row_of_file = None if error.row is None else row
+            raise InputError(error.argument, reason, row=row_of_file, value=error.value) from None
+
+
+def read_sets(
+    argument: str,
+    name: str,
+    pieces: Pieces,
+    n_labels: int,
+    n_bytes: int,
+    take: Callable[[Source[Truth]], None],
+) -> int:
+    """Hand over relevant labels as they are read, and return how many rows there are."""
+    reader = RowReader(name, pieces, n_bytes)
+    try:
+        while n := reader.ready():
+            with naming_rows({argument: reader}, reader.n_taken):
+                take(set_rows(argument, reader.take(n), None, n_labels))
+    finally:
+        reader.close()
+    return reader.n_taken
+
+
+@contextlib.contextmanager
+def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Callable[[int], object]]:
+    """Show in a terminal or a notebook how many rows are counted, how fast, and what time is left.
+
+    ``shown`` is whether to show it, or what is called with the rows that are counted and all rows.
+    """
+    if callable(shown):
+        call = shown
+        yield lambda done: call(done, n_rows)
+        return
+    if not shown or sys.stderr is None:
+        yield lambda done: None
+        return
+    begun = last = time.monotonic()
+    file, columns = sys.stderr, shutil.get_terminal_size().columns - 1
+
+    def show(done: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= REFRESH_SECONDS:
+            rate = (done - skipped) / (now - begun)
+            text = f"{done:,} rows, {rate:,.0f} rows/s"
+            if n_rows:
+                filled, left = BAR * done // n_rows, (n_rows - done) / max(rate, 1e-9)
+                text = f"[{'#' * filled:<{BAR}}] {done:,} of {n_rows:,} rows, {rate:,.0f} rows/s"
+                text += f", {left:,.0f} s left"
+            file.write(f"\r{text[:columns]}{CLEARED}")
+            file.flush()
+            last = now
+
+    try:
+        yield show
+    finally:
+        file.write(f"\r{CLEARED}" * (last > begun))
+        file.flush()
+
+
+@contextlib.contextmanager
+def naming_files(files: Mapping[str, object]) -> Iterator[None]:
+    """Raise errors about arguments as errors about the files that they came from."""
+    try:
+        yield
+    except InputError as error:
+        if files.get(error.argument) is None:
+            raise
+        raise ValueError(Message(files[error.argument], ": ", error.message)) from None

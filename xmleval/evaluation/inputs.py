@@ -1,0 +1,574 @@
+"""The inputs of an evaluation, files or values, with rows and labels matched by name or by number."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.budget import PIECE_BYTES, Allowance, Budget, OverLimitError
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.csr import MOST_LABELS, is_sparse, matrix_rows
+from xmleval.input.door import IdPairs, make_door, pairs_of_rows
+from xmleval.input.errors import InputError
+from xmleval.input.formats.documents import Fields
+from xmleval.input.glances import swapped_notes
+from xmleval.input.lines import shown
+from xmleval.input.match import Batches, Match, listed_scores
+from xmleval.input.names import score_pieces, set_pieces
+from xmleval.input.objects.named import rows_of_ids
+from xmleval.input.objects.take import as_rows, read_named
+from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
+from xmleval.input.rows import Rows, missing_names_note, rows_by_id
+from xmleval.input.scores import has_scores, is_pair, pair_members
+from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.small_texts import Pairs, read_pairs
+from xmleval.input.tensors import as_plain
+from xmleval.message import Keyword, Message, counted
+from xmleval.numerals import whole_number
+from xmleval.spec import DEFAULT_K, expand_metrics
+
+Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
+LOG = logging.getLogger("xmleval.evaluation")
+FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
+COUNT_BYTES = 16  # of a label, once its counts are added up
+
+
+class Inputs(NamedTuple):
+    """Inputs whose rows belong together, with the names that messages call them by.
+
+    ``label_names`` are those of labels by number, if they have any; ``by_name`` tells that rows or labels of
+    the inputs are matched by name, ``row_names`` are then those of the truth, and ``keyed`` tells that they
+    tell rows apart from those of other files. ``pairs`` are excluded from what ``exclude_from`` tells;
+    ``beside`` are sets of labels beside the truth, with what argument they are. ``notes`` tell what was
+    seen, a list for each report, ``unknown_labels`` the names of those of each. ``of_rows`` has, by argument,
+    a name and an entry for each row; ``first_row`` is the number of the first row in the whole data.
+    """
+
+    truth: tuple[str, Pieces]
+    scores: list[tuple[str, Pieces]]
+    beside: list[tuple[str, tuple[str, Pieces]]]
+    notes: tuple[list[str], ...]
+    label_names: list[str] | None = None
+    by_name: bool = False
+    row_names: Sequence[str] | None = None
+    keyed: bool = False
+    pairs: Pairs | None = None
+    exclude_from: str = "both"
+    unknown_labels: tuple[list[str], ...] = ()
+    of_rows: Mapping[str, tuple[str, Sequence[Any]]] = MappingProxyType({})
+    first_row: int | None = None
+
+    @property
+    def pred(self) -> tuple[str, Pieces] | None:
+        """The predicted sets."""
+        return next((given for argument, given in self.beside if argument == "y_pred"), None)
+
+    def excluded(self, start: int, stop: int) -> dict[str, Any]:
+        """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
+        if self.pairs is None:
+            return {"exclude_from": self.exclude_from} if "exclude" in dict(self.beside) else {}
+        own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
+        return {"exclude": own, "exclude_from": self.exclude_from}
+
+    def readers(self, budget: Budget, first: int = 0) -> tuple[RowReader, list[RowReader], Readers]:
+        """Start reading all of them from a row on."""
+        every = [self.truth, *self.scores, *(given for _, given in self.beside)]
+        n_bytes, n = budget.piece(len(every)), len(self.scores)
+        truth, *others = [RowReader(name, pieces, n_bytes, first) for name, pieces in every]
+        sets: Readers = {}
+        for (argument, _), reader in zip(self.beside, others[n:], strict=True):
+            sets.setdefault(argument, []).append(reader)
+        return truth, others[:n], sets
+
+
+@dataclass(frozen=True)
+class Held:
+    """An argument in memory, in the place of files; ``named`` tells whether its rows or labels have names."""
+
+    name: str
+    argument: str
+    value: Any
+    kind: str
+    allowance: Allowance
+    n_labels: int | None
+    files: tuple[Path, ...] = ()
+    shards: tuple[Any, ...] = ()
+
+    @cached_property
+    def _rows(self) -> Rows | None:
+        rows = read_named(self.argument, self.value, None)
+        return None if rows is None else as_rows(rows)
+
+    @property
+    def named(self) -> bool:
+        """Whether names of rows or labels are in it."""
+        return self._rows is not None and (self._rows.keys is not None or self._rows.named)
+
+    def with_grades(self, graded: bool) -> Held:
+        """Return a truth that is read with its grades, if so asked."""
+        return replace(self, kind="grades") if graded else self
+
+    def batches(self) -> Batches:
+        """Return what gives its rows."""
+        rows = self._rows
+        assert rows is not None
+        return lambda: [rows if self.argument == "y_score" else rows._replace(best_first=False)]
+
+    def pieces(self) -> Pieces:
+        """Return its rows by number."""
+        value = as_plain(self.argument, self.value)
+        if is_sparse(value):
+            return whole(matrix_rows(self.argument, value, None), value.shape[1])
+        if is_pair(value):
+            labels, scores = pair_members(self.argument, value, self.n_labels or MOST_LABELS)
+            ptr, values = (
+                np.arange(len(labels) + 1) * labels.shape[1],
+                None if scores is None else scores.reshape(-1),
+            )
+            return whole(rows_by_id(ptr, labels.reshape(-1), values, best_first=True))
+        if isinstance(value, list | tuple) and self.n_labels is not None:
+            rows = rows_of_ids(self.argument, value)
+            return whole(rows if self.kind == "scores" else rows._replace(best_first=False), self.n_labels)
+        dense = np.asarray(value)
+        if dense.ndim != 2:
+            raise InputError(
+                self.argument, f"shape {dense.shape} is not two-dimensional (instances x labels)"
+            )
+        return whole(dense, dense.shape[1])
+
+
+Opened = Input | Held
+
+
+def open_input(argument: str, value: Any, request: Any, allowance: Allowance, name: str = "") -> Opened:
+    """Return the files that an argument stands for, or what holds a value in their place."""
+    kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    if is_file(value):
+        return find_input(as_path(value), kind, request.input_format, allowance)
+    return Held(name or argument, argument, value, kind, allowance, request.n_labels)
+
+
+def open_rows(
+    request: Any,
+    fields: Fields,
+    truth: Opened,
+    models: Sequence[Opened],
+    pred: Opened | None,
+    among: Opened | None,
+    labels: list[str] | None,
+) -> Inputs:
+    """Return the rows of all inputs, by names of rows and labels where they have any."""
+    own = not (models or request.fits) and pred is None and _holds_both(truth)
+    if request.ranked and (models or pred is not None):
+        raise InputError("ranked", "is for predictions in the truth's own file")
+    named = own or any(given.named for given in [truth, *([pred] if pred else [])])
+    if not named and len({given.named for given in models}) > 1:
+        some, others = (next(one.name for one in models if one.named == kind) for kind in (True, False))
+        told = f"{some}: its labels have names, those of {others} are numbers"
+        raise ValueError(f"{told}; expected all by name or by number")
+    named = named or any(given.named for given in models)
+    if among is not None and named != among.named:
+        which, other = (among, truth) if among.named else (truth, among)
+        told = f"{which.name}: has names, and {other.name} has none"
+        raise ValueError(f"{told}; expected both by name or number")
+    exclude, pairs = _exclude_of(request, truth.allowance)
+    if named:
+        rows = _named_rows(
+            request, fields, truth, models, truth if own else pred, own, among, exclude, labels
+        )
+    else:
+        for given in [*models, *([pred] if pred else [])]:
+            _refuse_reordered_files(truth, given)
+        first = truth.name, truth.pieces()
+        sets = {"y_pred": pred, "candidates": among, "exclude": exclude}
+        beside = [(argument, (given.name, given.pieces())) for argument, given in sets.items() if given]
+        scores = [(given.name, given.pieces()) for given in models]
+        notes = tuple([list[str]() for _ in models or [truth]])
+        rows = Inputs(first, scores, beside, notes, labels)
+    if models and truth.kind == "grades":
+        grades = first_rows(*rows.truth)
+        for (name, pieces), own_notes in zip(rows.scores[: len(models)], rows.notes, strict=True):
+            own_notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
+    return rows._replace(pairs=pairs, exclude_from=request.exclude_from)
+
+
+def _exclude_of(request: Any, allowance: Allowance) -> tuple[Held | None, Pairs | None]:
+    """Return sets of labels to exclude, or pairs by number, of which there may be a file."""
+    sets = make_door(request.exclude, request.exclude_from, None).sets
+    if request.exclude is None:
+        return None, None
+    if is_file(request.exclude):
+        return None, read_pairs(as_path(request.exclude), allowance)
+    value = sets["exclude"]
+    ids = value.ids if isinstance(value, IdPairs) else value
+    if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
+        distinct, first = np.unique(ids, axis=0, return_index=True)
+        return None, Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first)
+    return Held("exclude", "exclude", value, "truth", allowance, request.n_labels), None
+
+
+class NamedTruth(NamedTuple):
+    """A truth whose rows and labels have names: its rows, and what matches predictions with it.
+
+    ``facts`` are those of its file; ``has_grades`` tells that it has grades above 1.
+    """
+
+    pieces: Pieces
+    match: Match
+    facts: Any
+    has_grades: bool
+
+
+def read_truth(
+    truth: Opened,
+    labels: list[str] | None,
+    why: Message,
+    predictions: Sequence[Opened] = (),
+    fits: bool = False,
+) -> NamedTruth:
+    """Read a truth with names; ``why`` it must have them is told of others, unless predictions have names.
+
+    ``labels`` may also name the columns of a truth without names. ``fits`` is that of `Match`.
+    """
+    match = Match(truth.name, labels or (), listed=labels is not None, fits=fits)
+    if labels is not None and is_numbered(truth, labels):
+        pieces = truth.pieces()
+        if pieces.n_labels not in (None, len(labels)):
+            told = f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; "
+            raise ValueError(Message(told, Keyword("labels"), f" names {len(labels)}"))
+        pieces = replace(pieces, n_labels=len(labels))
+        match.n_rows = count_rows_of(truth.name, pieces)
+        return NamedTruth(pieces, match, None, False)
+    placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
+    pieces = set_pieces(placed, match, truth.kind == "grades")
+    return NamedTruth(pieces, match, placed.origin, placed.most_value > 1)
+
+
+def _truth_batches(truth: Opened, why: Message, predictions: Sequence[Opened] = ()) -> Batches:
+    if (batches := _batches(truth, "truth")) is not None:
+        return batches
+    named = next((given.name for given in predictions if given.named), None)
+    why = why if named is None else Message(f"predictions have names ({named})")
+    hint: list[object] = ["; of names on each line, ", Keyword("format", "lines")] * (".txt" in truth.name)
+    if not truth.named:
+        hint += [", or ", Keyword("labels"), " with the names of its columns"]
+    told = "; expected one file of relevant labels with names"
+    raise ValueError(Message(f"{truth.name}: ", why, told, *hint))
+
+
+def _batches(given: Opened, kind: str) -> Batches | None:
+    """Return what reads one input with names that may hold a truth, or scores; None of others."""
+    if isinstance(given, Held):
+        return given.batches() if given.named else None
+    path, known = given.shards[0]
+    if len(given.shards) > 1 or known.rows is None or kind not in known.holds:
+        return None
+    return partial(known.rows, path, given.kind if kind == "truth" else kind, given.allowance)
+
+
+def is_numbered(truth: Opened, labels: list[str]) -> bool:
+    """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
+    if isinstance(truth, Held) or truth.named:
+        return not truth.named
+    return truth.shards[0].format.rows is None or all(whole_number(name) is None for name in labels)
+
+
+def prediction_batches(given: Opened, facts: Any = None, fields: Fields | None = None) -> Batches:
+    """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
+    if getattr(facts, "judged_by", None) is not None and fields is not None and isinstance(given, Input):
+        (given,) = with_fields(fields._replace(score_of_truth=True), given)
+    if (batches := _batches(given, "scores")) is None:
+        raise ValueError(f"{given.name}: expected one file of predictions with names")
+    return batches
+
+
+def read_predictions(given: Opened) -> Rows:
+    """Read predictions whose rows and labels have names, by their own names alone."""
+    match = Match(given.name, ())
+    rows = match.place("y_true", given.name, prediction_batches(given), given.allowance).rows()
+    return rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
+
+
+def read_like(
+    truth: Opened, models: Sequence[Opened]
+) -> tuple[Match, list[tuple[Rows, list[str]]], list[str]]:
+    """Read a truth, and predictions in line with it with the names of their labels; and notes."""
+    named, found = read_truth(truth, None, Message("has names"), models), list[tuple[Rows, list[str]]]()
+    notes = notes_of(truth.name, named.facts)
+    for given in models:
+        batches, match = prediction_batches(given, named.facts), named.match.fork()
+        placed = match.place("y_score", given.name, batches, given.allowance)
+        notes += [*notes_of(given.name, placed.origin), *match.notes]
+        found.append((placed.rows(), match.names))
+    return named.match, found, notes
+
+
+def notes_of(name: str, facts: Any) -> list[str]:
+    """Return a note on what was settled in reading a file with names."""
+    told = getattr(facts, "notes", [])
+    return [f"{name}: {', '.join(told)}"] if told else []
+
+
+def _holds_both(truth: Opened) -> bool:
+    """Tell whether a file of relevant labels also has predictions."""
+    if isinstance(truth, Held) or len(truth.shards) > 1:
+        return False
+    path, known = truth.shards[0]
+    return known.holds_both(path, truth.allowance)
+
+
+def _candidate_batches(given: Opened) -> Batches:
+    """Return what reads candidates of rows: predictions, or relevant labels with names."""
+    if (batches := _batches(given, "scores")) is None:
+        return _truth_batches(given, Message("has no names, which ", Keyword("y_true"), " has"))
+    return lambda: (rows._replace(values=None) for rows in batches())
+
+
+def _named_rows(
+    request: Any,
+    fields: Fields,
+    truth: Opened,
+    models: Sequence[Opened],
+    pred: Opened | None,
+    in_truth_file: bool,
+    among: Opened | None,
+    exclude: Held | None,
+    labels: list[str] | None,
+) -> Inputs:
+    """Return the rows of all inputs by name; ``in_truth_file`` tells that sets stand in that of the truth."""
+    predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
+    named = read_truth(truth, labels, Message("has names"), predictions, request.fits)
+    match, shared = named.match, notes_of(truth.name, named.facts)
+    asked = [] if request.fits else expand_metrics(request.metrics, request.options.get("k", DEFAULT_K))
+    if named.has_grades and truth.kind != "grades" and any(spec.metric.graded for spec, _ in asked):
+        shared.append(
+            Message(f"{truth.name}: grades above 1 count as 1, unless ", Keyword("gains"), " is given")
+        )
+    alone = isinstance(truth, Input) and not (in_truth_file or predictions)
+    if alone and truth.shards[0].format.for_fields and any(spec.needs for spec, _ in asked):
+        LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)
+    beside: list[tuple[str, tuple[str, Pieces]]] = []
+    for argument, given in (("candidates", among), ("exclude", exclude)):
+        if given is not None:
+            batches = _candidate_batches(given) if argument == "candidates" else given.batches()  # type: ignore[union-attr]
+            placed = match.place(argument, given.name, batches, given.allowance)
+            beside.append((argument, (given.name, set_pieces(placed, match))))
+    shared += match.notes
+    match.notes = []
+    scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
+    for given in predictions:
+        is_sets = given is pred
+        model = match if is_sets else match.fork()
+        batches = prediction_batches(given, named.facts, fields)
+        placed = model.place("y_pred" if is_sets else "y_score", given.name, batches, given.allowance)
+        if is_sets:
+            _refuse_other_use(request, asked, given.name, not placed.scored, in_truth_file)
+        is_ranked = not is_sets or (in_truth_file and (request.ranked or placed.scored))
+        is_set = is_sets and not placed.scored and request.decision is None
+        own_notes = notes_of(given.name, placed.origin)
+        if not placed.scored and isinstance(given, Input):
+            how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
+            hint = [" (", Keyword("ranked"), ": also best first)"] if in_truth_file and not is_ranked else []
+            facts = [*getattr(placed.origin, "notes", []), f"no scores, taken {how}"]
+            own_notes = [Message(f"{given.name}: {', '.join(facts)}", *hint)]
+        if match.fits:
+            model.know_all()
+        own_notes += model.notes
+        model.notes = []
+        if is_set:
+            beside.append(("y_pred", (given.name, set_pieces(placed, model))))
+        if is_ranked:
+            scores.append((given.name, score_pieces(placed, model)))
+            matches.append(model)
+            notes.append(own_notes)
+        else:  # those of sets
+            shared += own_notes
+    matches = matches or [match]
+    every = tuple(
+        [*shared, *own, *missing_names_note(model.number or (), model.unknown)]
+        for own, model in zip(notes or [[]], matches, strict=True)
+    )
+    return Inputs(
+        (truth.name, named.pieces), scores, beside, every, matches[0].label_names, True, match.keys,
+        match.keys is not None, unknown_labels=tuple([*model.unknown] for model in matches),
+    )  # fmt: skip
+
+
+def _refuse_other_use(request: Any, asked: Any, name: str, unscored: bool, in_truth_file: bool) -> None:
+    """Refuse predictions that are not what the arguments take them for."""
+    ranked = Keyword("ranked")
+    if not in_truth_file and not unscored:
+        either = Keyword("y_score"), " with ", Keyword("decision")
+        raise ValueError(Message(f"{name}: its labels have scores; expected sets, or ", *either))
+    if in_truth_file and request.ranked and not unscored:
+        told = Message(f"{name}: its labels have scores, which rank them; ", ranked, " is for labels without")
+        raise ValueError(told)
+    if in_truth_file and not request.ranked and unscored:
+        needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
+        needing += [Keyword("decision")] * (request.decision is not None)
+        if needing:
+            needs = " needs a ranking, and its labels have no scores; expected "
+            raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))
+
+
+def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
+    """Refuse tables of lists by number of which a column has the values of the truth's in another order."""
+    shards = [*truth.shards, *given.shards]
+    if not (truth.shards and given.shards) or any(shard.format.name != "arrow" for shard in shards):
+        return
+    from xmleval.input.formats.arrow_rows import columns_beside, hash_columns  # only once it is needed
+
+    own, other = ([shard.path for shard in one.shards] for one in (truth, given))
+    known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]
+    if shared := [name for name in known[0] if all(name in names for names in known)]:
+        expected, values = (hash_columns(paths, shared, truth.allowance) for paths in (own, other))
+        column = values.in_other_order(expected)
+        if column is not None:
+            told = f"{given.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
+            raise ValueError(Message(*told, "; call it 'instance' in both to join the rows by it"))
+
+
+def label_counts_of(
+    rows: Inputs, budget: Budget, labels: list[str] | None, n_labels: int | None
+) -> list[int]:
+    """Return the number of labels of each report: without names, what the truth and sets tell.
+
+    Where they do not, each model tells its own, or has the labels of the truth and those that it lists.
+    """
+    n = max(1, len(rows.scores))
+    if rows.by_name:
+        if not rows.label_names:
+            which = Keyword("labels"), ", the names of all"
+            raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
+        return [len(rows.label_names)] * n
+    shared = told_by([rows.truth, *(given for argument, given in rows.beside if argument != "exclude")])
+    given = len(labels) if labels else n_labels
+    if given is not None:
+        for name, pieces in [rows.truth, *rows.scores]:
+            if pieces.n_labels not in (None, given):
+                known, told = (
+                    Keyword("labels" if labels else "n_labels"),
+                    counted(pieces.n_labels or 0, "labels"),
+                )
+                raise ValueError(Message(f"{name}: {told}; ", known, f" tells {given}"))
+        return [given] * n
+    if shared is not None:
+        for own in rows.scores:
+            told_by([shared, own])
+        return [shared[1].n_labels or 0] * n
+    of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
+    own_widths = [
+        _width_of(own, rows.truth[0], of_truth, budget, notes)
+        for own, notes in zip(rows.scores, rows.notes, strict=False)
+    ]
+    return own_widths or [of_truth()]
+
+
+def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
+    n_labels = count_columns(truth[1], budget.lone_piece)
+    if n_labels < 1:
+        raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
+    _expect_few(truth[0], n_labels)
+    return n_labels
+
+
+def _expect_few(name: str, n_labels: int) -> None:
+    if n_labels > MOST_LABELS:
+        raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
+
+
+def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+    """Return the first of several inputs that tells the number of labels; it must be that of the others."""
+    known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
+    for name, pieces in known:
+        first, n_labels, n_own = known[0][0], known[0][1].n_labels, pieces.n_labels or 0
+        if n_own < 1:
+            raise ValueError(f"{name}: {counted(n_own, 'labels')}; expected 1 or more")
+        _expect_few(name, n_own)
+        if n_own != n_labels:
+            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
+                hint = "; one is the transpose of the other: rows are instances, columns labels"
+            told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
+            raise ValueError(f"{told} of {first}{hint}")
+    return known[0] if known else None
+
+
+def _width_of(
+    scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget, notes: list[str]
+) -> int:
+    """Return the number of labels of scores whose truth does not tell it, and note that they tell more."""
+    told = told_by([scores])
+    if told is not None:
+        return told[1].n_labels or 0
+    n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
+    if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
+        return n_true
+    notes.append(f"{scores[0]}: evaluated with {n_own} labels; its ids go beyond the {n_true} of {truth}")
+    return n_own
+
+
+def refuse_many_labels(
+    name: str, n_labels: int, allowance: Allowance, label_bytes: int = COUNT_BYTES
+) -> None:
+    """Refuse labels whose counts alone would take more memory than there is."""
+    try:
+        allowance.check(label_bytes * n_labels)
+    except OverLimitError as error:
+        raise ValueError(Message(f"{name}: counting {counted(n_labels, 'labels')} ", error.args[0])) from None
+
+
+def read_numbered_truth(given: Opened) -> tuple[Rows, list[str], str]:
+    """Read relevant labels with names by number, and their names; and how they are numbered."""
+    named = read_truth(given, None, Message("has names"))
+    order = "rows and labels are numbered in the order in which it names them first"
+    note = f"{given.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
+    return next(named.pieces.read(sys.maxsize)), named.match.label_names, note
+
+
+def read_scores_alone(
+    given: Opened, label_names: list[str] | None, named_by: object = None
+) -> tuple[Rows, list[str], list[str]]:
+    """Read scores with names, and the names of its rows and labels.
+
+    Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
+    """
+    match = Match(given.name, label_names or ())
+    placed = match.place("y_true", given.name, prediction_batches(given), given.allowance)
+    names = match.label_names
+    if match.unknown:
+        told = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
+        raise ValueError(Message(f"{given.name}: {told}", Keyword("labels"), ", the names of all"))
+    return listed_scores(placed.rows(), names), [*match.row_names], names
+
+
+def count_rows_of(name: str, pieces: Pieces) -> int:
+    """Return how many rows there are, reading all where nothing else tells it."""
+    with closing(RowReader(name, pieces, PIECE_BYTES)) as reader:
+        return reader.count()
+
+
+def first_rows(name: str, pieces: Pieces) -> Any:
+    """Return the first rows of an input, None where it has none."""
+    with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
+        n = reader.ready()
+        return reader.take(n) if n else None
+
+
+def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
+    """Tell whether labels of predictions come with scores, from the first rows that list any."""
+    with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
+        while n := reader.ready():
+            found = has_scores(reader.take(n), n_labels)
+            if found is not None:
+                return found
+    return True

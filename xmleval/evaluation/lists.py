@@ -1,0 +1,70 @@
+"""Rows of two models, to show: their relevant labels, and the first labels of both lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xmleval.engine.chosen import chosen_rows
+from xmleval.evaluation.run import Run
+from xmleval.input.door import make_door
+from xmleval.input.objects.take import take
+from xmleval.records import Ints
+from xmleval.report.changes import Lists, shown_depth
+from xmleval.report.report import Report
+from xmleval.spec import Spec
+
+
+def lists_of(
+    truth: Any,
+    models: Mapping[str, Any],
+    options: Mapping[str, Any],
+    reports: Mapping[str, Report],
+    spec: Spec,
+    rows: Ints,
+) -> list[Lists]:
+    """Return what to show of some rows, given as arrays or with names.
+
+    ``models`` are the scores of the ``reports``, two by name, and ``options`` those of `evaluate`.
+    """
+    first = next(iter(reports.values()))
+    door = make_door(options.get("exclude"), options.get("exclude_from", "both"), options.get("candidates"))
+    n_labels, labels, graded = options.get("n_labels"), options.get("labels"), first.conventions.graded
+    found = []
+    for name, report in reports.items():
+        taken = take(truth, models[name], None, n_labels, labels, graded, **door.sets)
+        y_true, y_score, _, *sets = taken.inputs
+        asked = rows, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
+        found.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
+    return [Lists(*own) for own in zip(found[0][0], *(lists for _, lists in found), strict=True)]
+
+
+def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
+    """Return likewise what to show of the first two models of a run, whose files are read again."""
+    first = next(iter(reports.values()))
+    inputs = run.rows._replace(
+        scores=run.rows.scores[:2], beside=[given for given in run.rows.beside if given[0] != "y_pred"]
+    )
+    truth, scores, sets = inputs.readers(run.budget)
+    readers, found = (
+        [truth, *scores, *(reader for several in sets.values() for reader in several)],
+        list[Lists](),
+    )
+    try:
+        while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
+            chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
+            y_true, beside = (
+                truth.take(n),
+                {name: [r.take(n) for r in several] for name, several in sets.items()},
+            )
+            for number, (reader, report) in enumerate(zip(scores, reports.values(), strict=True)):
+                own = {name: several[number % len(several)] for name, several in beside.items()}
+                own = {"exclude": None, "exclude_from": "both", "candidates": None} | own
+                door = make_door(**own | inputs.excluded(start, start + n))
+                asked = chosen, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
+                lists.append(chosen_rows(y_true, reader.take(n), *asked, door))
+            found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]
+    finally:
+        for reader in readers:
+            reader.close()
+    return found

@@ -1,0 +1,417 @@
+"""Evaluation of files, or of files beside arrays: opened, settled, counted as they are read, and reported."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xmleval.budget import MEMORY, Allowance, Budget, memory_bytes
+from xmleval.engine.settings import file_of
+from xmleval.evaluation.beside import (
+    hierarchy_of,
+    label_groups_of,
+    propensity_of,
+    training_counts,
+    with_values_of_rows,
+)
+from xmleval.evaluation.checkpoint import Checkpoint
+from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.inputs import (
+    LOG,
+    Inputs,
+    have_scores,
+    label_counts_of,
+    open_input,
+    open_rows,
+    refuse_many_labels,
+)
+from xmleval.evaluator import Evaluator
+from xmleval.files.input import digest, stamp
+from xmleval.files.remote import RemotePath, as_path, is_file
+from xmleval.input.errors import InputError
+from xmleval.input.formats.documents import Fields
+from xmleval.input.objects.take import check_labels
+from xmleval.input.shards import Input, with_fields
+from xmleval.input.small_texts import load_names
+from xmleval.message import Keyword, Message
+from xmleval.notes import Note
+from xmleval.report.report import Report, with_same_measures
+from xmleval.spec import conventions_of
+from xmleval.view.rule import Rule, rule_for
+
+MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
+    "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
+    "hamming_loss", "subset_accuracy",
+]  # fmt: skip
+LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
+TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
+LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
+ROWS = ("y_true", "y_score", "y_pred", "candidates")  # arguments that are read row by row
+FILES_OF_LABELS = (  # arguments whose files are not read row by row
+    "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
+    "exclude", "decision",
+)  # fmt: skip
+SETTLED = (  # options that decide what is computed
+    "k", "conventions", "unlisted", "gains", "link", "higher_is_better", "bounds", "per_row", "per_label",
+    "curve_points", "confidence",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The arguments of `evaluate`, some of which are files; ``models`` are scores by name.
+
+    ``options`` are those that decide what is computed, beside those that have a field here.
+    """
+
+    y_true: Any
+    models: Mapping[str, Any] = field(default_factory=dict)
+    y_pred: Any = None
+    y_train: Any = None
+    n_labels: int | None = None
+    labels: Any = None
+    metrics: Any = None
+    inverse_propensity: Any = None
+    dataset: str | None = None
+    a: float | None = None
+    b: float | None = None
+    decision: Any = None
+    sample_weight: Any = None
+    label_groups: Any = None
+    row_groups: Any = None
+    clusters: Any = None
+    first_row: int | None = None
+    hierarchy: Any = None
+    exclude: Any = None
+    exclude_from: str = "both"
+    candidates: Any = None
+    input_format: str | None = None
+    true_field: str | None = None
+    pred_field: str | None = None
+    score_field: str | None = None
+    id_field: str | None = None
+    separator: str | None = None
+    ranked: bool = False
+    memory: int | str = MEMORY
+    threads: int | None = None
+    block_rows: int | None = None
+    checkpoint: Any = None
+    resume: bool = False
+    save: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+    fits: bool = False
+
+    def fields(self, joined: bool) -> Fields:
+        """Return what fields of documents are called; ids are looked for where files are ``joined``."""
+        if self.separator == "":
+            raise InputError("separator", "is empty")
+        of = self.true_field, self.pred_field, self.score_field, self.id_field
+        return Fields(*of, self.separator, joined)
+
+    @property
+    def files_of_labels(self) -> dict[str, Path]:
+        """Files that are not read row by row, by argument."""
+        found = {name: file_of(name, getattr(self, name)) for name in FILES_OF_LABELS}
+        return {name: path for name, path in found.items() if path is not None}
+
+
+class Run(NamedTuple):
+    """Inputs and evaluators, one for each model or one if there is none.
+
+    ``sources`` are versions of the files of the truth, by name; ``inputs`` are those of all reports, or one
+    for each, and ``files`` their files, by argument; ``n_counted`` rows are counted before.
+    """
+
+    rows: Inputs
+    evaluators: list[Evaluator]
+    names: list[str]
+    budget: Budget
+    sources: dict[str, str]
+    excluded: dict[str, Any]
+    files: dict[str, list[Path]]
+    inputs: dict[str, list[Any]]
+    request: Request
+    n_counted: int = 0
+    checkpoint: Checkpoint | None = None
+
+
+def budget_of(memory: int | str) -> Budget:
+    """Return the shares of a memory limit."""
+    n_bytes = memory_bytes("memory", memory)
+    if n_bytes < LEAST_MEMORY:
+        least = f"{LEAST_MEMORY // 10**6} MB"
+        raise InputError("memory", f"{memory!r} is below {least}, the least that can be given")
+    return Budget(n_bytes)
+
+
+class Opening(NamedTuple):
+    """What was opened.
+
+    rows, widths : those of all inputs, and the number of labels of each report
+    inputs, train : by argument, one or one for each report; and training labels
+    closed : whether all labels were known before
+    counts, n_train : numbers of training rows of each label, for each report or once, and of all
+    """
+
+    rows: Inputs
+    widths: list[int]
+    inputs: dict[str, list[Any]]
+    train: Any
+    closed: bool
+    counts: list[Any]
+    n_train: int
+
+
+def open_inputs(request: Request, budget: Budget, allowance: Allowance) -> Opening:
+    """Open the files, and match their rows and labels."""
+
+    def find(argument: str, value: Any, name: str = "") -> Any:
+        return None if value is None else open_input(argument, value, request, allowance, name)
+
+    pred, train = find("y_pred", request.y_pred), find("y_train", request.y_train)
+    among = find("candidates", request.candidates)
+    models = [find("y_score", value, name) for name, value in request.models.items()]
+    graded = conventions_of(request.metrics, request.options).graded
+    truth = find("y_true", request.y_true).with_grades(graded)
+    fields = request.fields(joined=bool(models) or pred is not None)
+    truth, pred, train, among, *models = with_own_fields(fields, truth, pred, train, among, *models)
+    labels = request.labels
+    if is_file(labels):
+        labels = load_names(as_path(labels), allowance)
+    elif labels is not None:
+        labels = [*map(str, check_labels(labels, request.n_labels))]
+    rows = open_rows(request, fields, truth, models, pred, among, labels)
+    inputs = {"y_true": [truth], "y_score": models}
+    inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
+    widths = label_counts_of(rows, budget, labels, request.n_labels)
+    closed = labels is not None or not rows.by_name
+    return Opening(rows, widths, inputs, train, closed, *training_counts(train, rows, labels, widths, budget))
+
+
+def open_run(request: Request) -> Run:
+    """Open the files, and settle what is to be counted."""
+    budget = budget_of(request.memory)
+    allowance = budget.allowance()
+    rows, widths, inputs, train, closed, counts, n_train = open_inputs(request, budget, allowance)
+    rows = with_values_of_rows(rows, request, allowance)
+    of_sets = rows.pred is not None and not rows.scores and request.metrics is None
+    metrics = MEASURES_OF_SETS if of_sets else request.metrics
+    if rows.pairs is not None:
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
+    names = rows.label_names
+    decision = _decision(request.decision, rows, closed, allowance)
+    options = dict(request.options)
+    points = options.pop("curve_points", None)
+    evaluators, files_of_labels = [], request.files_of_labels
+    for place, n_labels in enumerate(widths):
+        label_counts = counts[place % len(counts)]
+        q, notes = propensity_of(request, label_counts, n_train, n_labels, names, closed, allowance)
+        groups, unnamed = label_groups_of(request.label_groups, q, names, n_labels, closed, allowance)
+        own = points
+        if points and rows.scores and not have_scores(*rows.scores[place], n_labels):
+            own = None  # of lists without scores there is no curve
+        rest = budget.rest(allowance)
+        with naming_files(files_of_labels):
+            evaluator = Evaluator(
+                metrics, n_labels=n_labels, memory=rest.evaluator(len(rows.scores)), threads=request.threads,
+            block_rows=request.block_rows, decision=decision, inverse_propensity=q, label_groups=groups,
+            hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed, allowance),
+            curve_points=own, **options,
+        )  # fmt: skip
+        rows.notes[place].extend([*notes, *unnamed])
+        if rows.by_name:
+            evaluator.take_names(closed)
+        if of_sets:
+            evaluator.insist_on_none()
+        evaluators.append(evaluator)
+    budget = budget.rest(allowance)
+    refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
+    files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
+    files |= {"y_train": train.files} if train else {}
+    sources = {str(shard.path): stamp(shard.path) for shard in inputs["y_true"][0].shards}
+    sources[rows.truth[0]] = next(iter(sources.values()), "") if len(sources) < 2 else ""
+    excluded = _excluded(request, inputs.get("candidates", [None])[0])
+    names = [*request.models] or [rows.truth[0]]
+    return Run(rows, evaluators, names, budget, sources, excluded, files, inputs, request)
+
+
+def with_own_fields(fields: Fields, *several: Any) -> list[Any]:
+    """Return inputs, of which the files are read with the names of their fields."""
+    files = iter(with_fields(fields, *(one for one in several if isinstance(one, Input))))
+    return [next(files) if isinstance(one, Input) else one for one in several]
+
+
+def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
+    """Return the memory that counts of a label take."""
+    asked = evaluators[0].asked
+    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
+    kept = evaluators[0].settings["per_label"]
+    n_kept = len(asked if kept is True else kept or ())
+    return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
+
+
+def _decision(decision: Any, rows: Inputs, closed: bool, allowance: Allowance) -> Any:
+    """Return a rule by name as it is, or one that may be saved, for the labels of the truth."""
+    path = file_of("decision", decision)
+    rule = decision if path is None else Rule.within(path, allowance)
+    if not isinstance(rule, Rule):
+        return rule
+    if rule.by_name and rows.label_names is not None:
+        n_unknown = len({*rows.label_names}.difference(rule.label_names or ()))
+        for notes in rows.notes:
+            notes += [Note(str(path or "decision"), "labels unknown in fitting", n_unknown)] * (n_unknown > 0)
+    with naming_files({"decision": path} if path else {}):
+        try:
+            return rule_for(rule, rows.label_names, closed)
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError("decision", str(error)) from None
+
+
+def _excluded(request: Request, among: Any) -> dict[str, Any]:
+    """Return what leaves labels out, by the name and the contents of its files."""
+    excluded, path = dict[str, Any](), file_of("exclude", request.exclude)
+    if request.exclude is not None:
+        excluded["exclude"] = {"file": None, "sha256": None, "from": request.exclude_from}
+    if path is not None:
+        excluded["exclude"] |= {"file": path.name, "sha256": digest(path)}
+    if among is not None:
+        files = among.files
+        named = {"file": Path(among.name).name, "sha256": digest(*files)} if files else {}
+        excluded["candidates"] = {"file": None, "sha256": None, **named}
+    return excluded
+
+
+def _resumed(run: Run) -> Run:
+    """Return the run with the folder for its state, and go on from it if so asked; `close` the checkpoint."""
+    request, folder = run.request, as_path(run.request.checkpoint)
+    if isinstance(folder, RemotePath):
+        workers = Keyword("workers")
+        raise InputError(
+            "checkpoint", Message(f"{folder} is not on this machine; give a folder, or ", workers)
+        )
+    held = next(
+        (argument for argument, several in run.inputs.items() if several and not run.files[argument]), None
+    )
+    if held is not None:
+        raise InputError("checkpoint", Message("needs files, and ", Keyword(held), " is none"))
+    files = run.files | {argument: [path] for argument, path in request.files_of_labels.items()}
+    inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
+    if inside:
+        raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
+    settings = {
+        **{name: [] for name in ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)},
+        **{argument: [stamp(path) for path in several] for argument, several in files.items()},
+        "number of models": len(request.models),
+        **{name: getattr(request, name) for name in ("input_format", "exclude_from", "first_row", "ranked")},
+        "fields": [*request.fields(True)],
+        "evaluators": [evaluator.settings for evaluator in run.evaluators],
+    }
+    run = run._replace(checkpoint=Checkpoint(folder, settings))
+    assert run.checkpoint
+    try:
+        saved = run.checkpoint.read()
+        if saved is None:
+            return run
+        if not request.resume:
+            resume = Keyword("resume", "True")
+            raise ValueError(Message(f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"))
+        more = {"threads": request.threads, "memory": run.evaluators[0].memory}
+        n_counted, evaluators = run.checkpoint.load(saved, run.budget.allowance(), **more)
+    except BaseException:
+        run.checkpoint.close()
+        raise
+    of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
+    LOG.info("%s: resumed at row %s%s", folder, n_counted, of)
+    return run._replace(n_counted=n_counted, evaluators=evaluators)
+
+
+def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
+    """Return the request of arguments of `evaluate` beside the scores of models."""
+    own = {name: value for name, value in arguments.items() if name in Request.__dataclass_fields__}
+    options = {name: value for name, value in arguments.items() if name in SETTLED}
+    return Request(models=models, options=options, **own)
+
+
+def evaluate_files(
+    request: Request,
+    shown: Progress = False,
+    count_run: Callable[[Run, Progress], list[Report]] | None = None,
+) -> tuple[Run, dict[str, Report]]:
+    """Return the reports of models by name, and what was run; ``count_run`` counts it in place of `count`."""
+    if request.resume and request.checkpoint is None:
+        needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
+        raise InputError("resume", Message(*needed))
+    if request.y_pred is not None and request.decision is not None:
+        decision = Keyword("decision", str(request.decision))
+        raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
+    run = open_run(request)
+    if count_run is not None:
+        return run, _reports(run, count_run(run, shown))
+    run = run if request.checkpoint is None else _resumed(run)
+    with contextlib.closing(run.checkpoint) if run.checkpoint else contextlib.nullcontext():
+        return run, _reports(run, count(run, shown))
+
+
+def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
+    """Return reports by the names of models, and save the states where they are asked for."""
+    for evaluator, path in zip(run.evaluators, state_files(run.request.save, run.names), strict=False):
+        evaluator.save(path)
+    if run.checkpoint:
+        run.checkpoint.remove()
+    return dict(zip(run.names, reports, strict=True))
+
+
+def count(run: Run, shown: Progress = False) -> list[Report]:
+    """Count all rows, and return a report for each evaluator."""
+    with progress(run.rows.truth[1].n_rows, run.n_counted, shown) as show:
+
+        def after(done: int) -> None:
+            show(done)
+            if run.checkpoint:
+                run.checkpoint.save_sometimes(done, run.evaluators)
+
+        def before(name: str, row: int) -> None:
+            for evaluator in run.evaluators:
+                if source := run.sources.get(name):
+                    evaluator.read_from(source, row)
+
+        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
+    return reports_of(run)
+
+
+def reports_of(run: Run) -> list[Report]:
+    """Return a report for each evaluator, with the names of rows and labels."""
+    reports, rows = [], run.rows
+    for place, (evaluator, notes) in enumerate(zip(run.evaluators, rows.notes, strict=True)):
+        evaluator.add_notes(notes)
+        unknown = rows.unknown_labels[place] if rows.unknown_labels else []
+        row_names = None if rows.row_names is None else [*rows.row_names]
+        report = replace(evaluator.compute(), excluded=run.excluded, label_names=rows.label_names)
+        reports.append(replace(report, row_names=row_names, unknown_labels=unknown))
+    return with_same_measures(reports)
+
+
+def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:
+    """Return the file for the state of each model: a pattern with their names for ``{}``."""
+    if pattern is None:
+        return []
+    path = as_path(pattern)
+    if "{}" not in str(path):
+        if len(names) > 1:
+            example = path.with_name(f"{path.stem}_{{}}{path.suffix}")
+            raise InputError(
+                "save", f"is for {len(names)} models; put {{}} where their names belong, as in {example}"
+            )
+        return [path]
+    files = [Path(name.removesuffix(".gz")) for name in names]
+    for shorts in ([file.stem for file in files], [file.name for file in files], names):
+        if len({*shorts}) == len(names):
+            break
+    plain = (re.sub(r"[^\w.-]+", "_", short) for short in shorts)
+    return [Path(str(path).replace("{}", short)) for short in plain]

@@ -1,0 +1,71 @@
+"""A rule applied to scores in files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
+from xmleval.evaluation.collect import read_features
+from xmleval.evaluation.counting import naming_rows, progress
+from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
+from xmleval.evaluation.run import Request, with_own_fields
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.errors import InputError
+from xmleval.input.pieces import Pieces, RowReader, whole
+from xmleval.input.small_texts import load_names
+from xmleval.message import NO_MATCH, Keyword, Message, counted
+from xmleval.notes import Note
+from xmleval.view.rule import Rule
+
+
+def apply_to_files(rule: Rule, y_score: Any, features: Any, labels: Any, options: Mapping[str, Any]) -> Any:
+    """Return the sets that a rule makes of scores in a file, read row by row, as a sparse array of bool."""
+    shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
+    request, allowance = Request(y_true=None, labels=labels, **more), machine_allowance()
+    given = open_input("y_score", y_score, request, allowance)
+    (given,) = with_own_fields(request.fields(joined=True), given)
+    rule, pieces = _by_number(rule, given, labels, allowance)
+    if features is not None and given.named:
+        raise InputError("features", f"are by number, and {given.name} has names")
+    looked_at, files = read_features(features, allowance), {"features": features} if is_file(features) else {}
+    reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece)
+    found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
+    with closing(reader), progress(reader.n_rows, 0, shown) as show:
+        while n := reader.ready():
+            first = reader.n_taken
+            own = None if looked_at is None else looked_at[first : first + n]
+            with naming_rows({"y_score": reader}, first, files):
+                found.append(rule.apply(reader.take(n), features=own))
+            show(reader.n_taken)
+    if looked_at is not None and looked_at.shape[0] != reader.n_taken:
+        told = f"{counted(looked_at.shape[0], *NO_MATCH)} the {reader.n_taken} of {given.name}"
+        raise ValueError(f"{files.get('features', 'features')}: {told}")
+    return scipy.sparse.vstack(found, format="csr")
+
+
+def _by_number(rule: Rule, given: Opened, labels: Any, allowance: Allowance) -> tuple[Rule, Pieces]:
+    """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
+    if not given.named:
+        if labels is not None:
+            raise InputError("labels", "is for files with names")
+        if rule.by_name:
+            raise InputError("decision", f"knows labels by name, and {given.name} has none")
+        return rule, given.pieces()
+    if labels is None and rule.label_names is None:
+        raise ValueError(
+            Message(f"{given.name}: has names, which the rule has not; give ", Keyword("labels"))
+        )
+    names = load_names(as_path(labels), allowance) if is_file(labels) else labels
+    names = [*map(str, names or rule.label_names or ())]
+    rows = read_scores_alone(given, names, labels or "the rule")[0]
+    n_unknown = len({*names}.difference(rule.label_names or names))
+    if n_unknown:
+        warnings.warn(Note("the rule", "labels unknown in fitting", n_unknown), stacklevel=4)
+    return replace(rule.for_labels(names), label_names=None), whole(rows, len(names))
