@@ -33,6 +33,7 @@ LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line
 SPLIT_BYTES = 1 << 16  # of a line, which may have as many whatever the memory
 LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
 PARSED_BYTES = 16  # likewise of a line that is parsed into the entries of an array
+ROW_BYTES = 40  # of memory for a row that is parsed; each byte of a text may be one
 ID_BYTES = 24  # of memory for an id or a row of them, with copies
 WORKERS = 2  # threads that parse, beside one that reads and inflates
 SHOWN = 40  # characters of a file that a message quotes

@@ -137,17 +137,18 @@ class GroupLines(NamedTuple):
             return {place: name for place, (_, (name,)) in enumerate(self.lines)}, 0
         number_of = whole_number if names is None else {name: i for i, name in enumerate(names)}.get
         groups, n_unknown = dict[int, str](), 0
-        for place, (line, (key, group)) in enumerate(self.lines):
-            number, is_head = number_of(key), place == 0 and key.lower() in HEADS
-            if number is None and (is_head or names is not None):
-                n_unknown += not is_head
-                continue
-            if number is None or number < 0 or (n is not None and number >= n):
+        head = self.lines[0][1][0]
+        for line, (key, group) in self.lines[head.lower() in HEADS and number_of(head) is None :]:
+            number = number_of(key)
+            if number is None and names is not None:
+                n_unknown += 1
+            elif number is None or number < 0 or (n is not None and number >= n):
                 outside = f"is not in 0..{n - 1}" if n is not None else "is no whole number"
                 raise ValueError(f"{self.path}: line {line}: {of} {shown(key)} {outside}")
-            if number in groups:
+            elif number in groups:
                 raise ValueError(f"{self.path}: line {line}: a second {self.noun} for {of} {shown(key)}")
-            groups[number] = group
+            else:
+                groups[number] = group
         if not groups:
             example = f", such as {shown(names[0])}" if names else ""
             raise ValueError(f"{self.path}: no {of} of it is one of the other inputs{example}")

@@ -16,7 +16,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
-from xmleval.input.lines import PARSED_BYTES, Lines, in_order, open_text, shown, whole_lines
+from xmleval.input.lines import ROW_BYTES, Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.stack import sorted_rows
@@ -66,7 +66,7 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         n_read = 0
         with naming(path, expected), open_text(source) as file:
             file.read(len(first))
-            for rows in in_order(parse, whole_lines(file, n_bytes // PARSED_BYTES, 2, allowance)):
+            for rows in in_order(parse, whole_lines(file, n_bytes // ROW_BYTES, 2, allowance)):
                 n_read += rows.n_rows
                 if n_read > n_rows:
                     more = f"more than the {n_rows} rows that the header promises"
@@ -90,7 +90,7 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
             n_read, vectors = 0, VectorRows(ADVICE)
-            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes // PARSED_BYTES, 1, allowance)):
+            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes // ROW_BYTES, 1, allowance)):
                 n_read += rows.n_rows
                 vectors.take(rows.ptr, rows.labels)
                 yield rows
@@ -149,11 +149,8 @@ def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) 
     bits, e = scores.view(np.uint64), 0
     while (e := round_decimals(scores, powers, e)) < scores.size:
         sign, digits = divmod(int(bits[e]), 1 << 63)
-        if powers[e] != ODD:
-            number: float | None = float(f"{'-' * sign}{digits}e{powers[e]}")
-        else:
-            token = UP_TO_BLANK.match(text.data, digits)
-            number = decimal_number(token and token[0])
+        token = UP_TO_BLANK.match(text.data, digits) if powers[e] == ODD else None
+        number = decimal_number(token[0] if token else f"{'-' * sign}{digits}e{powers[e]}")
         if number is None:
             break
         scores[e] = number
