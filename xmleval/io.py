@@ -25,9 +25,8 @@ from xmleval.input.formats.trec import batches, save
 from xmleval.input.formats.xmc import save_xmc
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Named, Rows
+from xmleval.input.rows import Named
 from xmleval.input.scores import refuse_padding
-from xmleval.input.shards import Input, Shard
 from xmleval.input.small_texts import load_inverse_propensity, load_names, read_edges
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.numerals import whole_number
@@ -156,24 +155,24 @@ def read_scores(path: PathLike, *, format: str | None = None) -> Any:
 
 def _read(path: PathLike, kind: str, name: str | None) -> Any:
     form, file = choose_format(as_path(path), name, kind)
-    arrays: Any
+    if form is DENSE:
+        return map_dense(file, kind)
     if form is NPY and kind == "scores":
-        arrays = map_list(file)
-    elif form is DENSE:
-        arrays = map_dense(file, kind)
+        labels, scores = map_list(file)
     else:
-        pieces = Input(str(file), kind, [Shard(file, form)], UNLIMITED).pieces()
+        pieces = form.read(file, kind, UNLIMITED)
         rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
-        n_labels = pieces.n_labels or pieces.least_labels
+        if isinstance(rows, np.ndarray):
+            return rows
+        if not rows.best_first:
+            return rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
         try:
-            arrays = rows
-            if isinstance(rows, Rows):
-                arrays = rows_as_lists(rows) if rows.best_first else rows_as_csr(rows, n_labels)
+            labels, scores = rows_as_lists(rows)
         except InputError as error:
             raise ValueError(f"{file}: {error.reason}") from None
-    if isinstance(arrays, tuple) and arrays[1] is not None and arrays[1].dtype.kind in "iu":
-        return arrays[0], arrays[1].astype(np.float64)  # integers may be taken for labels
-    return arrays
+    if scores is not None and scores.dtype.kind in "iu":
+        scores = scores.astype(np.float64)  # integers may be taken for labels
+    return labels, scores
 
 
 def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool = False) -> Named:
@@ -411,9 +410,8 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
     [('cat', 'animal'), ('dog', 'animal')]
     """
     edges = [*read_edges(as_path(path), UNLIMITED).values()]
-    numbers = [(whole_number(child), whole_number(parent)) for child, parent in edges]
-    by_number = [(child, parent) for child, parent in numbers if child is not None and parent is not None]
-    return by_number if len(by_number) == len(edges) else edges
+    numbers: Any = [(whole_number(child), whole_number(parent)) for child, parent in edges]
+    return edges if any(None in edge for edge in numbers) else numbers
 
 
 def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None = None) -> None:

@@ -152,7 +152,7 @@ def _places(given: Input) -> list[Place]:
     if given.named or any(shard.format not in FORMATS for shard in given.shards):
         told = "its rows or labels have names; several processes count rows and labels by number"
         raise ValueError(f"{given.name}: {told}: `xmleval convert` makes an .npz of it")
-    for shard, pieces in given.each():
+    for shard, pieces in given.each:
         if pieces.n_rows is None:
             told = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
             raise ValueError(f"{told}divided; `xmleval convert` makes an .npz of it")

@@ -43,16 +43,15 @@ class Input:
     shards: list[Shard]
     allowance: Allowance
 
+    @cached_property
+    def each(self) -> list[tuple[Shard, Pieces]]:
+        """Its files with the rows of each; to tell whether they have names may take reading all."""
+        return [(s, s.format.read(s.path, self.kind, self.allowance)) for s in self.shards]
+
     @property
     def named(self) -> bool:
         """Whether names of rows or labels stand in it."""
-        return any(pieces.named for pieces in self._by_number.values())
-
-    @cached_property
-    def _by_number(self) -> dict[Path, Pieces]:
-        """Rows of the files that may have names: telling may take reading all."""
-        shards = [shard for shard in self.shards if shard.format.rows]
-        return {path: form.read(path, self.kind, self.allowance) for path, form in shards}
+        return any(pieces.named for _, pieces in self.each)
 
     @property
     def is_list(self) -> bool:
@@ -71,12 +70,7 @@ class Input:
 
     def pieces(self) -> Pieces:
         """Return its rows."""
-        return joined([(str(shard.path), pieces) for shard, pieces in self.each()])
-
-    def each(self) -> list[tuple[Shard, Pieces]]:
-        """Return its files with the rows of each."""
-        known, more = self._by_number, (self.kind, self.allowance)
-        return [(s, known.get(s.path) or s.format.read(s.path, *more)) for s in self.shards]
+        return joined([(str(shard.path), pieces) for shard, pieces in self.each])
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:

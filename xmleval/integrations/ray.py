@@ -88,17 +88,14 @@ def evaluate(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
     >>> import ray
     >>> import scipy.sparse as sp
     >>> from xmleval.ray import evaluate
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> sp.save_npz(folder / "Y.npz", sp.csr_array(np.array([[1, 0, 1], [1, 0, 0]], np.float32)))
-    >>> np.save(folder / "m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
+    >>> sp.save_npz("Y.npz", sp.csr_array(np.array([[1, 0, 1], [1, 0, 0]], np.float32)))
+    >>> np.save("m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
     >>> with ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False):
-    ...     report = evaluate(folder / "Y.npz", folder / "m_indices.npy", metrics="p@1")
+    ...     report = evaluate("Y.npz", "m_indices.npy", metrics="p@1")
     >>> report["p@1"]
     0.5
     """

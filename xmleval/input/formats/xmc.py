@@ -180,11 +180,9 @@ def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) 
     return f"{shown(line)} cannot be read"
 
 
-def save_xmc(path: Path, data: Rows | Pieces, kind: str, n_labels: int | None) -> None:
+def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write rows of sets or of scores below a header."""
-    if (width := known_labels(data, n_labels)) is None:
-        assert isinstance(data, Rows)
-        width = int(data.labels.max(initial=0)) + 1
+    width = known_labels(data, n_labels) or int(data.labels.max(initial=0)) + 1
     with replacing_text(path) as file:
         file.write(f"{data.n_rows} {width}\n".encode())
         for _, block in canonical(data, "truth" if kind == "truth" else "entries", width):
