@@ -119,7 +119,7 @@ def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> Non
                 show(reader.n_taken)
 
     with contextlib.closing(reader):
-        data = writable(writer, mapped(), pieces, pieces.n_labels)
+        data = writable(mapped(), pieces, pieces.n_labels)
         with naming_files({"scores": given.name, "matrix": given.name}):
             write_noted(output, writer, data, "scores", pieces.n_labels)
     _tell_size(n_rows, n_entries)

@@ -77,10 +77,10 @@ def convert(
             pieces = given.pieces()
             width = n_labels or pieces.n_labels
             known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-            n_bytes = STREAMED_BYTES if known and writer.by_pieces else PIECE_BYTES
+            n_bytes = STREAMED_BYTES if known else PIECE_BYTES
             reader = RowReader(given.name, pieces, n_bytes)
             opened.callback(reader.close)
-            data = writable(writer, _rows(reader, given.kind), pieces, width)
+            data = writable(_rows(reader, given.kind), pieces, width)
             n_labels = width
         arguments = ("truth", "scores", "matrix")
         opened.enter_context(
@@ -114,12 +114,12 @@ def refuse_other_kind(target: Path, writer: Format, kind: str) -> None:
         raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
 
 
-def writable(writer: Format, rows: Iterator[Any], pieces: Pieces, n_labels: int | None) -> Any:
-    """Return rows to write as they come where the format allows, else once they are whole."""
+def writable(rows: Iterator[Any], pieces: Pieces, n_labels: int | None) -> Any:
+    """Return rows to write as they come where their numbers are known, else once they are whole."""
     first = next(rows, None)
     rows = itertools.chain([] if first is None else [first], rows)
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    if known and writer.by_pieces and not (first and first.best_first):
+    if known and not (first and first.best_first):
         return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
     return stack_rows(rows)
 

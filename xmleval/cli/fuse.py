@@ -228,7 +228,7 @@ def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts:
     rows = (rows_by_id(ptr, labels, scores) for ptr, labels, scores in parts)
     n_rows = next((pieces.n_rows for _, pieces in lists.each if pieces.n_rows is not None), None)
     data: Any = Pieces(n_rows, width, lambda n_bytes: rows)
-    if not writer.by_pieces or n_rows is None:
+    if n_rows is None:
         data = stack_rows(rows)
     if writer is RUN:
         save(output, data, "scores", lists.row_names, lists.label_names)

@@ -302,6 +302,5 @@ ARROW = Format(
     pieces=read_pieces,
     rows=named_rows,
     write=save_table,
-    by_pieces=True,
     keeps_order=True,
 )

@@ -48,9 +48,8 @@ class Format:
     beside : callable
         ``beside(path)`` tells which other files are read with a file.
     write : callable, optional
-        ``write(path, data, kind, n_labels)`` writes `Rows` by id, whole or not at all.
-    by_pieces : bool
-        Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
+        ``write(path, data, kind, n_labels)`` writes `Rows` by id, or `Pieces` of sparse rows, whole or not at
+        all.
     keeps_order : bool
         Whether equal scores of a list that it writes are read in the order of the list.
 
@@ -72,7 +71,6 @@ class Format:
     for_fields: Callable[[Fields], Format] | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
-    by_pieces: bool = False
     keeps_order: bool = False
 
     def read(self, path: Path, kind: str, allowance: Allowance) -> Pieces:

@@ -174,10 +174,11 @@ def other_half(path: Path) -> list[Path]:
     return [other for other in _pair(path) if other != path and is_there(other)]
 
 
-def write_list(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
+def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
-    labels, scores = rows_as_lists(data if data.best_first else ranked(data, n_labels))
+    is_list = isinstance(data, Rows) and data.best_first
+    labels, scores = rows_as_lists(data if is_list else ranked(data, n_labels))
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
     with contextlib.ExitStack() as both:  # neither appears before both are written

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.archive import Archive, Array, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -31,7 +31,7 @@ from xmleval.input.formats.npy import (
     list_pieces,
 )  # fmt: skip
 from xmleval.input.pieces import Pieces, whole
-from xmleval.input.rows import Rows, rows_by_id
+from xmleval.input.rows import rows_by_id
 from xmleval.input.scores import refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.writing import canonical
@@ -193,12 +193,13 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     return _matrix_pieces(archive, kind, allowance)
 
 
-def write_npz(path: Path, data: Rows, kind: str, n_labels: int | None) -> None:
+def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed.
 
     Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
     """
     arrays: dict[str, Any] = {}
+    data = stack_rows(data.read(PIECE_BYTES)) if isinstance(data, Pieces) else data
     if data.best_first and (n_labels is None or data.values is None):
         lists = zip(("indices", "scores"), rows_as_lists(data), strict=True)
         arrays = {name: array for name, array in lists if array is not None}

@@ -165,5 +165,4 @@ RUN = Format(
     holds=("scores",),
     rows=batches,
     write=lambda path, data, kind, n_labels: save(path, data, "scores"),
-    by_pieces=True,
 )

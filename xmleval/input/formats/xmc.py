@@ -202,7 +202,6 @@ XMC = Format(
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
     write=save_xmc,
-    by_pieces=True,
 )
 SVMLIGHT = Format(
     name="svmlight",
