@@ -105,10 +105,12 @@ class Array(NamedTuple):
             handle.seek(self.start + n_before)
             return handle
         handle.seek(self.start)
-        stream = zipfile.ZipExtFile(handle, "r", self.member)
+        stream: Any = _Stored(handle, self.member)
+        if self.member.compress_type != zipfile.ZIP_STORED:
+            stream = zipfile.ZipExtFile(handle, "r", self.member)
         with _naming(self.member):
             for place in range(0, n_before, READ_BYTES):
-                stream.read(min(READ_BYTES, n_before - place))
+                stream.readinto(bytearray(min(READ_BYTES, n_before - place)))
         return stream
 
     def _take(self, stream: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -123,6 +125,21 @@ class Array(NamedTuple):
                 if stream.readinto(part) < len(part):
                     raise ValueError("fewer bytes of data than declared in its header")
             return values
+
+
+class _Stored:
+    """The bytes of a member of an archive without compression, with its checksum; `zipfile` copies them."""
+
+    def __init__(self, handle: Any, member: zipfile.ZipInfo) -> None:
+        self._handle, self._member, self._left, self._sum = handle, member, member.file_size, 0
+
+    def readinto(self, view: Any) -> int:
+        """Read some of the next bytes."""
+        n: int = self._handle.readinto(view)
+        self._sum, self._left = zlib.crc32(view[:n], self._sum), self._left - n
+        if not self._left and self._sum != self._member.CRC:
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {self._member.filename!r}")
+        return n
 
 
 def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> list[NDArray[Any]]:

@@ -18,7 +18,7 @@ import numpy as np
 from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import NO_RANGES, RemotePath
 
-BUFFER_BYTES = 1 << 15
+BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 TAGS = (
     "ETag", "etag", "Content-MD5", "Digest", "generation", "VersionId", "blob_id", "xet_hash",
     "Last-Modified", "LastModified", "last_modified", "updated", "mtime", "created",
@@ -68,9 +68,10 @@ class InputFile:
         self.path, self.is_remote = path, isinstance(path, RemotePath)  # which cannot be mapped into memory
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
+        self._held: bytes | None = None  # all of a small file, which is read once
 
     @contextlib.contextmanager
-    def open(self, end: int | None = None) -> Iterator[io.BufferedReader[Any]]:
+    def open(self, end: int | None = None) -> Iterator[Any]:
         """Open the file; refuse one that is not regular, is empty, or changes until it is closed.
 
         A remote one is read ahead up to ``end``, its own by default; 0 where it is read in any order.
@@ -78,6 +79,9 @@ class InputFile:
         raw: io.RawIOBase
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
+        if self._held is not None:
+            yield io.BytesIO(self._held)
+            return
         buffer_bytes, number = BUFFER_BYTES, None
         if isinstance(self.path, RemotePath):
             raw = RangeReader(
@@ -89,6 +93,9 @@ class InputFile:
             number = raw.fileno()
         with io.BufferedReader(raw, buffer_bytes) as file:
             try:
+                if self.size <= HELD_BYTES:
+                    self._held = file.read()
+                    file.seek(0)
                 yield file
             except Exception:
                 self.check(number)  # a change may be what went wrong
