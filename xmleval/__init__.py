@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
-    from xmleval.propensity_fit import PropensityFit, fit_propensity
     from xmleval.report.changes import Diff
     from xmleval.report.compared import Compared
     from xmleval.report.comparison import Comparison
@@ -70,7 +69,6 @@ __all__ = [
     "Conventions",
     "Evaluator",
     "LabelGroups",
-    "PropensityFit",
     "Ranking",
     "Report",
     "Sensitivity",
@@ -88,7 +86,6 @@ __all__ = [
     "f1_macro",
     "f1_micro",
     "f1_samples",
-    "fit_propensity",
     "from_df",
     "fuse",
     "hamming_loss",
@@ -132,14 +129,12 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
     "Ranking": "comparing.ranking",
-    "PropensityFit": "propensity_fit",
     "Report": "report.report",
     "Sensitivity": "api.sensitivity",
     "check": "api.check",
     "compare": "api.compare",
     "diff": "api.diff",
     "evaluate": "api.evaluate",
-    "fit_propensity": "propensity_fit",
     "from_df": "input.objects.frames",
     "fuse": "api.fuse",
     "inverse_propensity": "propensity",

@@ -1,4 +1,4 @@
-"""Propensity-scored measures on a grid of constants, and constants that are fitted."""
+"""Propensity-scored measures on a grid of constants."""
 
 from itertools import product
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
 
-from xmleval import evaluate, fit_propensity, inverse_propensity, propensity_sensitivity
+from xmleval import evaluate, inverse_propensity, propensity_sensitivity
 
 A, B = [0.0, 0.4, 0.55, 0.8], [0.4, 1.5, 5.0]
 NAMES = ["psp@1", "psp@3", "psndcg@3", "psndcg@5", "psdcg@5"]
@@ -73,66 +72,14 @@ def test_best_model_changes_within_the_grid() -> None:
     assert axes[0].lines  # where the best model changes
 
 
-COUNTS = np.repeat([1, 2, 4, 9, 30, 100, 400, 1500], 5)
-
-
-def sampled(seed: int, a: float, b: float) -> tuple[Any, Any, Any]:
-    """Training labels, all relevant labels of a sample, and those observed under a propensity model."""
-    rng = np.random.default_rng(seed)
-    y_train = sp.csr_array((np.arange(3000)[:, None] < COUNTS).astype(int))
-    full = rng.random((1500, COUNTS.size)) < 0.3
-    p = 1 / np.asarray(inverse_propensity(y_train, a, b))
-    return y_train, full.astype(int), (full & (rng.random(full.shape) < p)).astype(int)
-
-
-@pytest.mark.parametrize(("a", "b"), [(0.55, 1.5), (0.9, 4.0), (0.3, 0.4)])
-def test_constants_that_made_a_sample_are_found(a: float, b: float) -> None:
-    y_train, full, observed = sampled(1, a, b)
-    fit = fit_propensity(observed, full, y_train)
-    assert abs(fit.a - a) < 4 * fit.a_error < 0.2
-    assert abs(fit.b - b) < 4 * fit.b_error
-    assert 0.1 < fit.dispersion < 4
-    assert fit.n_full.sum() == full.sum()
-    np.testing.assert_allclose(1 / fit.propensity, np.unique(inverse_propensity(y_train, fit.a, fit.b))[::-1])
-
-    def loss(point: Any) -> float:  # the likelihood again, label by label
-        a, b = map(float, point)
-        p = 1 / np.asarray(inverse_propensity(a=a, b=b, label_counts=COUNTS, n_instances=3000))
-        return -float((observed * np.log(p) + (full - observed) * np.log1p(-p)).sum())
-
-    best = minimize(loss, (fit.a, fit.b), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
-    assert (fit.a, fit.b) == pytest.approx(best.x, rel=1e-3)
-    step = 1e-3 * np.eye(2)
-
-    def curvature(u: Any, v: Any) -> float:
-        ends = (loss(best.x + u + v), loss(best.x - u - v), -loss(best.x + u - v), -loss(best.x - u + v))
-        return sum(ends) / 4e-6
-
-    hessian = [[curvature(u, v) for v in step] for u in step]
-    errors = np.sqrt(np.diag(np.linalg.inv(hessian)))
-    assert (fit.a_error, fit.b_error) == pytest.approx(errors, rel=0.1)
-
-
-def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
-    y_train, full, observed = sampled(2, 0.55, 1.5)
-    wrong = sp.csr_array(np.where(full == 0, 1, observed))
-    expected = str(fit_propensity(observed, full, y_train))
-    assert str(fit_propensity(wrong, sp.csr_array(full), y_train)) == expected
-
-
 @pytest.mark.parametrize(("change", "message"), [
     ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
     ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
     ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),
     ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
     ({"models": {"x": np.eye(4)}}, "models: 'x': .*4"),
-    ({"y_observed": np.eye(3), "y_train": np.eye(4)}, "y_train: 4 labels, but y_full has 3"),
-    ({"y_observed": np.eye(3)}, "y_full: .* two training frequencies or more are needed, not 1"),
-    ({"y_train": np.tri(3), "y_observed": np.zeros((3, 3))}, "y_observed: 0 of 3 relevant entries were"),
 ])  # fmt: skip
-def test_grids_and_fits_refuse_by_argument(change: dict[str, Any], message: str) -> None:
-    is_fit = "y_observed" in change
-    others = {"y_full": np.eye(3)} if is_fit else {"models": {"m": np.eye(3)}, "y_true": np.eye(3)}
-    function: Any = fit_propensity if is_fit else propensity_sensitivity
+def test_grids_are_refused_by_argument(change: dict[str, Any], message: str) -> None:
+    arguments: Any = {"models": {"m": np.eye(3)}, "y_true": np.eye(3), "y_train": np.eye(3)}
     with pytest.raises(ValueError, match=message):
-        function(**{"y_train": np.eye(3), **others, **change})
+        propensity_sensitivity(**{**arguments, **change})
