@@ -13,7 +13,7 @@ import xmleval.integrations
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-WITHOUT_EXTRA = {"library", "topk", "tree_fusion"}
+WITHOUT_EXTRA = {"library", "topk"}
 
 
 def test_every_integration_has_an_extra() -> None:

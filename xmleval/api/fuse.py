@@ -90,7 +90,6 @@ def fuse(
     "rrf" is that of Cormack et al. (SIGIR 2009) and ranx; "sum" is CombSUM, and with weights ranx's ``wsum``;
     "borda" is ranx's ``bordafuse``; the others are those of PECOS's ``CsrEnsembler``, which calls them
     ``average``, ``rank_average``, ``sigmoid_average`` and ``softmax_average``. These names are taken, too.
-    NGAME's fusion learns from data, see `xmleval.integrations.tree_fusion`.
 
     Examples
     --------
