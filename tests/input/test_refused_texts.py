@@ -147,7 +147,7 @@ TABLES: list[tuple[str, str, list[tuple[str, str]]]] = [  # a file, and a comman
         ("a:0.5 b:0.25\na b:1\n", "line 2: 'a' is not a label with its score"),
         ("a:0.5\nb\n", "line 2: labels with scores, and others without"),
         ("a:0.5\na:0.5 a:1\n", "line 2: label 'a' occurs twice"),
-        ("__label__a 0.5\n__label__b x\n", "line 2: '__label__b:x' is not a label with its score"),
+        ("__label__a 0.5\n__label__b x\n", "line 2: 'b:x' is not a label with its score"),
     ]),
     ("t.json", "evaluate {} s.json", [
         ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),

@@ -85,21 +85,22 @@ def _labels(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] |
     Of fastText, labels stand in front of a text, or each is followed by its probability, or all by none.
     """
     words = line.split()
-    labels = [*takewhile(lambda word: word.startswith(prefix), words)]
-    if kind != "scores" or (prefix and len(labels) == len(words)):
-        return [label.removeprefix(prefix) for label in labels], None
     if prefix:
-        words = [*map(":".join, zip_longest(words[::2], words[1::2], fillvalue=""))]
-    pairs = [(name, text) for name, _, text in (word.rpartition(":") for word in words)]
-    scores = [
-        score_number(text) if name != prefix and name.startswith(prefix) else None for name, text in pairs
-    ]
+        labels = [*takewhile(lambda word: word.startswith(prefix), words)]
+        if kind != "scores" or len(labels) == len(words):
+            return [label.removeprefix(prefix) for label in labels], None
+        pairs = zip_longest(words[::2], words[1::2], fillvalue="")
+        words = [f"{label.removeprefix(prefix)}:{label.startswith(prefix) * text}" for label, text in pairs]
+    elif kind != "scores":
+        return words, None
+    parts = [word.rpartition(":") for word in words]
+    scores = [score_number(text) if name else None for name, _, text in parts]
     known = [score for score in scores if score is not None]
     if not known and not prefix:
         return words, None
     if len(known) < len(words):
         raise ValueError(f"{shown(words[scores.index(None)])} is not a label with its score")
-    return [name.removeprefix(prefix) for name, _ in pairs], known
+    return [name for name, _, _ in parts], known
 
 
 LINES = Format(
