@@ -131,7 +131,7 @@ def label_groups(
 
     Parameters
     ----------
-    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame, optional
+    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict, frame or file, optional
         Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts``.
     edges : iterable of int, or "deciles"
         Largest number of training rows of each group but the last; labels without any are a group in any

@@ -115,7 +115,7 @@ def inverse_propensity(
 
     Parameters
     ----------
-    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame, optional
+    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict, frame or file, optional
         Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts`` and ``n_instances``.
     a, b : float, optional
         Constants of the model, by default 0.55 and 1.5.

@@ -36,7 +36,7 @@ FILES = (  # arguments that can be files
 )  # fmt: skip
 WITH_FILES = (
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
-    "checkpoint", "save", "workers", "scheduler",
+    "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
 )  # fmt: skip
 UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 

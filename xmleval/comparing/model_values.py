@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.files.remote import as_path, is_file
 from xmleval.input.errors import InputError, real_number
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.message import Keyword, Message, counted
 from xmleval.records import Floats
 from xmleval.report.report import Report
-from xmleval.report.saved_results import SavedReport
+from xmleval.report.saved_results import SavedReport, load_results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
 
@@ -46,7 +47,8 @@ def by_data_set(results: Any) -> dict[str, Models]:
     if frame is not None:
         found = _models_of_frame(frame)
     elif isinstance(results, Mapping):
-        found = {str(name): _models_of(str(name), given) for name, given in results.items()}
+        read = {n: load_results(as_path(given)) if is_file(given) else given for n, given in results.items()}
+        found = {str(name): _models_of(str(name), given) for name, given in read.items()}
     else:
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
     _refuse_few(found, "data sets")

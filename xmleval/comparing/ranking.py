@@ -350,7 +350,8 @@ def rank(
     Parameters
     ----------
     results : mapping of data sets to mappings of models, or frame of shape (data sets, models)
-        For each model a `Report`, values by measure, or a number. Each model needs a value on each data set.
+        For each model a `Report`, values by measure, or a number; in place of models, a file of results as
+        JSON. Each model needs a value on each data set.
     metric : str, optional
         Measure, in any accepted spelling; default the only one that all models have. Of numbers alone, it
         tells the direction.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import glob
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import version_of
@@ -20,7 +23,9 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, choose_format, completed
+from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, joined
+from xmleval.input.stack import rows_as_csr, stack_rows
 from xmleval.numerals import whole_number
 
 
@@ -108,6 +113,18 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
             version_of(file)  # which tells if there is no such file
         raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
     return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards, allowance)
+
+
+def read_sets(path: Path) -> Any:
+    """Read label sets whole: a sparse array, or `Named` where they have names."""
+    given = find_input(path, "truth", None, UNLIMITED)
+    file, form = given.shards[0]
+    if given.named and form.rows and len(given.shards) == 1:
+        batches = partial(form.rows, file, "truth", UNLIMITED)
+        return read_named(str(file), batches, "truth", None, UNLIMITED)
+    pieces = given.pieces()
+    rows = stack_rows(pieces.read(sys.maxsize))
+    return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
 
 
 def find_inputs(argument: str, paths: Sequence[Path]) -> Input:

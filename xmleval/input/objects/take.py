@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import Source, is_sparse
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
@@ -205,7 +206,11 @@ def as_rows(rows: NamedInput) -> Rows:
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
-    """Return a truth that is called otherwise without names, as `take` does."""
+    """Return a truth that is called otherwise, in memory or in a file, without names, as `take` does."""
+    if is_file(value):
+        from xmleval.input.shards import read_sets  # imports all formats
+
+        value = read_sets(as_path(value))
     with renaming("y_true", argument):
         return take(value, None, None, n_labels, labels)
 

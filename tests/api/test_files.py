@@ -1,0 +1,91 @@
+"""Files in place of arrays give the same values, alone and beside arrays, several models in one pass."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xmleval
+from tests.made_files import make_scores, make_truth, npy, npz
+from xmleval import calibrate, thresholds
+from xmleval.evaluation import run
+
+TRUTH, TRAIN = make_truth(60), make_truth(80, seed=1)
+MODELS = {name: make_scores(60, seed=seed) for name, seed in (("a", 2), ("b", 3))}
+NAMED = {"q1": {"x": 1, "y": 1}, "q2": {"z": 1}}, {"q2": {"z": 0.9, "x": 0.4}, "q1": {"y": 0.8, "w": 0.7}}
+METRICS = ["p@3", "psp@3", "f1.macro@3", "auc.micro"]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "LEAST_MEMORY", 1)  # so that files are read in several pieces
+    for name, matrix in {"Y": TRUTH, "T": TRAIN, **MODELS}.items():
+        npz(Path(name), matrix)
+    np.save("w.npy", np.arange(1.0, 61))
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "evaluate": lambda y, t, m: xmleval.evaluate(y, m["a"], y_train=t, metrics=METRICS, memory="64kB"),
+    "compare": lambda y, t, m: xmleval.compare(m, y, y_train=t, metrics=METRICS, worst=2).to_dict(),
+    "diff": lambda y, t, m: xmleval.diff(m, y, metric="p@3", worst=3).to_dict(),
+    "thresholds": lambda y, t, m: thresholds.fit(y, m["a"], "f1.micro").decision,
+    "calibrate": lambda y, t, m: str(calibrate.fit(y, m["a"], "platt")),
+    "statistics": lambda y, t, m: xmleval.label_statistics(y, t),
+    "propensity": lambda y, t, m: xmleval.inverse_propensity(t).tolist(),
+    "groups": lambda y, t, m: str(xmleval.label_groups(t)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_files_give_what_arrays_give(name: str) -> None:
+    call, expected = CALLS[name], CALLS[name](TRUTH, TRAIN, MODELS)
+    paths = {name: Path(f"{name}.npz") for name in MODELS}
+    for y_true, y_train, models in (("Y.npz", "T.npz", paths), (TRUTH, Path("T.npz"), paths)):
+        found = call(y_true, y_train, models)
+        assert (dict(found) if name == "evaluate" else found) == (
+            dict(expected) if name == "evaluate" else expected
+        )
+
+
+def test_several_models_are_evaluated_in_one_pass_with_weights_and_progress() -> None:
+    rows: list[int] = []
+    found: Any = xmleval.evaluate(
+        "Y.npz", {"a": "a.npz", "b": "b.npz"}, metrics="p@3", sample_weight="w.npy", memory="1kB",
+        progress=lambda done, n_rows: rows.append(done), save="{}.state",
+    )  # fmt: skip
+    weight = np.arange(1.0, 61)
+    expected = {
+        n: xmleval.evaluate(TRUTH, m, metrics="p@3", sample_weight=weight)["p@3"] for n, m in MODELS.items()
+    }
+    assert {name: report["p@3"] for name, report in found.reports.items()} == expected
+    assert len(rows) > 1
+    assert rows == sorted(rows)
+    assert rows[-1] == 60
+    assert xmleval.Evaluator.load("a.state").compute()["p@3"] == expected["a"]
+
+
+def test_names_in_memory_are_matched_with_names_in_files() -> None:
+    Path("q.json").write_text('{"q1": {"x": 1, "y": 1}, "q2": {"z": 1}}')
+    expected = xmleval.evaluate(*NAMED, metrics=["p@1", "r@2"], exclude=[("q1", "x")])
+    found = xmleval.evaluate("q.json", NAMED[1], metrics=["p@1", "r@2"], exclude=[("q1", "x")])
+    assert (dict(found), found.label_names, found.unknown_labels) == (dict(expected), ["x", "y", "z"], ["w"])
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"y_true": "none.npz"}, "none.npz"),
+    ({"y_score": {"a": "a.npz", "b": "none.npz"}}, "none.npz"),
+    ({"memory": "x"}, "memory: 'x' is not an amount of memory"),
+    ({"resume": True}, "resume: needs checkpoint="),
+    ({"y_score": MODELS["a"], "checkpoint": "kept"}, "checkpoint: needs files, and y_score= is none"),
+    ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
+    ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
+    ({"separator": ";"}, "separator: is for CSV and JSON Lines"),
+])  # fmt: skip
+def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, Any], message: str) -> None:
+    npy(Path("m"), MODELS["a"])
+    with pytest.raises((ValueError, OSError)) as refused:
+        xmleval.evaluate(**{"y_true": "Y.npz", "y_score": "a.npz", "metrics": "p@1", **arguments})
+    assert message in str(refused.value)
