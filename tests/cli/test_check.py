@@ -14,14 +14,13 @@ import scipy.stats
 
 from tests.damage import answer
 from xmleval import Comparison, Report, check, compare, evaluate
-from xmleval.cli.details import write_rows
 
 N_ROWS, N_LABELS = 100, 6
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((N_ROWS, N_LABELS)) < 0.3).astype(np.int8)
 MODELS = {"a": TRUTH + RNG.normal(size=TRUTH.shape), "b": TRUTH + 4 * RNG.normal(size=TRUTH.shape)}
 UNKNOWN = "so that nothing is known about a change"
-BY_ROW = "new.json --no-worse-than last.json --rows new.csv --last-rows last.csv"
+LAST = "new.json --no-worse-than last.json"
 LABEL_GROUPS = [*"xxyyyz"]
 GROUPS: dict[str, Any] = {"label_groups": LABEL_GROUPS, "row_groups": ["de", "en"] * 50}
 Command = Callable[[str], tuple[int, list[str]]]
@@ -42,11 +41,9 @@ def write(name: str, values: Mapping[str, float | None], **members: Any) -> None
     Path(name).write_text(json.dumps(json.loads(report().to_json()) | {"values": values} | members))
 
 
-def save(name: str, *reports: Report, **named: Report) -> None:
-    """Write results and values by row of one report, or of several by name."""
-    results = Comparison(named) if named else reports[0]
-    Path(f"{name}.json").write_text(results.to_json())
-    write_rows(named or {"": reports[0]}, Path(f"{name}.csv"))
+def save(name: str, report: Report | None = None, **named: Report) -> None:
+    """Write results of one report, or of several by name."""
+    Path(f"{name}.json").write_text((report or Comparison(named)).to_json())
 
 
 @pytest.fixture
@@ -111,12 +108,10 @@ def interval(new: Report, last: Report, name: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("conventions", ["default", "sklearn"])
-def test_worse_is_what_the_paired_interval_says(command: Command, conventions: str) -> None:
+def test_worse_is_what_the_paired_interval_says(conventions: str) -> None:
     """SciPy's interval of the rows decides, for losses the other way, and the value where there are none."""
     options: dict[str, Any] = {"metrics": "all", "decision": "top2", "conventions": conventions}
     new, last = report("b", **options), report("a", **options)
-    save("new", new)
-    save("last", last)
     expected = {}
     for spec in last.specs:
         sign = {"up": 1, "down": -1, "none": 0}[spec.metric.direction]
@@ -126,33 +121,30 @@ def test_worse_is_what_the_paired_interval_says(command: Command, conventions: s
                 expected[spec.name] = f"difference {low:.3g} to {high:.3g} over "
         elif sign * (new[spec.name] - last[spec.name]) < 0:
             expected[spec.name] = ""
-    code, lines = command(BY_ROW)
-    assert code == 1
-    assert [line.partition(" ")[0] for line in lines if "undefined" not in line] == [*expected]
-    assert [text for text in expected.values() if not any(text in line for line in lines)] == []
+    failures = check(new, no_worse_than=last).failures
+    assert [one.measure for one in failures if "undefined" not in one.told] == [*expected]
+    assert [text for text in expected.values() if not any(text in one.told for one in failures)] == []
     n_tested = sum(bool(text) for text in expected.values())
     assert 5 < n_tested < len(last.per_row())
-    failures = check(new, no_worse_than=last).failures
-    assert (len(failures), sum("95% interval" in each.told for each in failures)) == (len(lines), n_tested)
+    assert sum("95% interval" in one.told for one in failures) == n_tested
 
 
-def test_margin_is_allowed_beyond_the_interval(command: Command) -> None:
+def test_margin_is_allowed_beyond_the_interval() -> None:
     new, last = report("b"), report("a")
-    save("new", new)
-    save("last", last)
     high, low = interval(new, last, "p@1")[1], interval(new, last, "coverage")[0]
     assert high < 0 < low
-    for factor, expected in (1.001, (0, ["3"])), (0.999, (1, ["p@1", "coverage"])):
-        code, lines = command(f"{BY_ROW} --margin p@1={-high * factor},coverage={low * factor} --margin 1")
-        assert (code, [line.split()[0] for line in lines]) == expected
+    for factor, expected in (1.001, []), (0.999, ["p@1", "coverage"]):
+        margin = {"p@1": -high * factor, "coverage": low * factor, "": 1}
+        failures = check(new, no_worse_than=last, margin=margin).failures
+        assert [one.measure for one in failures] == expected
 
 
 def test_each_of_several_models_is_checked(command: Command) -> None:
     save("last", a=report("a"), b=report("b"))
     save("new", b=report("b"), a=report("b"), **{"c\x1b[31m": report("a")})
-    code, lines = command(BY_ROW)
+    code, lines = command(LAST)
     assert (code, {line.partition(" ")[0] for line in lines}) == (1, {"a:"})
-    assert command(f"{BY_ROW} --model b") == (0, ["3 measures hold"])
+    assert command(f"{LAST} --model b") == (0, ["3 measures hold"])
     code, lines = command("new.json --min p@1=1")
     assert (code, [line.split(": ")[0] for line in lines]) == (1, ["b", "a", "c\\x1b[31m"])
     code, lines = command("last.json --no-worse-than new.json --margin 9")
@@ -162,22 +154,19 @@ def test_each_of_several_models_is_checked(command: Command) -> None:
 def test_report_without_a_name_is_compared_with_a_model(command: Command) -> None:
     save("last", report("a"))
     save("new", a=report("a"), b=report("b"))
-    assert command(f"{BY_ROW} --model a") == (0, ["3 measures hold"])
-    assert command(f"{BY_ROW} --model b")[1][0].startswith("b: p@1 0.")
+    assert command(f"{LAST} --model a") == (0, ["3 measures hold"])
+    assert command(f"{LAST} --model b")[1][0].startswith("b: p@1 0.")
     message = "last.json: its report has no name; --model tells which of new.json goes with it"
-    assert command(BY_ROW) == (2, [message])
+    assert command(LAST) == (2, [message])
 
 
-def test_rows_that_cannot_be_paired_are_refused(command: Command) -> None:
-    for file, names in ("new", "abcd"), ("last", "abdc"):
-        write(f"{file}.json", {"p@1": 0.5}, n_rows=4)
-        lines = [f"{row},{name},{row % 2}\n" for row, name in enumerate(names)]
-        Path(f"{file}.csv").write_text("".join(["row,name,p@1\n", *lines[::-1]]))
-    assert command(BY_ROW) == (2, ["last.csv: row 2 is 'd', in new.csv 'c'; expected the same rows"])
-    for file in ("new", "last"):
-        write(f"{file}.json", {"p@1": 0.5}, n_rows=4, sample_weight="given")
-    message = "new.csv: the results have sample weights, which row values do not hold"
-    assert command(BY_ROW) == (2, [message])
+def test_rows_of_other_names_are_refused() -> None:
+    new, last = (
+        evaluate({n: [0] for n in names}, {n: [0] for n in names}, n_labels=2, metrics="p@1", per_row=True)
+        for names in ("abcd", "abdc")
+    )
+    with pytest.raises(ValueError, match="no_worse_than: its rows have other names"):
+        check(new, no_worse_than=last)
 
 
 # ------------------------------------------------------------------------------------ in Python

@@ -5,20 +5,78 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError, real_number
-from xmleval.message import Keyword, Message
-from xmleval.report.checks import Checked, Pair, Results, check_results
-from xmleval.report.gates import limits_of
+from xmleval.message import Keyword, Message, counted, did_you_mean, printable
+from xmleval.report.gates import (
+    Difference,
+    Failure,
+    beyond_limits,
+    compared,
+    held,
+    limits_of,
+    paired_differences,
+    refuse_unlike,
+    worse,
+)
 from xmleval.report.report import Report
-from xmleval.report.saved_results import SavedReport, load_results, reports_of
-from xmleval.report.saved_rows import Difference, SavedRows, intervals_of
+from xmleval.report.saved_results import SavedReport, load_results, naming_file, reports_of
+from xmleval.spellings import not_there
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
+
+
+@dataclass(frozen=True, repr=False)
+class Checked:
+    """What a check found; true if all holds.
+
+    Parameters
+    ----------
+    failures : list of Failure
+        What does not hold: ``model``, ``measure``, ``value``, ``limit`` and ``told``, a line that says so.
+    n_held : int
+        Number of measures that were held to something.
+    """
+
+    failures: list[Failure]
+    n_held: int
+
+    def __bool__(self) -> bool:
+        """Tell whether all holds."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        """Return a line for each failure, or the number of measures that hold."""
+        if not self.failures:
+            return counted(self.n_held, "measures hold", "measure holds")
+        return "\n".join(
+            printable(f"{one.model}: {one.told}" if one.model else one.told) for one in self.failures
+        )
+
+    def __repr__(self) -> str:
+        """Return the same on one line, as an assertion that fails shows it."""
+        return f"<Checked: {'; '.join(str(self).splitlines())}>"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Reports by name, ``""`` of a report alone, those in memory, and what messages call them."""
+
+    where: str
+    saved: dict[str, SavedReport]
+    reports: dict[str, Report]
+
+    def chosen(self, model: str | None) -> Results:
+        """Return the report of a name, or all; one that has no name is always chosen."""
+        if model is None or [*self.saved] == [""]:
+            return self
+        if model not in self.saved:
+            near = did_you_mean(model, self.saved) or f"it has {', '.join(self.saved)}"
+            raise ValueError(f"{self.where}: has no report {model!r}; {near}")
+        return Results(self.where, {model: self.saved[model]}, self.reports)
 
 
 def check(
@@ -72,18 +130,62 @@ def check(
     >>> print(checked)
     p@1 0.3333 is below the minimum 0.5
     """
-    if min is None and max is None and no_worse_than is None:
+    if not min and not max and no_worse_than is None:
         names = Keyword("min"), ", ", Keyword("max"), " or ", Keyword("no_worse_than")
         raise InputError("results", Message("nothing to check: give ", *names))
-    minimum, maximum = (_limits(name, given) for name, given in (("min", min), ("max", max)))
+    if margin and no_worse_than is None:
+        raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
+    limits = {side: _limits(side[:3], given) for side, given in (("minimum", min), ("maximum", max))}
     margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
+    new = _results("results", results)
     old = None if no_worse_than is None else _results("no_worse_than", no_worse_than)
-    rows = {"results": _reports(results), "no_worse_than": _reports(no_worse_than)}
+    if model is not None and {*new.saved, *(old.saved if old else ())} == {""}:
+        alone = f": {new.where} holds one report, which has no name"
+        raise ValueError(Message(Keyword("model", repr(model)), alone))
+    new = new.chosen(model)
+    holding = {(name, measure) for name in new.saved for given in limits.values() for measure in given}
+    failures = [
+        one._replace(model=name)
+        for name, report in new.saved.items()
+        for side, given in limits.items()
+        for one in beyond_limits(report, given, side)
+    ]
+    if old is not None:
+        old = old.chosen(model)
+        _refuse_other_margins(old, margins)
+        for name, old_name in _pairs(new, old):
+            before = old.saved[old_name]
+            if name not in new.saved:
+                told = f"no report of this name, which is in {old.where}"
+                failures.append(Failure(name, "", float("nan"), float("nan"), told))
+                continue
+            with naming_file(old.where):
+                refuse_unlike(new.saved[name], before)
+                holding |= {(name, measure) for measure in compared(before)}
+            by_row = _by_row(new.reports.get(name), old.reports.get(old_name))
+            found = worse(new.saved[name], before, old.where, margins, by_row)
+            failures += [one._replace(model=name) for one in found]
+        if not holding and not failures:
+            raise ValueError(f"{old.where}: no measure to compare with")
+    return Checked(failures, len(holding))
 
-    def by_row(new: Pair, old: Pair) -> dict[str, Difference]:
-        return _by_row(rows["results"].get(new[0]), rows["no_worse_than"].get(old[0]))
 
-    return check_results(_results("results", results), old, minimum, maximum, margins, model, by_row)
+def _refuse_other_margins(old: Results, margins: Mapping[str, float]) -> None:
+    """Refuse margins of measures that the earlier results do not have."""
+    known = dict.fromkeys(name for report in old.saved.values() for both in held(report) for name in both[:2])
+    for name in margins.keys() - {"", *known}:
+        raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*known])}"))
+
+
+def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
+    """Return the names under which reports are in both: the same, unless one has none."""
+    if ("" in new.saved) == ("" in old.saved):
+        return [(name, name) for name in old.saved]
+    if len(new.saved) > 1 or len(old.saved) > 1:
+        one, several = (new, old) if "" in new.saved else (old, new)
+        alone = f"{one.where}: its report has no name; "
+        raise ValueError(Message(alone, Keyword("model"), f" tells which of {several.where} goes with it"))
+    return [(next(iter(new.saved)), next(iter(old.saved)))]
 
 
 def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float]:
@@ -98,28 +200,19 @@ def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float
 
 
 def _results(argument: str, given: Any) -> Results:
-    """Return what is given in any form as saved results."""
+    """Return what is given in any form as saved results, with the reports in memory, if these are any."""
     if isinstance(given, str | os.PathLike):
-        return Results(os.fspath(given), load_results(as_path(given)))
-    found: dict[str, SavedReport] = {}
+        path = as_path(given)
+        return Results(str(path), load_results(path), {})
+    reports = getattr(given, "reports", {"": given} if isinstance(given, Report) else given)
+    if isinstance(reports, Mapping) and reports and all(isinstance(one, Report) for one in reports.values()):
+        saved = {name: reports_of(json.loads(one.to_json()))[""] for name, one in reports.items()}
+        return Results(argument, saved, {**reports})
     if hasattr(given, "to_json"):
-        found = reports_of(json.loads(given.to_json()))
-    elif isinstance(given, Mapping) and given and all(isinstance(one, Report) for one in given.values()):
-        found = {name: reports_of(json.loads(one.to_json()))[""] for name, one in given.items()}
-    elif isinstance(given, Mapping):
-        found = reports_of(json.loads(json.dumps(given)))
-    else:
-        raise InputError(argument, f"{type(given).__name__} is no results; {FORMS}")
-    return Results(argument, found)
-
-
-def _reports(given: Any) -> dict[str, Report]:
-    """Return the reports in memory by name, as far as there are any."""
-    held = getattr(given, "reports", given)
-    if isinstance(held, Report):
-        return {"": held}
-    known = held if isinstance(held, Mapping) else {}
-    return {name: one for name, one in known.items() if isinstance(one, Report)}
+        return Results(argument, reports_of(json.loads(given.to_json())), {})
+    if isinstance(given, Mapping):
+        return Results(argument, reports_of(json.loads(json.dumps(given))), {})
+    raise InputError(argument, f"{type(given).__name__} is no results; {FORMS}")
 
 
 def _by_row(new: Report | None, old: Report | None) -> dict[str, Difference]:
@@ -128,7 +221,4 @@ def _by_row(new: Report | None, old: Report | None) -> dict[str, Difference]:
         return {}
     if new.row_names != old.row_names:
         raise InputError("no_worse_than", "its rows have other names; expected the same rows, in their order")
-    one, other = (
-        SavedRows({n: np.asarray(v) for n, v in own.results.rows.items()}, None) for own in (new, old)
-    )
-    return intervals_of(one, other)
+    return paired_differences(new.results.rows, old.results.rows)

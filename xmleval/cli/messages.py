@@ -18,11 +18,13 @@ from xmleval.message import Keyword, Message, printable
 OTHERS = {
     "y_true": "TRUTH",
     "y_score": "SCORES",
+    "results": "RESULTS",
     "format": "--input-format",
     "higher_is_better=False": "--lower-is-better",
     **{name: f"--{name.replace('_', '-')}" for name in (
         "per_label", "per_row", "leave_out", "margin", "rank_constant", "rule", "weights", "model", "test",
-        "worst", "baseline", "seeds", "features", "measure", "fbr", "fallback", "method", "n_labels",
+        "min", "max", "no_worse_than", "worst", "baseline", "seeds", "features", "measure", "fbr", "fallback",
+        "method", "n_labels",
     )},
 }  # fmt: skip
 ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train|pred_field)(?![\w./=-])")  # in plain text

@@ -6,16 +6,26 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from xmleval.input.errors import InputError
 from xmleval.message import did_you_mean
 from xmleval.report.saved_results import KINDS, SHARES, SavedReport
-from xmleval.report.saved_rows import CONFIDENCE, Difference
 from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
 
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17
+CONFIDENCE = 0.95
+
+
+class Difference(NamedTuple):
+    """Confidence interval of a mean difference, and the number of rows that have both values."""
+
+    lower: float
+    upper: float
+    n_rows: int
 
 
 class Failure(NamedTuple):
@@ -160,6 +170,20 @@ def worse(
             told = _fall(name, after, before, where, sign * margin)
         if told:
             yield Failure("", name, after, before - sign * margin, told)
+
+
+def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Difference]:
+    """Return the differences by row, new minus old, of the measures that both have: t intervals of means."""
+    from scipy.special import stdtrit  # only here: most checks do not need it
+
+    found = {}
+    for name in new.keys() & old.keys():
+        gaps = subtract(np.asarray(new[name]), np.asarray(old[name]))
+        gaps = gaps[~np.isnan(gaps)]
+        if gaps.size > 1:
+            half = stdtrit(gaps.size - 1, (1 + CONFIDENCE) / 2) * gaps.std(ddof=1) / math.sqrt(gaps.size)
+            found[name] = Difference(float(gaps.mean() - half), float(gaps.mean() + half), gaps.size)
+    return found
 
 
 def held(report: SavedReport) -> Iterator[tuple[str, str, float]]:
