@@ -19,7 +19,7 @@ from tests.damage import answer
 from tests.limits import OF_NAMES, small_limits
 from tests.problems import CLUSTERS, HIGHER, PER_LABEL, PER_ROW, SETS, Draw, Problem, indicator
 from xmleval import Evaluator
-from xmleval.evaluation.checkpoint import Checkpoint
+from xmleval.evaluation import checkpoint
 
 OPTIONS = {  # that take the values of Python
     "decision": "--decision", "gains": "--gains", "unlisted": "--unlisted", "link": "--link",
@@ -275,4 +275,4 @@ def interrupted(n: int) -> Any:
 
 def saving_each_time() -> Any:
     """Save a checkpoint after each batch, whatever time has passed."""
-    return mock.patch.object(Checkpoint, "save_sometimes", Checkpoint.save)
+    return mock.patch.multiple(checkpoint, LEAST_SECONDS=0, SHARE=0)

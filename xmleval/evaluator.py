@@ -362,11 +362,11 @@ class Evaluator:
         with self._lock:
             save_state(Path(path), self.as_saved())
 
-    def as_saved(self, *, spill: bool = False) -> Saved:
-        """Return the contents of a saved file; ``spill`` pooled scores to save often (@private)."""
+    def as_saved(self) -> Saved:
+        """Return the contents of a saved file (@private)."""
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        settings, (counts, arrays) = self._counting.settings, self.counts(spill=spill)
+        settings, (counts, arrays) = self._counting.settings, self.counts()
         arrays |= {name: array for name, (array, _) in settings.of_labels.items() if array.size}
         rule = None
         if settings.decision is not None and settings.decision.fitted:
@@ -374,11 +374,11 @@ class Evaluator:
         own = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
         return Saved({**own, **counts}, arrays)
 
-    def counts(self, *, spill: bool = False, loose: bool = False) -> Saved:
+    def counts(self, *, loose: bool = False) -> Saved:
         """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
         counted = self.counted
         with self._lock:
-            return saved_counts(counted, spill, loose)
+            return saved_counts(counted, loose)
 
     @property
     def counted(self) -> Counted:

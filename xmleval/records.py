@@ -324,7 +324,6 @@ class Chunks(NamedTuple):
     dtype: np.dtype[Any]
     size: int
     read: Callable[[], Iterator[NDArray[Any]]]
-    of: object = None  # whose data never change, where it is such
 
 
 def known_of(block: Block) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from tests.commands import main
 from tests.file_routes import saving_each_time
 from xmleval import Evaluator
 from xmleval.evaluation import run as evaluation
-from xmleval.states.score_runs import ScoreRuns
+from xmleval.files.spill import SpillFile
 
-MOMENTS: list[tuple[Any, str]] = [(os, name) for name in ("link", "replace", "fsync", "unlink")]
-MOMENTS += [(Evaluator, "update"), (ScoreRuns, "spill")]
+MOMENTS: list[tuple[Any, str]] = [(os, name) for name in ("replace", "fsync", "unlink", "rmdir")]
+MOMENTS += [(Evaluator, "update"), (SpillFile, "write")]
 
 
 def kill_at(count: int) -> None:

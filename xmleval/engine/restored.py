@@ -41,16 +41,12 @@ def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[st
     return {**kept, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
 
 
-def saved_counts(counted: Counted, spill: bool, loose: bool) -> Saved:
-    """Return what `restored` takes, after all rows were counted; ``spill`` pooled scores first.
+def saved_counts(counted: Counted, loose: bool) -> Saved:
+    """Return what `restored` takes, after all rows were counted.
 
     ``loose`` arrays are for a process that merges them: larger, and made at once.
     """
-    arrays: dict[str, Any] = {}
-    if counted.states is not None:
-        if spill:
-            counted.states.spill()
-        arrays = counted.states.arrays(loose)
+    arrays = {} if counted.states is None else counted.states.arrays(loose)
     meta = {
         "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from xmleval.evaluation.inputs import (
     refuse_many_labels,
 )
 from xmleval.evaluator import Evaluator
+from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.errors import InputError
@@ -123,7 +124,7 @@ class Run(NamedTuple):
     """Inputs and evaluators, one for each model or one if there is none.
 
     ``sources`` are versions of the files of the truth, by name; ``inputs`` are those of all reports, or one
-    for each, and ``files`` their files, by argument; ``n_counted`` rows are counted before.
+    for each, and ``files`` their files, by argument.
     """
 
     rows: Inputs
@@ -135,7 +136,6 @@ class Run(NamedTuple):
     files: dict[str, list[Path]]
     inputs: dict[str, list[Any]]
     request: Request
-    n_counted: int = 0
     checkpoint: Checkpoint | None = None
 
 
@@ -287,19 +287,20 @@ def _excluded(request: Request, among: Any) -> dict[str, Any]:
     return excluded
 
 
-def _resumed(run: Run) -> Run:
-    """Return the run with the folder for its state, and go on from it if so asked; `close` the checkpoint."""
-    request, folder = run.request, as_path(run.request.checkpoint)
+@contextlib.contextmanager
+def _resumed(run: Run) -> Iterator[Run]:
+    """Yield the run, as far as its checkpoint goes if so asked, and lock the folder."""
+    request = run.request
+    if request.checkpoint is None:
+        yield run
+        return
+    folder = as_path(request.checkpoint)
     if isinstance(folder, RemotePath):
-        workers = Keyword("workers")
-        raise InputError(
-            "checkpoint", Message(f"{folder} is not on this machine; give a folder, or ", workers)
-        )
-    held = next(
-        (argument for argument, several in run.inputs.items() if several and not run.files[argument]), None
-    )
-    if held is not None:
-        raise InputError("checkpoint", Message("needs files, and ", Keyword(held), " is none"))
+        elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
+        raise InputError("checkpoint", Message(*elsewhere))
+    for argument, several in run.inputs.items():
+        if several and not run.files[argument]:
+            raise InputError("checkpoint", Message("needs files, and ", Keyword(argument), " is none"))
     files = run.files | {argument: [path] for argument, path in request.files_of_labels.items()}
     inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
     if inside:
@@ -312,23 +313,18 @@ def _resumed(run: Run) -> Run:
         "fields": [*request.fields(True)],
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
-    run = run._replace(checkpoint=Checkpoint(folder, settings))
-    assert run.checkpoint
-    try:
-        saved = run.checkpoint.read()
-        if saved is None:
-            return run
-        if not request.resume:
-            resume = Keyword("resume", "True")
-            raise ValueError(Message(f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"))
-        more = {"threads": request.threads, "memory": run.evaluators[0].memory}
-        n_counted, evaluators = run.checkpoint.load(saved, run.budget.allowance(), **more)
-    except BaseException:
-        run.checkpoint.close()
-        raise
-    of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
-    LOG.info("%s: resumed at row %s%s", folder, n_counted, of)
-    return run._replace(n_counted=n_counted, evaluators=evaluators)
+    with locked(folder):
+        run = run._replace(checkpoint=(checkpoint := Checkpoint(folder, settings)))
+        if checkpoint.exists():
+            if not request.resume:
+                resume = Keyword("resume", "True")
+                told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
+                raise ValueError(Message(*told))
+            more = {"threads": request.threads, "memory": run.evaluators[0].memory}
+            run = run._replace(evaluators=checkpoint.load(run.budget.allowance(), **more))
+            of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
+            LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
+        yield run
 
 
 def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
@@ -353,8 +349,7 @@ def evaluate_files(
     run = open_run(request)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown))
-    run = run if request.checkpoint is None else _resumed(run)
-    with contextlib.closing(run.checkpoint) if run.checkpoint else contextlib.nullcontext():
+    with _resumed(run) as run:
         return run, _reports(run, count(run, shown))
 
 
@@ -369,19 +364,20 @@ def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
 
 def count(run: Run, shown: Progress = False) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
-    with progress(run.rows.truth[1].n_rows, run.n_counted, shown) as show:
+    n_before = run.evaluators[0].n_rows
+    with progress(run.rows.truth[1].n_rows, n_before, shown) as show:
 
         def after(done: int) -> None:
             show(done)
             if run.checkpoint:
-                run.checkpoint.save_sometimes(done, run.evaluators)
+                run.checkpoint.save_sometimes(run.evaluators)
 
         def before(name: str, row: int) -> None:
             for evaluator in run.evaluators:
                 if source := run.sources.get(name):
                     evaluator.read_from(source, row)
 
-        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
+        count_rows(run.evaluators, run.rows, run.budget, n_before, after, before)
     return reports_of(run)
 
 

@@ -11,7 +11,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -246,11 +246,11 @@ def _naming(member: zipfile.ZipInfo | None) -> Iterator[None]:
         raise ValueError(f"{member.filename}: {error}" if member else str(error)) from None
 
 
-def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
+def write_archive(file: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any] | Chunks]]) -> None:
     """Write arrays as `numpy.savez` does, `Chunks` piece by piece."""
     archive = zipfile.ZipFile(file, "w")
     try:
-        for name, array in arrays.items():
+        for name, array in arrays:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 if isinstance(array, Chunks):
                     write_chunks(member, array)

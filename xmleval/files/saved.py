@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
@@ -32,8 +33,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 10, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 10, "checkpoint")
+STATE = Form("xmleval state", 11, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 11, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 
@@ -51,10 +52,13 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 
 
 def _write(file: IO[bytes], saved: Saved, form: Form) -> None:
-    meta = json.dumps(
-        {"format": form.mark, "version": form.version, "arrays": sorted(saved.arrays), **saved.meta}
-    ).encode()
-    write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
+    write_archive(file, [("meta", meta_of(saved.meta, form)), *saved.arrays.items()])
+
+
+def meta_of(meta: dict[str, Any], form: Form) -> NDArray[np.uint8]:
+    """Return the JSON values of a saved file as an array of it."""
+    text = json.dumps({"format": form.mark, "version": form.version, **meta})
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 def to_bytes(saved: Saved) -> bytes:
@@ -80,8 +84,6 @@ def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED)
         if meta["format"] != form.mark:
             raise KeyError("format")
         if (version := meta["version"]) == form.version:
-            if sorted(archive) != meta["arrays"]:
-                raise KeyError("arrays")
             small = [name for name in archive if not LARGE(name)]
             whole = read_arrays([archive[name] for name in small], allowance)
             large: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, archive)}

@@ -86,13 +86,6 @@ class Store:
         for values in self.values.values():
             values.pack(work)
 
-    def settle(self, work: Work) -> None:
-        """Spill all keys in memory, and pack what is ordered by value, so that repeated saves do it once."""
-        for pile in self.piles.values():
-            pile.hold_on_disk(spill(pile.held(), self.file))
-        if any(values.ordered for values in self.values.values()):
-            self.pack(work)
-
     def size(self, name: str) -> int:
         """Return the number of scores of a kind."""
         return self.piles[name].size + (self.values[name].size if name in self.values else 0)

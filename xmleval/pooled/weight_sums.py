@@ -200,7 +200,7 @@ class KeySums:
             found["held0"] = table.reshape(-1)
         for number, run in enumerate(self.runs):
             size = run.size * (self.n_words + SUM)
-            found[f"run{number}"] = Chunks(np.dtype(np.int64), size, partial(_words, run), run)
+            found[f"run{number}"] = Chunks(np.dtype(np.int64), size, partial(_words, run))
         return found
 
     def restore(self, vector: Chunks, on_disk: bool, low: Sequence[int], high: Sequence[int]) -> None:

@@ -123,12 +123,6 @@ class Folds(States):
         for own in self.folds:
             own.discard()
 
-    def spill(self) -> None:
-        """Move spillable data to disk."""
-        super().spill()
-        for own in self.folds:
-            own.spill()
-
     def finish(self) -> Results:
         """Return the results of all measures, and their values without one fold each."""
         together = {name: state.empty() for name, state in self.folds[0]._states.items()}

@@ -63,11 +63,6 @@ class Parts(State):
         for states in self.parts.values():
             states.discard()
 
-    def spill(self) -> None:
-        """Move spillable data to disk, so that repeated saves write it once."""
-        for states in self.parts.values():
-            states.spill()
-
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         return self._arrays(loose=False)

@@ -130,10 +130,6 @@ class ScoreRuns(State):
         """Release the file space of spilled keys."""
         self.store.discard()
 
-    def spill(self) -> None:
-        """Spill keys and pack counts, so that repeated saves do it once."""
-        self.store.settle(self.work)
-
     def _found(self, view: View) -> dict[str, Values | list[Held]]:
         """Return the scores of each kind that a block adds."""
         flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
@@ -326,7 +322,7 @@ class ScoreRuns(State):
                 else:
                     out |= loose(f"{name}.grouped{number}", keys)
             for number, run in enumerate(pile.runs):
-                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks, run)
+                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:
             out["last"], out["n_left"] = self._joined_bounds()
         return out

@@ -99,9 +99,6 @@ class State:
         """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
         return [self, *(self.empty() for _ in range(n_workers - 1))]
 
-    def spill(self) -> None:
-        """Move spillable data to disk, so that repeated saves write it once."""
-
     def discard(self) -> None:
         """Release the external resources of an unused state."""
 
@@ -214,11 +211,6 @@ class States:
         """Release the external resources of unused states."""
         for state in self._states.values():
             state.discard()
-
-    def spill(self) -> None:
-        """Move spillable data to disk."""
-        for state in self._states.values():
-            state.spill()
 
     def finish(self) -> Results:
         """Return the results of all measures."""

@@ -208,7 +208,7 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
         matrix = rows_as_csr(stack_rows(blocks) if data.best_first else data, n_labels)
     with replacing(path) as file:
         if arrays:
-            write_archive(file, arrays)
+            write_archive(file, arrays.items())
         else:
             scipy.sparse.save_npz(file, matrix, compressed=False)
 
