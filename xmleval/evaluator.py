@@ -206,13 +206,13 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        rows = y_true, y_score, y_pred, sample_weight, clusters, first_row, row_groups
+        rows = y_true, y_score, y_pred, sample_weight, clusters, row_groups
         door = make_door(exclude, exclude_from, candidates)
         told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             counting = self._counting if told is None else self._settled(*told)
-            after = counting.with_rows(counted, *rows, door)
+            after = counting.with_rows(counted, first_row, door, *rows)
             self._counting, self._settle = counting, None
             return after
 

@@ -10,25 +10,16 @@ from typing import Any
 
 from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
-from xmleval.engine.blocks import join_arguments
-from xmleval.engine.counted import Counted
-from xmleval.engine.run import count, make_work
-from xmleval.engine.settings import Settings, file_of, given_inputs
+from xmleval.engine.counted import Counted, Counting, read_rows
+from xmleval.engine.run import make_work
+from xmleval.engine.settings import Options, Settings, file_of
 from xmleval.evaluator import make_report
-from xmleval.groups import given_groups
-from xmleval.hierarchy import given_hierarchy
-from xmleval.input.clusters import keys_of_folds
 from xmleval.input.door import make_door
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.glances import swapped_notes
-from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import of_rows
-from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
-from xmleval.propensity import Constants, given_or_estimated
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
-from xmleval.view.rule import Rule, rule_for
+from xmleval.view.rule import Rule
 
 FILES = (  # arguments that can be files
     "y_true", "y_score", "y_pred", "y_train", "labels", "inverse_propensity", "decision", "sample_weight",
@@ -38,7 +29,6 @@ WITH_FILES = (
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
     "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
 )  # fmt: skip
-UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 
 
 def evaluate(
@@ -239,61 +229,21 @@ def evaluate(
         return report
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **door.sets)
-    (y_true, y_score, y_pred, *sets), n_labels = taken.inputs, taken.n_labels
-    door = door.with_sets(sets, taken.n_unmatched_pairs)
-    swapped = swapped_notes("y_true", y_true, "y_score", y_score) if grades.graded else []
-    sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
-    clusters, row_groups = (
-        of_rows(name, value, taken.row_names)
-        for name, value in (("clusters", clusters), ("row_groups", row_groups))
-    )
-    truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
-    q, unmatched = given_or_estimated(
-        inverse_propensity, y_train, Constants(dataset, a, b), truth.n_labels, taken.label_names, taken.closed
-    )
-    label_groups, unnamed = given_groups(
-        label_groups, truth.n_labels, taken.label_names, taken.closed, getattr(q, "label_counts", None)
-    )
-    settings = Settings.checked(
-        metrics,
-        truth.n_labels,
-        k=k,
-        inverse_propensity=q,
-        decision=rule_for(decision, taken.label_names, taken.closed),
-        conventions=conventions,
-        unlisted=unlisted,
-        gains=gains,
-        link=link,
-        higher_is_better=higher_is_better,
-        bounds=bounds,
-        per_row=per_row,
-        per_label=per_label,
-        curve_points=curve_points,
-        label_groups=label_groups,
-        hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
-        confidence=confidence,
-    )
+    rows = read_rows(
+        y_true, y_score, y_pred, sample_weight, clusters, row_groups, door, n_labels, labels, grades,
+        look_at=grades.graded,
+    )  # fmt: skip
+    taken, options = rows.taken, {name: arguments[name] for name in Options.__annotations__}
+    options["labels"] = None  # their names are those of the rows
+    settings = Settings.checked(metrics, rows.truth.n_labels, taken.label_names, taken.closed, **options)
     settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
-    work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    given = given_inputs(y_score, y_pred, sample_weight, n_labels, door, clusters, row_groups)
-    if confidence is not None and clusters is None:
-        clusters = keys_of_folds(taken.keys)
-    plan = settings.plan(given)
-    rows = join_arguments(
-        plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels, n_before=0, first_row=0,
-        score_dtypes=set(), threads=work.threads, block_rows=block_rows, door=door,
-        row_groups=row_groups, by_id=taken.by_id,
-    )  # fmt: skip
-    states = count(plan, work, None, rows)
-    unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
-    notes = (*taken.notes, *swapped, *unmatched, *unnamed, *unread, *rows.notes)
-    report = make_report(settings, Counted(rows.n_rows, plan, given, states, notes=notes))
+    counting = Counting(settings, make_work(memory, threads), block_rows)
+    report = make_report(settings, counting.added(Counted(), rows))
     if taken.label_names is None and taken.row_names is None:
         return report
-    counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
+    counted = taken.row_names == [*range(report.n_rows)]  # an index that names nothing
     names = None if counted else taken.row_names
     return replace(report, label_names=taken.label_names, row_names=names, unknown_labels=taken.unknown)
 

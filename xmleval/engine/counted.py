@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from xmleval.conventions import Conventions
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
+from xmleval.input.csr import Source
 from xmleval.input.door import Door
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import swapped_notes
-from xmleval.input.objects.take import take
+from xmleval.input.objects.take import Taken, take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
 from xmleval.notes import joined_notes
 from xmleval.plan import Plan
-from xmleval.records import Block
+from xmleval.records import Block, Truth
 from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import Work
 
+UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 
 
@@ -70,6 +73,44 @@ class Counted:
     notes: tuple[str, ...] = ()
 
 
+class Rows(NamedTuple):
+    """The arguments of an update with all names replaced by numbers, and the notes on them."""
+
+    taken: Taken
+    truth: Source[Truth]
+    y_score: Any
+    y_pred: Any
+    sample_weight: Any
+    clusters: Any
+    row_groups: Any
+    door: Door
+    notes: list[str]
+
+
+def read_rows(
+    y_true: Any,
+    y_score: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    clusters: Any,
+    row_groups: Any,
+    door: Door,
+    n_labels: int | None,
+    labels: Any,
+    conventions: Conventions,
+    look_at: bool,
+) -> Rows:
+    """Read the arguments of an update; ``look_at`` them, whether grades and scores are swapped."""
+    taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
+    y_true, y_score, y_pred, *sets = taken.inputs
+    door = door.with_sets(sets, taken.n_unmatched_pairs)
+    given = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
+    beside = [of_rows(name, value, taken.row_names) for name, value in given.items()]
+    notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
+    truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
+    return Rows(taken, truth, y_score, y_pred, *beside, door, notes)
+
+
 class Counting:
     """Update and merge `Counted`; ``block_rows`` is the size of a block, chosen to fit the caches if None."""
 
@@ -78,35 +119,23 @@ class Counting:
         self.work = work
         self.block_rows = block_rows
 
-    def with_rows(
-        self,
-        counted: Counted,
-        y_true: Any,
-        y_score: Any,
-        y_pred: Any,
-        sample_weight: Any,
-        clusters: Any,
-        first_row: int | None,
-        row_groups: Any,
-        door: Door,
-    ) -> Counted:
-        """Return the counts after adding rows."""
-        n_labels = self.settings.n_labels
-        conventions = self.settings.conventions
-        labels = self.settings.labels
-        taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
-        unknown = not taken.by_id and labels is None  # names may differ between batches
-        if unknown or not taken.closed:
+    def with_rows(self, counted: Counted, first_row: int | None, door: Door, *arguments: Any) -> Counted:
+        """Return the counts after adding rows; ``arguments`` are those of `read_rows`."""
+        settings = self.settings
+        graded = settings.conventions.graded and not counted.place[0]
+        rows = read_rows(
+            *arguments, door, settings.n_labels, settings.labels, settings.conventions, look_at=graded
+        )
+        unknown = not rows.taken.by_id and settings.labels is None  # names may differ between batches
+        if unknown or not rows.taken.closed:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
-        y_true, y_score, y_pred, *sets = taken.inputs
-        door = door.with_sets(sets, taken.n_unmatched_pairs)
-        sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
-        clusters = of_rows("clusters", clusters, taken.row_names)
-        row_groups = of_rows("row_groups", row_groups, taken.row_names)
-        looked_at = conventions.graded and not counted.place[0]
-        swapped = swapped_notes("y_true", y_true, "y_score", y_score) if looked_at else []
-        truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
+        return self.added(counted, rows, first_row)
+
+    def added(self, counted: Counted, given_rows: Rows, first_row: int | None = None) -> Counted:
+        """Return the counts after adding rows."""
+        taken, truth, y_score, y_pred, sample_weight, clusters, row_groups, door, swapped = given_rows
+        n_labels = taken.n_labels
         given = given_inputs(y_score, y_pred, sample_weight, n_labels, door, clusters, row_groups)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
@@ -143,7 +172,8 @@ class Counting:
             block_rows=self.block_rows, door=door, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
-        notes = *taken.notes, *swapped, *self.settings.on_arguments, *rows.notes
+        unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
+        notes = *taken.notes, *swapped, *self.settings.on_arguments, *unread, *rows.notes
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))
         states, waiting = self._count(counted, plan, rows)

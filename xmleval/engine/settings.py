@@ -192,26 +192,35 @@ class Settings:
 
     @classmethod
     def checked(
-        cls, metrics: str | Iterable[str] | None, n_labels: int | None, **options: Unpack[Options]
+        cls,
+        metrics: str | Iterable[str] | None,
+        n_labels: int | None,
+        names: list[Any] | None = None,
+        closed: bool = True,
+        **options: Unpack[Options],
     ) -> Settings:
-        """Check the arguments of `Evaluator`; raise ValueError for the first invalid one."""
+        """Check the arguments of `Evaluator`; raise ValueError for the first invalid one.
+
+        ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
+        """
         unknown = next((name for name in options if name not in Options.__annotations__), None)
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
+        names = names if labels is None else labels
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = conventions_of(metrics, options)
         weights, constants = options.get("inverse_propensity"), constants_of(options)
         inverse_propensity, notes = given_or_estimated(
-            weights, options.get("y_train"), constants, n_labels, labels
+            weights, options.get("y_train"), constants, n_labels, names, closed
         )
         label_counts = getattr(inverse_propensity, "label_counts", None)
         label_groups, unnamed = given_groups(
-            options.get("label_groups"), n_labels, labels, True, label_counts
+            options.get("label_groups"), n_labels, names, closed, label_counts
         )
-        decision = rule_for(options.get("decision"), labels, True)
+        decision = rule_for(options.get("decision"), names, closed)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if q is not None and not any("training" in spec.needs for spec, _ in asked):
             q = q._replace(counts=None)
@@ -241,7 +250,7 @@ class Settings:
             confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
             label_groups=label_groups,
-            hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, labels),
+            hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, names, closed),
             **{name: bool(value) for name, value in flags.items()},
             per_row=_details("per_row", options, asked),
             per_label=_details("per_label", options, asked),
