@@ -14,7 +14,7 @@ from benchmarks.shards import Shards
 from xmleval import Evaluator, evaluate
 from xmleval.cluster import counting
 from xmleval.cluster.job import Job, make_job, opened
-from xmleval.cluster.packing import FULL, LEAST_SIZE
+from xmleval.cluster.packing import LEAST_SIZE
 from xmleval.cluster.run import Leaf, SerialEngine, run
 from xmleval.pooled.columns import GROUPED_FROM
 from xmleval.pooled.values import CHUNK, MANY
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
 
     ``sizes`` are the shares of rows by their number of ``relevant`` labels, which is the mean; ``share`` is
     that of scores that are relevant, ``hits`` are the hits of a row at 5, and ``hit`` is the share of rows
-    that have any. ``buckets`` are the numbers of scores by their 16 leading bits.
+    that have any.
     """
 
     sizes: Any
@@ -41,7 +41,6 @@ class Drawn(NamedTuple):
     share: float
     hits: float
     hit: float
-    buckets: Any
 
 
 @cache
@@ -50,9 +49,8 @@ def drawn() -> Drawn:
     rows = Shards.of(LABELS, DEPTH, STEP).draw(0, STEP, True)
     found = evaluate(*rows, metrics=[f"p@{DEPTH}", f"p@{K}", f"hit@{K}"])
     sizes = np.bincount(np.diff(rows[0].indptr)) / STEP
-    buckets = np.bincount(rows[1][1].ravel().view(np.uint32) >> 16)
     relevant = float(np.arange(sizes.size) @ sizes)
-    return Drawn(sizes, relevant, found[f"p@{DEPTH}"], K * found[f"p@{K}"], found[f"hit@{K}"], buckets)
+    return Drawn(sizes, relevant, found[f"p@{DEPTH}"], K * found[f"p@{K}"], found[f"hit@{K}"])
 
 
 def slots(n_rows: int, folds: int) -> float:
@@ -72,13 +70,6 @@ def weighted_bytes(n_rows: int) -> float:
     each = (n_rows * own for own in (drawn().relevant, K, drawn().hits))
     n_labels = sum(DEPTH * float((1 - np.exp(-n * share)).sum()) for n in each)
     return min(48.0 * LABELS, 6 * LABELS + 32 * n_labels)
-
-
-def key_bytes(n_rows: int) -> float:
-    """Return a byte for each bucket of relevant and other scores, and 16 for each of 255 scores or more."""
-    shares = drawn().share, 1 - drawn().share
-    many = sum(int((own * drawn().buckets * n_rows / STEP >= FULL).sum()) for own in shares)
-    return 2 * 2**16 + 16 * many
 
 
 def of_labels_bytes(n_scores: float, n_labels: int) -> float:
@@ -130,7 +121,6 @@ PLAIN: Formulas = {
     "label_diversity": ("label_sets", lambda n_rows: 16 * n_rows),
     "aurc@5": ("top_scores", lambda n_rows: top_bytes(n_rows) + top_bytes(drawn().hit * n_rows)),
     "ace@5": ("pair_scores", pair_bytes),
-    "auc.micro(bits=16)": ("key_counts", key_bytes),
 }
 WITH_INTERVALS: Formulas = {
     "f1.macro@5": ("label_totals", lambda n_rows: 3 * LABELS + pairs_bytes(n_rows)),

@@ -64,7 +64,6 @@ CASES = {
     "WeightedScores, micro-AUC of top-100 arrays, instance weights": Case(
         ["auc.micro"], weighted_scores, "W4", 100
     ),
-    "KeyCounts, top-100 arrays": Case(["auc.micro(bits=16)"], ours.stored_scores, "W4", 100),
     "`np.sort` of top-100 scores, a part on each thread": Case([], ours.stored_scores, "W4", 100),
     "RowSums, full scores": Case(ours.RANKING, ours.dense_scores, "W1d", 0),
     "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.dense_scores, "W1d", 0),

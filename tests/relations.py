@@ -227,8 +227,7 @@ def has_no_sets_of_labels(spec: Spec) -> bool:
 
 def is_of_order(spec: Spec) -> bool:
     """Whether a measure reads the order of scores alone."""
-    of_scores = spec.state == "key_counts" or spec.metric.family == "margins"
-    return not of_scores and "probabilities" not in spec.needs
+    return spec.metric.family != "margins" and "probabilities" not in spec.needs
 
 
 def listed_below(problem: Problem, draw: Draw) -> Problem:
@@ -386,7 +385,7 @@ RELATIONS = {
         limits=SCORED,
     ),
     "unlisted scores are stored": Relation(
-        filled, base=with_unlisted_score, holds=lambda spec: spec.state != "key_counts", parts=KEPT,
+        filled, base=with_unlisted_score, parts=KEPT,
         without=("exclude", "candidates", "bounds", "curve_points"), limits={"forms": ("csr",)},
     ),
     "few measures": Relation(unchanged, fewer=True),

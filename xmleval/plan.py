@@ -143,7 +143,7 @@ class Plan:
         return min(limits.items(), key=lambda limit: limit[1])
 
     def _most_rows(self, spec: Spec) -> int:
-        if spec.average == "micro" and spec.state in ("score_runs", "key_counts"):
+        if spec.average == "micro" and spec.state == "score_runs":
             return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
         if "probabilities" in spec.needs:
             return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)

@@ -285,15 +285,6 @@ class Accepted(NamedTuple):
     threshold: float
 
 
-class Bracket(NamedTuple):
-    """Exact numbers of (relevant, irrelevant) pairs: all, certainly right, certainly tied, unknown."""
-
-    pairs: int
-    right: int
-    level: int
-    unknown: int
-
-
 class Binned(NamedTuple):
     """Sums of pairs of a score and a hit by bin, Python integers in units of `exact.SCALE`.
 

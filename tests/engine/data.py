@@ -13,10 +13,10 @@ RNG = np.random.default_rng(5)
 N_ROWS = 60
 TRUTH, SCORES = (RNG.random((N_ROWS, 9)) < 0.3).astype(int), RNG.random((N_ROWS, 9))
 METRICS = [
-    "p@1", "psp@3", "lrap", "f1.macro@3", "label_diversity", "margin.macro", "auc.micro", "auc.micro(bits=8)",
+    "p@1", "psp@3", "lrap", "f1.macro@3", "label_diversity", "margin.macro", "auc.micro",
 ]  # fmt: skip
 STATES = [
-    "rank_profile", "row_sums", "label_totals", "score_runs", "key_counts", "label_extremes", "label_sets",
+    "rank_profile", "row_sums", "label_totals", "score_runs", "label_extremes", "label_sets",
     "gaps", "seen",
 ]  # fmt: skip
 RESOURCES: dict[str, dict[str, Any]] = {

@@ -24,7 +24,7 @@ MATRIX = sp.csr_array((LISTED.ravel(), (np.arange(N_ROWS).repeat(7), IDS.ravel()
 TOP = np.array([np.isin(range(N_LABELS), ids[:3]) for ids in IDS])
 LISTS = (IDS, LISTED)
 FORMS: dict[str, Any] = {"dense": (SCORES, SCORES), "sparse": (MATRIX, MATRIX), "list": (LISTS, MATRIX)}
-EVERY: dict[str, Any] = {"metrics": ["all", "auc.micro(bits=8)"], "inverse_propensity": Q, "decision": "top3"}
+EVERY: dict[str, Any] = {"metrics": "all", "inverse_propensity": Q, "decision": "top3"}
 
 
 def reads(name: str) -> tuple[bool, int | None]:

@@ -34,7 +34,7 @@ ORDERED = {"pooled.values": {"MANY": 1000, "CHUNK": 4000}, "pooled.store": {"LEA
 CUTS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
 ENOUGH, LITTLE = "1GiB", "300kB"  # memory; in the lesser, pooled scores go to disk
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
-POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity", "auc.micro(bits=16)"]
+POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity"]
 LABELS = {"decision": "top3", "unlisted": 0.0}
 # options of evaluators, and what batches have
 SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {

@@ -1,10 +1,8 @@
 """The oracle of measures of pooled scores: every cell of every row, compared with every other one."""
 
 import math
-import struct
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import product
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_weights
 
@@ -111,36 +109,10 @@ def partial_auc(cells: list[Cell], most: float) -> float:
     return float((1 + (area - least) / (end - least)) / 2)
 
 
-def leading_bits(score: float, bits: int) -> int:
-    """The first bits of what orders float32 numbers: positive ones with sign set, negative ones inverted."""
-    pattern: int = struct.unpack(">I", struct.pack(">f", score + 0.0))[0]
-    return (pattern ^ 0xFFFFFFFF if pattern >> 31 else pattern | 0x80000000) >> (32 - bits)
-
-
-def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> tuple[float, float]:
-    """Least and most AUC if cells with the same leading bits may stand any way; unlisted ones tie."""
-    good, bad = [c for c in cells if c[1]], [c for c in cells if not c[1]]
-    total, earned, unknown = weight_of(good) * weight_of(bad), Fraction(0), Fraction(0)
-    for (s, _, listed, w), (t, _, known, x) in product(good, bad):
-        u, v = leading_bits(s, bits), leading_bits(t, bits)
-        if not listed and not known:
-            earned += w * x * Fraction(TIE_WEIGHT[ties])
-        elif below and not (listed and known):
-            earned += w * x * listed
-        elif u == v:
-            unknown += w * x
-        else:
-            earned += w * x * (u > v)
-    return (float(earned / total), float((earned + unknown) / total)) if total else (NAN, NAN)
-
-
-def value(name: str, case: Case, average: str | None, bits: float = 0, **number: float) -> float:
+def value(name: str, case: Case, average: str | None, **number: float) -> float:
     """One measure of a case; nan where it is undefined."""
 
     def of(cells: list[Cell]) -> float:
-        if name == "auc" and bits:
-            below = convention(case, "unlisted") == "below"
-            return sum(auc_bracket(cells, str(convention(case, "auc_ties")), int(bits), below)) / 2
         if number:
             (x,) = number.values()
             return partial_auc(cells, x) if name == "auc" else at_point(name, cells, x)

@@ -1,7 +1,6 @@
-"""Least and most: intervals over every completion of truncated lists, and of areas from leading bits."""
+"""Least and most: intervals over every completion of truncated lists."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,69 +97,3 @@ def test_only_where_asked_for_and_where_they_can_be_told() -> None:
     assert [*evaluate(truth, scores, metrics="all", decision="top1", bounds=True).intervals] == [
         name for name in evaluate(truth, scores, metrics="all", decision="top1") if name in NAMES
     ]
-
-
-POOLS: dict[str, list[float]] = {
-    "equal": [0.5],
-    "powers of two": [s * 2.0**e for e in range(-6, 7) for s in (1, -1)],
-    "denormal": [0.0, 1e-45, -1e-45, 3e-45, 1e-40, -1e-40, 2.0**-126, 5e-324, -5e-324],
-    "infinite": [math.inf, -math.inf, 0.0, 1.0, 3.4028234663852886e38, -3.4028234663852886e38],
-    "zeros": [0.0, -0.0, 1.0, -1.0],
-    "close": [1.0, 1.0 + 2.0**-52, 1.0 + 2.0**-40, 1.0 + 2.0**-23, 1.0 - 2.0**-53, 1.0 - 2.0**-24],
-    "huge": [1e300, -1e300, 1e308, -1e308, 3.5e38, -3.5e38, 3.4e38, math.inf, -math.inf],
-    "plain": [n / 7 for n in range(-20, 21)],
-}
-UNLISTED = ["below", 0.0, -0.5, 1.0 + 2.0**-40, 1e300, -1e300, math.inf, -math.inf, 5e-324, 1e-45]
-
-
-def as_type(values: Any, dtype: str) -> Any:
-    with np.errstate(over="ignore", under="ignore"):
-        return np.array(values, np.float64).astype(dtype)
-
-
-@st.composite
-def bracketed(draw: st.DrawFn) -> Problem:
-    """Draw scores with few or many leading bits, and how many are read."""
-    n_rows, n_labels = draw(st.integers(1, 5)), draw(st.integers(1, 5))
-    form = draw(st.sampled_from(["csr", "list", "dense"]))
-    dtype = draw(st.sampled_from(["float32", "float64"]))
-    pool = POOLS[draw(st.sampled_from(sorted(POOLS)))]
-    score = st.sampled_from([float(s) for s in as_type(pool, dtype)])
-    if draw(st.integers(0, 4)) == 0:
-        score = st.floats(allow_nan=False, width=32 if dtype == "float32" else 64)
-    listed: list[list[tuple[int, float | None]]] = []
-    for _ in range(n_rows):
-        order = draw(st.permutations(range(n_labels)))
-        kept = order if form == "dense" else order[: draw(st.integers(0, n_labels))]
-        listed.append([(j, draw(score)) for j in (kept if form == "list" else sorted(kept))])
-    arguments = {
-        "unlisted": "below" if form == "dense" else draw(st.sampled_from(UNLISTED)),
-        "conventions": {"auc_ties": draw(st.sampled_from(["half", "full", "none"]))},
-    }
-    truth = [dict.fromkeys(row, 1.0) for row in draw(label_sets(n_rows, n_labels))]
-    metrics = "auc.micro", f"auc.micro(bits={draw(st.integers(1, 24))})"
-    return Problem(n_labels, truth, listed, form, dtype, False, arguments, metrics)
-
-
-@pytest.mark.slow
-@settings(max_examples=90)
-@given(problem=bracketed())
-def test_interval_is_that_of_the_oracle(problem: Problem) -> None:
-    report, name = problem.evaluate(), problem.metrics[1]
-    least, most = report.intervals[name]
-    assert list(report.intervals) == [name]
-    level, below = problem.unlisted, problem.unlisted is None
-    if not below:
-        problem = problem.with_conventions(unlisted=float(as_type(level, problem.dtype)))
-    case = case_of(problem)
-    case = replace(case, kind="list") if below else case  # stored scores of -inf are above unlisted ones
-    cells = [
-        (float(as_type(c[0], "float32")), *c[1:]) for column in oracle_curves.cells_of(case) for c in column
-    ]
-    bits = int(name.removeprefix("auc.micro(bits=").removesuffix(")"))
-    expected = oracle_curves.auc_bracket(cells, problem.conventions.auc_ties, bits, below)
-    close: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
-    np.testing.assert_allclose((least, most), expected, **close)
-    exact, value = report["auc.micro"], report[name]
-    assert least <= exact <= most or all(x != x for x in (least, exact, most))
-    np.testing.assert_allclose(value, (least + most) / 2, **close)

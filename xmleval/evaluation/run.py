@@ -48,7 +48,7 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
     "hamming_loss", "subset_accuracy",
 ]  # fmt: skip
-LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
+LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 ROWS = ("y_true", "y_score", "y_pred", "candidates")  # arguments that are read row by row

@@ -188,20 +188,6 @@ def place_pairs(pairs: Scores, first: int, place_of: Ints, scores: Scores) -> No
 
 
 @kernel
-def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -> None:
-    """Count entries by the leading bits of `rank_of` their scores, flagged ones and others apart.
-
-    flags : bool (n,); scores : int32 (n,), bits of float32 without NaN; shift : how many bits are dropped
-    counts : int64 (2, 2^(32 - shift)), added to
-    """
-    for p in range(flags.size):
-        bits = scores[p]
-        if bits == -BIAS:  # -0.0 equals 0.0
-            bits = np.int32(0)
-        counts[0 if flags[p] else 1, rank_of(bits) >> shift] += 1
-
-
-@kernel
 def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, offsets: Ints) -> None:
     """Partition keys into the ranges between splitters, in any order within a range.
 

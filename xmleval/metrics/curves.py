@@ -9,10 +9,9 @@ import numpy as np
 from xmleval.conventions import TIE_CREDIT
 from xmleval.metrics.metric import Metric, Param, Setting, one, zero
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.records import Bracket, Curve, Floats
+from xmleval.records import Curve, Floats
 
 PRECISION_RECALL = "Manning, Raghavan & Schutze 2008, ch. 8"
-MAX_BITS = 24  # two tables of 128 MiB
 
 
 def roc_auc(curve: Curve, setting: Setting) -> Floats:
@@ -23,14 +22,6 @@ def roc_auc(curve: Curve, setting: Setting) -> Floats:
         return np.array([a / (2 * b) if b else np.nan for a, b in zip(twice, pairs, strict=True)])
     shares: Floats = np.divide(twice, 2 * pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
     return shares
-
-
-def auc_bracket(found: Bracket, setting: Setting) -> tuple[float, float]:
-    """Lower and upper bound on the area given the leading bits of scores; NaN without pairs."""
-    if not found.pairs:
-        return np.nan, np.nan
-    lower = 2 * found.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * found.level
-    return lower / (2 * found.pairs), (lower + 2 * found.unknown) / (2 * found.pairs)
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
@@ -89,19 +80,6 @@ AUC = POOLED(
     bounded=True,
     pairs_alone=True,
     best=one,
-    conventions=("auc_ties", "unlisted"),
-)
-AUC_BRACKET = POOLED(
-    name="auc",
-    title="midpoint of bounds on the area under the ROC curve, from the leading bits of scores",
-    symbol="AUC {average} ({bits} bits)",
-    formula="(correctly ordered pairs + undecided pairs / 2) / pairs",
-    reference=WZ17,
-    state="key_counts",
-    value=auc_bracket,
-    averages=("micro",),
-    unsmooth=("micro",),
-    params={"bits": Param(16.0, range(1, MAX_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
 AUC_PARTIAL = POOLED(
@@ -191,7 +169,6 @@ FPR_AT_TPR = AT_POINT(
 
 TABLE = (
     AUC,
-    AUC_BRACKET,
     AUC_PARTIAL,
     AP,
     PEAK_F1,

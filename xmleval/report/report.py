@@ -380,8 +380,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
     def _footnotes(self) -> list[str]:
         lines = [self.signature()] if self.signature() else []
-        for open_scores, specs in self._with_intervals().items():
-            lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
+        if bounded := [str(spec) for spec in self.specs if spec.name in self.intervals]:
+            lines.append(f"lower and upper bounds for any scores of unlisted labels: {', '.join(bounded)}")
         lines += about_confidence(self.confidence_level, self.specs, self.estimates)
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
@@ -405,16 +405,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
                 names = [name for name, other in self.not_computed.items() if other == needed]
                 lines.append(f"not computed without {needed}: {', '.join(names)}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
-
-    def _with_intervals(self) -> dict[str, list[Spec]]:
-        """Return the specs that have intervals, by what the scores leave open."""
-        found: dict[str, list[Spec]] = {}
-        for spec in self.specs:
-            if spec.name in self.intervals:
-                by_bits = spec.state == "key_counts"
-                open_scores = "remaining bits of scores" if by_bits else "scores of unlisted labels"
-                found.setdefault(open_scores, []).append(spec)
-        return found
 
     def grid(self) -> list[list[Cell]]:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""

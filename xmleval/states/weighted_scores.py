@@ -11,7 +11,7 @@ from xmleval.plan import Plan
 from xmleval.pooled.curves import Curves, thinned
 from xmleval.pooled.weight_sums import ONE, KeySums, added, as_units, score_keys, tabulated
 from xmleval.pooled.weighted_curves import fits, open_columns, same_sums, sweep_columns, sweep_entries
-from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, as_score, as_scores, row_sizes
+from xmleval.records import MOST_ENTRIES, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
@@ -22,7 +22,6 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
-BRACKETS = "key_counts"  # the state whose measures read leading bits
 GOOD, BAD, TRUTH, MISSING, LEFT, TAKEN, LAST = (
     "relevant", "irrelevant", "truth", "missing", "left", "taken", "last"
 )  # fmt: skip
@@ -31,24 +30,19 @@ GOOD, BAD, TRUTH, MISSING, LEFT, TAKEN, LAST = (
 class WeightedScores(SummedKeys):
     """Exact sums of weights by score, or by label and score; all unlisted entries are one tie group.
 
-    Formulas receive the `Curve` of all entries, or of each label, or the `Bracket` that leading bits give.
+    Formulas receive the `Curve` of all entries, or of each label.
     """
 
     of_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.curves = tuple(spec for spec in specs if spec.state != BRACKETS)
-        self.needs = Needs.of(plan, self.curves)
-        self.bits = {f"counts{bits}": bits for bits in {_bits_of(s) for s in specs if s.state == BRACKETS}}
+        self.needs = Needs.of(plan, specs)
         self.dtype = np.dtype(np.float32)  # of scores
         self.totals: Ints = np.zeros((2, SUM), np.int64)  # weights of rows, and of relevant entries
-        self._pooled = self.needs.cells or bool(self.bits)
         groups = [CELLS] * self.needs.cells + [COLUMNS] * self.needs.columns
         self.sums = {
-            f"{by}.{kind}": KeySums(2 if by == COLUMNS else 1)
-            for by in (*groups, *sorted(self.bits))
-            for kind in (GOOD, BAD)
+            f"{by}.{kind}": KeySums(2 if by == COLUMNS else 1) for by in groups for kind in (GOOD, BAD)
         }
         if self.needs.columns:
             self.sums[f"{COLUMNS}.{TRUTH}"] = KeySums(1)
@@ -71,12 +65,9 @@ class WeightedScores(SummedKeys):
             if self.needs.columns:
                 labels, packed = ranking.labels[own].astype(np.int64), None
                 if ranking.scores.dtype == np.float32 and self.plan.n_labels < 1 << 31:
-                    packed = (labels << 32) + leading_bits(ranking.scores[own], 32)
+                    packed = (labels << 32) + _ranks_of(ranking.scores[own])
                 table = tabulated([labels, keys[own]], each[own], packed=packed)
                 self.sums[f"{COLUMNS}.{kind}"].add(table)
-            for name, bits in self.bits.items():
-                places = leading_bits(ranking.scores[own], bits)
-                self.sums[f"{name}.{kind}"].add(tabulated([places], each[own]))
         if self.needs.columns:
             words = [truth.labels.astype(np.int64)]
             self.sums[f"{COLUMNS}.{TRUTH}"].add(tabulated(words, np.repeat(weight, view.n_relevant)))
@@ -84,7 +75,7 @@ class WeightedScores(SummedKeys):
             self._add_open(view, weight)
         totals = self.totals.copy()
         sum_weights(weight, np.ones(weight.size, np.int64), totals[0])
-        if self._pooled:
+        if self.needs.cells:
             sum_weights(weight, view.n_relevant, totals[1])
         self.totals = totals
         if view.n_rows:
@@ -111,7 +102,7 @@ class WeightedScores(SummedKeys):
         self.dtype = np.result_type(self.dtype, other.dtype)
 
     def finish(self) -> Results:
-        """Return the values of curves, and the intervals and midpoints of brackets."""
+        """Return the values of curves."""
         for sums in self.sums.values():
             sums.compact()
         entries, points, columns = None, None, None
@@ -119,13 +110,9 @@ class WeightedScores(SummedKeys):
             entries, points = self.cells()
         if self.needs.columns:
             columns = self.columns()
-        results = curve_values(self.plan, self.curves, self.needs, entries, columns)
+        results = curve_values(self.plan, self.specs, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
             add_points(self.plan, self.work, points, results)
-        for spec in self.specs:
-            if spec.state == BRACKETS:
-                ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
-                results.values[spec.name], results.intervals[spec.name] = sum(ends) / 2, ends
         return results
 
     def _entries(self) -> tuple[int, int]:
@@ -181,18 +168,6 @@ class WeightedScores(SummedKeys):
         right, level = open_columns(good, bad, [missing, taken], last, n_labels, HEAVIEST, work).T
         return Curves(value, value._replace(right=right, level=level), swept([good, missing], LOWEST))
 
-    def bracket(self, bits: int) -> Bracket:
-        """Return the products of weights that leading bits of scores determine."""
-        totals, unlisted = self._entries(), self.plan.unlisted
-        kinds = [self.sums[f"counts{bits}.{kind}"] for kind in (GOOD, BAD)]
-        level = LOWEST
-        if unlisted is not None:
-            level = int(leading_bits(np.array([as_score(unlisted, np.empty(0, np.float32))]), bits)[0])
-        found = sweep_entries([kinds[0]], [kinds[1]], totals, level, HEAVIEST, self.work)
-        without = [total - as_units(sums.total) for total, sums in zip(totals, kinds, strict=True)]
-        tied = without[0] * without[1]
-        return Bracket(totals[0] * totals[1], found.right, tied, found.level - tied)
-
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         return {"totals": self.totals, "width": np.array([self.dtype.itemsize]), **super().arrays()}
@@ -221,27 +196,25 @@ class WeightedScores(SummedKeys):
         words = (
             [label, score] if self.sums[f"{by}.{kind}"].n_words == 2 else [label if kind == TRUTH else score]
         )
-        if by in self.bits:
-            words = [[0, (1 << self.bits[by]) - 1]]
         low, high = zip(*words, [0, MOST_ENTRIES], strict=True)
         return [*low], [*high]
 
     def _expect_totals(self, n_entries: int) -> None:
         """Refuse sums that are not those of the entries they are of."""
         totals = self._entries()
-        for by in [CELLS] * self.needs.cells + [*self.bits]:
+        if self.needs.cells:
             expect(n_entries < MOST_ENTRIES, f"{n_entries} entries")
-            listed = [as_units(self.sums[f"{by}.{kind}"].total) for kind in (GOOD, BAD)]
+            listed = [as_units(self.sums[f"{CELLS}.{kind}"].total) for kind in (GOOD, BAD)]
             left = [total - own for total, own in zip(totals, listed, strict=True)]
-            expect(min(left) >= 0, f"{by} has more entries than there are")
-            if f"{by}.{LEFT}" in self.sums:
-                found = [as_units(self.sums[f"{by}.{kind}"].total) for kind in (MISSING, LEFT)]
-                expect(found == left, f"{by} has other unlisted entries than there are")
+            expect(min(left) >= 0, "cells has more entries than there are")
+            if self.needs.bounds:
+                found = [as_units(self.sums[f"{CELLS}.{kind}"].total) for kind in (MISSING, LEFT)]
+                expect(found == left, "cells has other unlisted entries than there are")
         if self.needs.columns:
             good, bad, truth = (self.sums[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD, TRUTH))
             fit = fits(good, bad, truth, self.totals[0], self.work)
             expect(fit, "columns has more entries than there are")
-            same = not self._pooled or np.array_equal(truth.total, self.totals[1])
+            same = not self.needs.cells or np.array_equal(truth.total, self.totals[1])
             expect(same, "columns has other relevant entries than there are")
         if self.needs.columns and self.needs.bounds:
             missing, taken, last = (self.sums[f"{COLUMNS}.{kind}"] for kind in (MISSING, TAKEN, LAST))
@@ -258,16 +231,10 @@ class WeightedScores(SummedKeys):
         return int(score_keys(np.array([as_score(unlisted, np.empty(0, self.dtype))]))[0])
 
 
-def leading_bits(scores: Scores, bits: int) -> Ints:
-    """Return the first bits of the ranks of scores among all float32 numbers, int64 (n,)."""
-    if scores.dtype != np.float32:
-        scores = as_scores(scores, np.empty(0, np.float32))  # rounding preserves the order, also to infinity
+def _ranks_of(scores: Scores) -> Ints:
+    """Return the ranks of float32 scores among all float32 numbers, int64 (n,)."""
     found: Ints = (scores + np.float32(0)).view(np.int32).astype(np.int64)
-    return ((found ^ ((found >> 31) & 0x7FFFFFFF)) + (1 << 31)) >> (32 - bits)
-
-
-def _bits_of(spec: Spec) -> int:
-    return int(dict(spec.params)["bits"])
+    return (found ^ ((found >> 31) & 0x7FFFFFFF)) + (1 << 31)
 
 
 STATE = WeightedScores
