@@ -175,7 +175,7 @@ def as_path(name: str | os.PathLike[str]) -> Path:
 
 def is_file(value: Any) -> bool:
     """Tell whether an argument is a file, a folder or a pattern, on this machine or elsewhere."""
-    return isinstance(value, str | os.PathLike) or hasattr(type(value), "__fspath__")
+    return isinstance(value, str) or hasattr(type(value), "__fspath__")
 
 
 def is_there(path: Path) -> bool:
