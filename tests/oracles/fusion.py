@@ -9,15 +9,13 @@ Listed = list[tuple[int, float]]  # the labels of a row with their scores, best 
 def fused_row(rule: str, rows: Sequence[Listed], weights: Sequence[float], longest: int) -> dict[int, float]:
     """Return the fused score of each label that any model lists in a row."""
     labels = sorted({label for row in rows for label, _ in row})
-    n = len(rows)
     found = {}
     for label in labels:
         parts = []
-        for number, (row, weight) in enumerate(zip(rows, weights, strict=True)):
+        for row, weight in zip(rows, weights, strict=True):
             rank = next((place for place, (own, _) in enumerate(row, 1) if own == label), None)
-            part = PARTS[rule](rank, row, len(labels), longest, (n - number) / (n + 1))
-            parts.append(weight * part)
-        total = max(parts) if rule == "round_robin" else math.fsum(parts)
+            parts.append(weight * PARTS[rule](rank, row, len(labels), longest))
+        total = math.fsum(parts)
         found[label] = total if rule in ("rrf", "sum", "borda") else total / math.fsum(weights)
     return found
 
@@ -27,11 +25,8 @@ def best_first(scores: dict[int, float], k: int | None) -> list[int]:
     return sorted(scores, key=lambda label: (-scores[label], label))[:k]
 
 
-def _of_score(transform: Callable[[float, Listed], float]) -> Callable[..., float]:
-    def part(rank: int | None, row: Listed, *_: float) -> float:
-        return 0.0 if rank is None else transform(row[rank - 1][1], row)
-
-    return part
+def _score(rank: int | None, row: Listed, *_: float) -> float:
+    return 0.0 if rank is None else row[rank - 1][1]
 
 
 def _borda(rank: int | None, row: Listed, n_listed: int, *_: float) -> float:
@@ -41,11 +36,8 @@ def _borda(rank: int | None, row: Listed, n_listed: int, *_: float) -> float:
 
 PARTS: dict[str, Callable[..., float]] = {
     "rrf": lambda rank, *_: 0.0 if rank is None else 1 / (60 + rank),
-    "mean": _of_score(lambda score, row: score),
-    "sum": _of_score(lambda score, row: score),
-    "sigmoid": _of_score(lambda score, row: 1 / (1 + math.exp(-score))),
-    "softmax": _of_score(lambda score, row: math.exp(score) / math.fsum(math.exp(s) for _, s in row)),
-    "rank": lambda rank, row, n, longest, first: 0.0 if rank is None else longest - rank + 1,
+    "mean": _score,
+    "sum": _score,
+    "rank": lambda rank, row, n, longest: 0.0 if rank is None else longest - rank + 1,
     "borda": _borda,
-    "round_robin": lambda rank, row, n, longest, first: 0.0 if rank is None else longest - rank + 1 + first,
 }

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from xmleval.budget import MEMORY
+import numpy as np
+
+from xmleval.budget import MEMORY, PIECE_BYTES, machine_allowance
 from xmleval.engine.run import make_work
-from xmleval.fusion import Fusion, Part, Rising, longest_of
-from xmleval.input.csr import MOST_LABELS, Source, as_array, check_shape, rows_at_a_time
-from xmleval.input.errors import InputError, positive_integer, renaming
-from xmleval.input.match import Joined, as_scores
-from xmleval.input.objects.shapes import as_own_rows, shape_of
-from xmleval.input.objects.take import join_names
-from xmleval.input.rows import rows_by_id
-from xmleval.input.scores import is_pair, pair_members
+from xmleval.evaluation.counting import naming_rows
+from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
+from xmleval.evaluation.run import Request, with_own_fields
+from xmleval.input.csr import MOST_LABELS, is_sparse, rows_at_a_time
+from xmleval.input.errors import InputError, positive_integer, real_number, renaming
+from xmleval.input.match import Joined, as_scores, join_models
+from xmleval.input.objects.named import without_labels
+from xmleval.input.objects.shapes import as_own_rows
+from xmleval.input.pieces import RowReader
+from xmleval.input.rows import Rows, rows_by_id
+from xmleval.input.scores import Reading, ranking_rows, refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
-from xmleval.message import NO_MATCH, RISING, counted
-from xmleval.records import Ints, Labels, Ranking, Scores
-from xmleval.threads import Work
+from xmleval.kernels.ranking import rank_rows
+from xmleval.message import NO_MATCH, RISING, Message, counted, did_you_mean
+from xmleval.records import LEAST_STEPS, Floats, Ints, Ranking, row_sizes
+
+OF_SCORES, OF_RANKS = ("mean", "sum"), ("rrf", "rank", "borda")
+RULES = OF_SCORES + OF_RANKS
+OTHER_NAMES = {"average": "mean", "rank_average": "rank", "bordafuse": "borda", "comb_sum": "sum"}
+
+
+class Rule(NamedTuple):
+    """A rule, and the length of the longest list of any row where it depends on that."""
+
+    name: str
+    weights: list[float]
+    constant: float
+    k: int | None
+    longest: int = 0
 
 
 def fuse(
@@ -33,39 +55,31 @@ def fuse(
     n_labels: int | None = None,
     higher_is_better: bool = True,
     threads: int | None = None,
+    **files: Any,
 ) -> Any:
     """Join the scores or lists of several models into one list for each instance.
 
     Parameters
     ----------
     predictions : list of y_score
-        Those of two or more models, each in any form that `evaluate` takes. Rows with names are matched by
-        them; a model without a row lists nothing in it. Other rows are in the same order in all of them, and
-        "0", "1", .. name them.
+        Those of two or more models, each in any form that `evaluate` takes, or a file. Rows with names are
+        matched by them; a model without a row lists nothing in it. Other rows are in the same order in all.
     rule : str, default "rrf"
         What a label scores, over the models that list it. Others add nothing, but in "borda".
 
         - ``"rrf"``: reciprocal rank fusion, the sum of 1 / (60 + rank), ranks from 1.
         - ``"mean"``, ``"sum"``: of the scores. The mean is over all models: a missing score counts as 0.
-        - ``"sigmoid"``, ``"softmax"``: the mean of the scores after a sigmoid, or a softmax over the scores
-          that a model lists in the row.
         - ``"rank"``: the mean of L + 1 - rank, where L is the length of the longest list of any row.
         - ``"borda"``: the sum of c + 1 - rank, where c is the number of labels that any model lists in the
           row; those that a model does not list have the mean of the points it has left.
-        - ``"round_robin"``: the first labels of all models in their order, then the second ones.
     k : int, optional
         How many labels of each row to keep, by default all.
     weights : iterable of float, optional
-        What the parts of each model are multiplied by; sums are divided by their sum in place of the number
-        of models.
+        Of each model; means are over their sum in place of the number of models.
     rank_constant : float, optional
         Of ``"rrf"``, in place of 60.
-    n_labels : int, optional
-        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    higher_is_better : bool, default True
-        Whether higher scores are better. With False they are distances, for rules of ranks.
-    threads : int, optional
-        Maximum number of threads, by default one per processor. Values do not depend on it.
+    n_labels, higher_is_better, threads, files
+        As of `evaluate`. Distances are for rules of ranks.
 
     Returns
     -------
@@ -77,115 +91,182 @@ def fuse(
     Raises
     ------
     ValueError
-        If input is invalid, numbers of rows or labels differ, or lists without scores are given to a rule
-        of scores; the message names the model.
+        If input is invalid, or a rule of scores is given lists without any; the message names the model.
 
     Notes
     -----
-    Of equal scores, the smaller label is first (by number, or by name in alphabetical order). Ranks of a
-    model are those of `evaluate`: by score, and of equal scores as listed, or the smaller label first in a
-    matrix. Parts of a sum are added from the smallest to the largest, so that the order of the models, which
-    only ``"round_robin"`` depends on, changes no bit.
-
-    "rrf" is that of Cormack et al. (SIGIR 2009) and ranx; "sum" is CombSUM, and with weights ranx's ``wsum``;
-    "borda" is ranx's ``bordafuse``; the others are those of PECOS's ``CsrEnsembler``, which calls them
-    ``average``, ``rank_average``, ``sigmoid_average`` and ``softmax_average``. These names are taken, too.
+    Of equal scores, the smaller label is first, by number or by name. Parts of a sum are added from the
+    smallest to the largest: the order of the models changes no bit. "rrf" is that of Cormack et al. (SIGIR
+    2009) and ranx; "sum" is CombSUM, with weights ranx's ``wsum``; "borda" is ranx's ``bordafuse``; "mean"
+    and "rank" are PECOS's ``average`` and ``rank_average``. These names are taken, too.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from xmleval import fuse
-    >>> one, other = np.array([[0, 3, 1]]), np.array([[1, 3, 2]])
-    >>> labels, scores = fuse([(one, None), (other, None)], "rrf", k=3)
-    >>> labels.tolist(), scores.round(4).tolist()
-    ([[1, 3, 0]], [[0.0323, 0.0323, 0.0164]])
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """
-    if not isinstance(predictions, list | tuple):
+    if not isinstance(predictions, list):
         raise InputError("predictions", f"{type(predictions).__name__} is no list of those of each model")
-    if isinstance(predictions, tuple) and predictions and "int" in str(getattr(predictions[0], "dtype", "")):
-        raise InputError("predictions", "one pair of labels and scores; give a list, of those of each model")
-    fusion = Fusion.checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
-    work = make_work(MEMORY, threads)
-    given: list[Any] = []
-    for number, one in enumerate(predictions):
-        with renaming("y_score", f"predictions[{number}]"):
-            given.append(as_own_rows("y_score", one))
-    joint = join_names(given)
-    width = len(joint.label_names) if joint else _width(given, n_labels)
-    scores = [as_scores(rows, None) for rows in joint.scores] if joint else given
-    known = width or max(_largest_id(number, one) for number, one in enumerate(given)) + 1
-    rows = [
-        fusion.rows_of(f"predictions[{number}]", one, None if joint else n_labels, known)
-        for number, one in enumerate(scores)
-    ]
-    parts, notes = _fused(fusion, rows, work, best_first=joint is not None or width is None)
-    for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    fused = stack_rows(rows_by_id(*part, best_first=width is None) for part in parts)
-    if width is None:
-        return rows_as_lists(fused)
+    checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
+    n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
+    request, allowance, models = Request(y_true=None, n_labels=n_labels, **files), machine_allowance(), []
+    names = [f"predictions[{number}]" for number in range(len(predictions))]
+    for name, value in zip(names, predictions, strict=True):
+        with renaming("y_score", name):
+            own = as_own_rows("y_score", value)
+            models.append(open_input("y_score", own, request, allowance, name))
+    models = with_own_fields(request.fields(joined=True), *models)
+    joint = _matched(models)
+    values, width, readers = _numbered([] if joint else models, n_labels)
+    if joint is not None:
+        values, width = joint.scores, len(joint.label_names)
+    paths = {name: one.name for name, one in zip(names, models, strict=True) if one.name != name}
+    with naming_rows(readers, 0, paths):
+        known = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
+        how = Reading("", known, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
+        each = zip(values, names, strict=True)
+        sources = [ranking_rows(value, None, replace(how, argument=name)) for value, name in each]
+        n_rows, rising, falling = sources[0].n_rows, set[str](), set[str]()
+        for name, n in zip(names, [one.n_rows for one in sources], strict=True):
+            if n != n_rows:
+                raise InputError(name, f"{counted(n, *NO_MATCH)} the {n_rows} of {models[0].name}")
+        size = min(rows_at_a_time(sum(one.bytes_per_row for one in sources)), (1 << 62) // known)
+        starts, work = range(0, max(n_rows, 1), size), make_work(MEMORY, threads)
+
+        def block(start: int) -> list[Ranking]:
+            return [one.block(start, min(start + size, n_rows)) for one in sources]
+
+        def fused(start: int) -> Rows:
+            rankings = block(start)
+            for model, one in zip(models, rankings, strict=True):
+                if one.given and one.given.falls:
+                    falling.add(model.name)
+                elif one.given and one.given.rises and one.given.n_listed - one.n_above.size >= LEAST_STEPS:
+                    rising.add(model.name)
+            return _fused(checked, rankings, known, start, best_first=joint is not None or width is None)
+
+        if checked.name == "rank":
+            sizes = work.map(lambda start: max(row_sizes(r.ptr).max(initial=0) for r in block(start)), starts)
+            checked = checked._replace(longest=int(max(sizes)))
+        rows = stack_rows(work.map(fused, starts))
+    for name in sorted(rising - falling):
+        warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=2)
     if joint is None:
-        return rows_as_csr(fused, width)
-    return _by_name(joint, fused.ptr, fused.labels, fused.values)
+        return rows_as_lists(rows) if width is None else rows_as_csr(rows, width)
+    labels = [joint.label_names[label] for label in rows.labels.tolist()]
+    pairs = [*zip(labels, rows.values.tolist(), strict=True)]
+    dicts = [dict(pairs[start:stop]) for start, stop in pairwise(rows.ptr.tolist())]
+    return dicts if joint.row_names is None else dict(zip(joint.row_names, dicts, strict=True))
 
 
-def _fused(
-    fusion: Fusion, rows: Sequence[Source[Ranking]], work: Work, best_first: bool
-) -> tuple[list[Part], list[str]]:
-    """Return the fused rows, some at a time, and notes on the scores."""
-    n_rows = rows[0].n_rows
-    for number, one in enumerate(rows):
-        if one.n_rows != n_rows:
-            told = f"{counted(one.n_rows, *NO_MATCH)} the {n_rows} of predictions[0]"
-            raise InputError(f"predictions[{number}]", told)
-    size = rows_at_a_time(sum(one.bytes_per_row for one in rows))
-    starts = range(0, max(n_rows, 1), size)
-    rising = [Rising() for _ in rows]
-
-    def rankings(start: int) -> list[Ranking]:
-        return [one.block(start, min(start + size, n_rows)) for one in rows]
-
-    def joined(start: int) -> Part:
-        several = rankings(start)
-        for seen, ranking in zip(rising, several, strict=True):
-            seen.look_at(ranking)
-        found = fusion.join(several, longest, start)
-        return fusion.best(found) if best_first else fusion.rising(found)
-
-    longest = max(work.map(lambda start: longest_of(rankings(start)), starts)) if fusion.of_all_rows else 0
-    parts = work.map(joined, starts)
-    notes = [f"predictions[{number}]: {RISING}" for number, seen in enumerate(rising) if seen]
-    return parts, notes
+def _checked(
+    rule: Any, n_models: int, weights: Any, rank_constant: Any, k: Any, higher_is_better: bool
+) -> Rule:
+    name = OTHER_NAMES.get(rule, rule) if isinstance(rule, str) else rule
+    if name not in RULES:
+        near = did_you_mean(str(rule), [*RULES, *OTHER_NAMES])
+        raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
+    if n_models < 2:
+        raise InputError("predictions", f"{n_models} given; expected those of two models or more")
+    constant = 60.0 if rank_constant is None else real_number("rank_constant", rank_constant)
+    if rank_constant is not None and name != "rrf":
+        raise InputError("rank_constant", f"is for the rule rrf, not {name}")
+    if not 0 <= constant < math.inf:
+        raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
+    if name in OF_SCORES and not higher_is_better:
+        told = f"the rule {name} adds scores, and takes 0 for those that a model does not list; expected "
+        raise InputError("higher_is_better", f"{told}{', '.join(OF_RANKS)} for distances")
+    numbers = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
+    numbers = [real_number("weights", weight) for weight in numbers]
+    if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
+        raise InputError("weights", f"{numbers} are not {n_models} numbers above 0, one for each model")
+    return Rule(name, numbers, constant, None if k is None else positive_integer("k", k))
 
 
-def _width(predictions: Sequence[Any], n_labels: int | None) -> int | None:
-    """Return the number of labels, given or that of the matrices; None where there are none."""
-    if n_labels is not None:
-        return positive_integer("n_labels", n_labels, most=MOST_LABELS)
-    for value in predictions:
-        shape = None if is_pair(value) else shape_of(value)
-        if shape is not None:
-            return shape[1]
-    other = next((number for number, value in enumerate(predictions) if not is_pair(value)), None)
-    if other is None:
+def _matched(models: Sequence[Any]) -> Joined | None:
+    """Return predictions by number, with names; None where none of them has names."""
+    several: list[tuple[str, Any]] = []
+    for one in models:
+        with renaming("y_score", one.name):
+            rows = read_predictions(one) if one.named else None
+            if rows is None and isinstance(one, Held):  # lists that are all empty may have names, too
+                rows = without_labels(one.value)
+        several.append((one.name, rows))
+    if not any(one.named for one in models):
         return None
-    argument = f"predictions[{other}]"
-    return check_shape(argument, as_array(argument, predictions[other]).shape, None)[1]
+    for name, rows in several:
+        if rows is None:
+            raise InputError(name, "has no names, which others have; give names to all")
+        for note in notes_of(name, rows.origin):
+            warnings.warn(note, UserWarning, stacklevel=3)
+    joint = join_models(several)
+    return joint._replace(scores=[as_scores(rows, None) for rows in joint.scores])
 
 
-def _largest_id(number: int, pair: Any) -> int:
-    with renaming("y_score", f"predictions[{number}]"):
-        labels, _ = pair_members("y_score", pair, MOST_LABELS)
-    return int(labels.max(initial=0)) if labels.dtype.kind in "iu" else 0
+def _numbered(
+    models: Sequence[Any], n_labels: int | None
+) -> tuple[list[Any], int | None, dict[str, RowReader | None]]:
+    """Return predictions by number; the number of labels, None of lists alone; and readers of files."""
+    several, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, RowReader | None]()
+    for number, one in enumerate(models):
+        with renaming("y_score", one.name):
+            if isinstance(one, Held) and is_sparse(one.value):
+                refuse_padding("y_score", one.value)
+            several.append((one.name, one.pieces()))
+            with closing(RowReader(*several[-1], PIECE_BYTES)) as reader:
+                values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
+        if not isinstance(one, Held):
+            readers[f"predictions[{number}]"] = reader
+    told = None if n_labels is not None else told_by(several)
+    return values, told[1].n_labels if told else n_labels, readers
 
 
-def _by_name(joint: Joined, ptr: Ints, labels: Labels, scores: Scores) -> Any:
-    """Return fused rows by name."""
-    names, values = [joint.label_names[label] for label in labels.tolist()], scores.tolist()
-    rows = [
-        dict(zip(names[start:stop], values[start:stop], strict=True))
-        for start, stop in pairwise(ptr.tolist())
-    ]
-    return rows if joint.row_names is None else dict(zip(joint.row_names, rows, strict=True))
+def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:
+    """Return the labels that any model lists in each row with their sums, by label id or best first."""
+    n_rows = rankings[0].ptr.size - 1
+    rows = [np.repeat(np.arange(n_rows), row_sizes(one.ptr)) for one in rankings]
+    listed = [row * n_labels + one.labels for row, one in zip(rows, rankings, strict=True)]
+    cells, place = np.unique(np.concatenate(listed), return_inverse=True)
+    row_of, labels = np.divmod(cells, n_labels)
+    sizes = np.bincount(row_of, minlength=n_rows)
+    unlisted = [(sizes + 1 - row_sizes(one.ptr)) / 2 for one in rankings]  # points that labels share in borda
+    each = enumerate(zip(rankings, rows, unlisted, strict=True))
+    points = [_points(rule, n, one, row, sizes + 1 - share, first_row) for n, (one, row, share) in each]
+    values = np.concatenate(points)
+    if len(rankings) > 2:  # add the smallest first, so that no bit depends on the order of the models
+        order = np.argsort(values)
+        place, values = place[order], values[order]
+    scores = np.bincount(place, values, minlength=cells.size).astype(np.float64)
+    if rule.name == "borda":
+        shares = [weight * share for weight, share in zip(rule.weights, unlisted, strict=True)]
+        scores += np.sort(shares, axis=0).sum(axis=0)[row_of]
+    if rule.name in ("mean", "rank"):
+        scores /= math.fsum(rule.weights)
+    for row in row_of[~np.isfinite(scores)][:1].tolist():
+        raise InputError("predictions", "sums of scores exceed float64", row=first_row + row)
+    ptr, k = np.append(0, np.cumsum(sizes)), n_labels if rule.k is None else rule.k
+    if best_first or rule.k is not None:
+        rank_rows(ptr, labels, scores)
+    best = np.flatnonzero(np.arange(cells.size) - ptr[row_of] < k)
+    if not best_first and rule.k is not None:
+        best = best[np.argsort((row_of * n_labels + labels)[best])]
+    return rows_by_id(np.append(0, np.cumsum(np.minimum(sizes, k))), labels[best], scores[best], best_first)
+
+
+def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, most: Floats, first_row: int) -> Any:
+    """Return what each listed label of a model adds; ``most`` are the points of a row in borda."""
+    weight, argument, scores = rule.weights[number], f"predictions[{number}]", ranking.scores
+    ranks = np.arange(1, rows.size + 1) - ranking.ptr[rows]
+    if rule.name == "rrf":
+        return weight / (rule.constant + ranks)
+    if rule.name in OF_RANKS:
+        return weight * ((rule.longest + 1.0 if rule.name == "rank" else most[rows]) - ranks)
+    if scores is None and rows.size:
+        told = f"lists without scores; the rule {rule.name} adds scores, and {', '.join(OF_RANKS)} need none"
+        raise InputError(argument, told)
+    scores = np.zeros(0) if scores is None else scores.astype(np.float64)
+    for entry in np.flatnonzero(np.isinf(scores))[:1].tolist():
+        told = f"score {scores[entry]} cannot be added; leave out labels that are not predicted"
+        raise InputError(argument, told, row=first_row + int(rows[entry]), value=float(scores[entry]))
+    return weight * scores

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +9,14 @@ import click
 
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.cli.convert import (
-    STREAMED_BYTES,
-    find_files,
-    refuse_other_kind,
-    writable,
-    write_noted,
-    writer_of,
-)
+from xmleval.cli.convert import check_target, find_files, write_rows, writer_of
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, RESOURCES, Opt, command, named
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.cli.patterns import hinting
-from xmleval.evaluation.counting import naming_files, naming_rows, progress
 from xmleval.evaluation.inputs import read_scores_alone
-from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, save
-from xmleval.input.pieces import RowReader
-from xmleval.input.shards import Input
 from xmleval.input.stack import as_rows
 from xmleval.message import counted
 
@@ -86,44 +73,21 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
     as a TREC run (.run).
     """
     writer = writer_of(output)
-    refuse_other_kind(output, writer, "scores")
     (given,) = find_files([(scores, "scores")], options)
-    for path in (output, *writer.beside(output)):
-        check_outputs([], [scores, model], [path], options["input_format"])
-    found = Calibrator.load(model)
-    if given.named:
-        if writer is not RUN:
-            raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
+    check_target(output, writer, "scores", [scores, model], options["input_format"])
+    calibrator, sizes = Calibrator.load(model), list[tuple[int, int]]()
+
+    def mapped(rows: Any) -> Any:
+        probabilities = as_rows(calibrator.apply(rows), "scores")
+        sizes.append((probabilities.n_rows, int((probabilities.labels >= 0).sum())))
+        return probabilities
+
+    if not given.named:
+        write_rows(given, output, writer, change=mapped)
+    elif writer is not RUN:
+        raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
+    else:
         rows, *names = read_scores_alone(given, None)
-        save(output, found.apply(rows), "scores", *names)
-        _tell_size(rows.n_rows, rows.labels.size)
-        return
-    _write(output, writer, found, given)
-
-
-def _write(output: Path, writer: Format, found: Calibrator, given: Input) -> None:
-    """Write probabilities as scores are read where the format allows, else once they are whole."""
-    pieces, n_rows, n_entries = given.pieces(), 0, 0
-    reader = RowReader(given.name, pieces, STREAMED_BYTES)
-
-    def mapped() -> Iterator[Any]:
-        nonlocal n_rows, n_entries
-        with progress(reader.n_rows, 0, on_terminal()) as show:
-            for n in iter(reader.ready, 0):
-                with naming_rows({"y_score": reader}, reader.n_taken):
-                    part = found.apply(reader.take(n))
-                n_rows += n
-                rows = as_rows(part, "scores")
-                n_entries += int((rows.labels >= 0).sum())
-                yield rows
-                show(reader.n_taken)
-
-    with contextlib.closing(reader):
-        data = writable(mapped(), pieces, pieces.n_labels)
-        with naming_files({"scores": given.name, "matrix": given.name}):
-            write_noted(output, writer, data, "scores", pieces.n_labels)
-    _tell_size(n_rows, n_entries)
-
-
-def _tell_size(n_rows: int, n_entries: int) -> None:
+        save(output, mapped(rows), "scores", *names)
+    n_rows, n_entries = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
     write_result(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}", None)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 import numpy as np
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
-from xmleval.cli.messages import tell, tell_notes
+from xmleval.cli.messages import on_terminal, tell, tell_notes
 from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
 from xmleval.cli.output import check_outputs
-from xmleval.evaluation.counting import naming_rows
+from xmleval.evaluation.counting import naming_files, naming_rows, progress
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
@@ -32,8 +32,6 @@ from xmleval.input.writing import canonical
 from xmleval.message import counted
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
-
-
 OPTIONS = {
     "kind": Opt(
         "--kind",
@@ -52,12 +50,7 @@ OPTIONS = {
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=FILE)
 def convert(
-    source: Path,
-    target: Path,
-    kind: str | None,
-    n_labels: int | None,
-    like: Path | None,
-    **options: Any,
+    source: Path, target: Path, kind: str | None, n_labels: int | None, like: Path | None, **options: Any
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
@@ -65,36 +58,24 @@ def convert(
     become numbers, in the order of TRUTH.
     """
     writer = writer_of(target)
-    given, other = find_files([(source, kind), (like, "truth")], options)
-    refuse_other_kind(target, writer, given.kind)
-    for path in (target, *writer.beside(target)):  # a list is a pair of files
-        check_outputs([], [source, like], [path], options["input_format"])
-    with contextlib.ExitStack() as opened:
-        reader: RowReader | None = None
-        if other is not None or given.named:
-            data, n_labels = _numbered(given, other)
-        else:
-            pieces = given.pieces()
-            width = n_labels or pieces.n_labels
-            known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-            n_bytes = STREAMED_BYTES if known else PIECE_BYTES
-            reader = RowReader(given.name, pieces, n_bytes)
-            opened.callback(reader.close)
-            data = writable(_rows(reader, given.kind), pieces, width)
-            n_labels = width
-        arguments = ("truth", "scores", "matrix")
-        opened.enter_context(
-            naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name))
-        )
-        write_noted(target, writer, data, given.kind, n_labels)
+    given, truth = find_files([(source, kind), (like, "truth")], options)
+    check_target(target, writer, given.kind, [source, like], options["input_format"])
+    if truth is None and not given.named:
+        write_rows(given, target, writer, n_labels)
+        return
+    data, n_labels = _numbered(given, truth)
+    with naming_files(dict.fromkeys(("truth", "scores", "matrix"), given.name)):
+        write(target, writer, data, given.kind, n_labels)
 
 
-def find_files(paths: Iterable[tuple[Path | None, str | None]], options: Mapping[str, Any]) -> list[Any]:
+def find_files(paths: Iterable[tuple[Path | None, str | None]], options: Any) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
     allowance, input_format = machine_allowance(), options["input_format"]
-    found = [path and find_input(path, kind, input_format, allowance) for path, kind in paths]
+    found = [
+        None if path is None else find_input(path, kind, input_format, allowance) for path, kind in paths
+    ]
     of: Any = [options.get(name) for name in FIELDS]
-    return with_fields(Fields(*of), *cast("list[Input | None]", found))
+    return with_fields(Fields(*of), *found)
 
 
 def writer_of(target: Path) -> Format:
@@ -107,24 +88,49 @@ def writer_of(target: Path) -> Format:
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
 
 
-def refuse_other_kind(target: Path, writer: Format, kind: str) -> None:
-    """Refuse a name of a format that cannot hold relevant labels, or scores."""
+def check_target(target: Path, writer: Format, kind: str, inputs: list[Any], input_format: Any) -> None:
+    """Refuse a file whose format cannot hold relevant labels, or scores, and what `check_outputs` refuses."""
     if kind not in writer.holds:
         what = "relevant labels" if kind == "truth" else "scores"
         raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
+    for path in (target, *writer.beside(target)):  # a list is a pair of files
+        check_outputs([], inputs, [path], input_format)
 
 
-def writable(rows: Iterator[Any], pieces: Pieces, n_labels: int | None) -> Any:
-    """Return rows to write as they come where their numbers are known, else once they are whole."""
-    first = next(rows, None)
-    rows = itertools.chain([] if first is None else [first], rows)
+def write_rows(
+    given: Input,
+    target: Path,
+    writer: Format,
+    n_labels: int | None = None,
+    change: Callable[[Any], Any] = lambda rows: rows,
+) -> None:
+    """Write rows by number, changed, as they are read where all sizes are known, else once they are whole."""
+    pieces = given.pieces()
+    n_labels = n_labels or pieces.n_labels
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    if known and not (first and first.best_first):
-        return Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
-    return stack_rows(rows)
+    reader = RowReader(given.name, pieces, STREAMED_BYTES if known else PIECE_BYTES)
+
+    def rows_of(reader: RowReader) -> Iterator[Any]:
+        with progress(reader.n_rows, 0, on_terminal()) as show:
+            for n in iter(reader.ready, 0):
+                with naming_rows({"y_score": reader}, reader.n_taken):
+                    rows = as_rows(change(reader.take(n)), given.kind)
+                yield rows
+                show(reader.n_taken)
+
+    with closing(reader), naming_rows(dict.fromkeys(("truth", "scores", "matrix"), reader), 0):
+        rows = rows_of(reader)
+        first = next(rows, None)
+        data: Any = itertools.chain([] if first is None else [first], rows)
+        if known and not (first and first.best_first):
+            rows = data
+            data = Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
+        else:
+            data = stack_rows(data)
+        write(target, writer, data, given.kind, n_labels)
 
 
-def write_noted(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:
+def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:
     """Write data, and print in how many rows equal scores rank in another order in the written file."""
     n_rows = 0
 
@@ -176,8 +182,3 @@ def _numbered(given: Input, like: Input | None) -> tuple[Rows, int]:
     if rows.values is None:
         tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
     return listed_scores(rows, names), len(names)
-
-
-def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
-    """Yield the rows of a reader, some at a time."""
-    return (as_rows(reader.take(n), kind) for n in iter(reader.ready, 0))

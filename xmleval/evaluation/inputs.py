@@ -16,7 +16,7 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES, Allowance, Budget, OverLimitError
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.csr import MOST_LABELS, is_sparse, matrix_rows
+from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
@@ -27,8 +27,8 @@ from xmleval.input.names import score_pieces, set_pieces
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
-from xmleval.input.rows import Rows, missing_names_note, rows_by_id
-from xmleval.input.scores import has_scores, is_pair, pair_members
+from xmleval.input.rows import Rows, missing_names_note
+from xmleval.input.scores import has_scores, is_pair, list_rows, pair_members
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import as_plain
@@ -129,21 +129,13 @@ class Held:
         if is_sparse(value):
             return whole(matrix_rows(self.argument, value, None), value.shape[1])
         if is_pair(value):
-            labels, scores = pair_members(self.argument, value, self.n_labels or MOST_LABELS)
-            ptr, values = (
-                np.arange(len(labels) + 1) * labels.shape[1],
-                None if scores is None else scores.reshape(-1),
-            )
-            return whole(rows_by_id(ptr, labels.reshape(-1), values, best_first=True))
+            members = pair_members(self.argument, value, self.n_labels or MOST_LABELS)
+            return whole(list_rows(self.argument, *members))
         if isinstance(value, list | tuple) and self.n_labels is not None:
             rows = rows_of_ids(self.argument, value)
             return whole(rows if self.kind == "scores" else rows._replace(best_first=False), self.n_labels)
-        dense = np.asarray(value)
-        if dense.ndim != 2:
-            raise InputError(
-                self.argument, f"shape {dense.shape} is not two-dimensional (instances x labels)"
-            )
-        return whole(dense, dense.shape[1])
+        dense = as_array(self.argument, value)
+        return whole(dense, check_shape(self.argument, dense.shape, None)[1])
 
 
 Opened = Input | Held

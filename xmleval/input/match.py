@@ -335,11 +335,11 @@ class Joined(NamedTuple):
     row_names: list[Any] | None
 
 
-def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -> Joined:
+def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
     """Match several models, by what messages call them, with one another.
 
     Rows are numbered as they are first mentioned; a model lists nothing in rows that it does not have. Labels
-    are those of ``first``, then the rest, sorted so that of equal scores the later name is first.
+    are sorted so that of equal scores the later name is first.
     """
     name, rows = models[0]
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
@@ -351,8 +351,8 @@ def join_models(models: Sequence[tuple[str, Rows]], first: Sequence[Any] = ()) -
             kinds = ("text", "integers") if other.names is None else ("integers", "text")
             raise InputError(model, f"its labels are {kinds[1]}, and those of {name} {kinds[0]}")
     ids_or_names = [np.unique(r.labels).tolist() if r.names is None else r.names for _, r in models]
-    new = {*chain.from_iterable(ids_or_names)}.difference(first)
-    names = [*first, *sorted(new, reverse=any(isinstance(label, str) for label in new))]
+    labels = {*chain.from_iterable(ids_or_names)}
+    names = sorted(labels, reverse=any(isinstance(label, str) for label in labels))
     if not names:
         raise InputError("predictions", "none of them lists a label")
     keys = [*dict.fromkeys(chain.from_iterable(r.keys or () for _, r in models))] if by else None

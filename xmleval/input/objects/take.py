@@ -11,7 +11,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import Source, is_sparse
 from xmleval.input.errors import InputError, renaming
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.match import Joined, Match, as_scores, as_sets, join_models, refuse_scores
+from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
 from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list, shape_of
@@ -173,26 +173,6 @@ def _matched(
             refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
     placed = match.place_rows(argument, argument, rows)
     return placed, placed.labels
-
-
-def join_names(predictions: Sequence[Any]) -> Joined | None:
-    """Return the predictions of several models by number, None where none of them has names.
-
-    Rows with names are matched by them: the predictions of a model for a row that it does not have are empty.
-    """
-    models, some_have_names = list[tuple[str, Rows | None]](), False
-    for number, value in enumerate(predictions):
-        model = f"predictions[{number}]"
-        with renaming("y_score", model):
-            named = read_named("y_score", value, None)
-            models.append((model, without_labels(value) if named is None else as_rows(named)))
-        some_have_names |= named is not None
-    if not some_have_names:
-        return None
-    for model, rows in models:
-        if rows is None:
-            raise InputError(model, "has no names, which others have; give names to all")
-    return join_models([(model, rows) for model, rows in models if rows is not None])
 
 
 def as_rows(rows: NamedInput) -> Rows:
