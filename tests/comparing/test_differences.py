@@ -12,7 +12,7 @@ import scipy.stats
 from tests.comparing.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
 from tests.made_files import as_list
 from tests.report.notebooks import page_of
-from xmleval import Comparison, compare, diff, evaluate
+from xmleval import compare, diff, evaluate
 
 N, L = TRUTH.shape
 
@@ -231,18 +231,6 @@ def test_holm_counts_measures_with_the_same_differences_once(test: str, options:
             assert one.same_as == ("p@1" if one.name in same and tested else None)
     assert "those with the same differences once" in str(comparison)
     assert "once" not in str(alone)
-
-
-def test_stars_of_evaluate_count_measures_with_the_same_differences_once() -> None:
-    def marks(*measures: str) -> tuple[str, list[str]]:
-        reports = {m: evaluate(TRUTH, s, metrics=measures, confidence=0.95) for m, s in TWO.items()}
-        return str(Comparison(reports)), [row[1].tail for row in Comparison(reports).grid()[1:]]
-
-    alone, (first, second) = marks("p@1", "p@3")
-    text, repeated = marks("p@1", "ndcg@1", "one_error", "p@3")
-    assert "Holm over 2 measures)" in alone
-    assert "Holm over 2 measures, those with the same differences once)" in text
-    assert repeated == [first, first, first, second]
 
 
 # -------------------------------------------------------------------------- labels that differ most

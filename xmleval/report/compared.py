@@ -15,7 +15,7 @@ from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, correcte
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.changes import Diff, find_changes
-from xmleval.report.comparison import EQUAL_DEPTH, ONCE, SAME_DEPTH, Comparison
+from xmleval.report.comparison import EQUAL_DEPTH, SAME_DEPTH, Comparison
 from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
@@ -339,7 +339,8 @@ class Compared(Comparison):
         mark = "letters: better than that model" if several else "* better"
         within = ", those within groups included" if self.groups or self.row_groups else ""
         parts = [self, *self.groups.values(), *self.row_groups.values()]
-        once = ONCE * any(one.same_as for own in parts for one in own.differences)
+        is_repeated = any(one.same_as for own in parts for one in own.differences)
+        once = ", those with the same differences once" if is_repeated else ""
         n = [*self._numbers_of_rows, next(iter(self.reports.values())).n_rows]
         return (
             f"{mark}, p < {1 - self.level:.4g}: {TESTS[self.test]}, "

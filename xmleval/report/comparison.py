@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from xmleval.cached import cached
-from xmleval.comparing.differences import find_repeated, without_folds
-from xmleval.comparing.paired import holm
-from xmleval.jackknife import difference_p
 from xmleval.message import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.plotted import Plotted
@@ -23,18 +20,6 @@ from xmleval.version import SCHEMA
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 EQUAL_DEPTH = 1.0  # within groups of labels, of which lists lose some where they are cut
-ONCE = ", those with the same differences once"
-
-
-class BestValue(NamedTuple):
-    """The best value of a measure, and the p-value of its difference to the next best.
-
-    ``same_as`` is an earlier measure with the same differences, which is corrected as one test with it.
-    """
-
-    value: float
-    p_value: float
-    same_as: str | None = None
 
 
 class Comparison(Printed, Plotted):
@@ -52,8 +37,7 @@ class Comparison(Printed, Plotted):
     Attributes
     ----------
     level : float or None
-        Their confidence. With it, a star is for the best value only where its paired difference to the next
-        best is significant, all measures taken together; without, for the best value.
+        Their confidence.
     notes : list of str
         What was seen in the data; with the name of its report, unless all have the note.
 
@@ -68,11 +52,7 @@ class Comparison(Printed, Plotted):
     """
 
     unfair = "no value is marked as best for"  # where lists differ
-
-    @property
-    def _legend(self) -> str:
-        """What the title tells of marks."""
-        return f"; * {'best' if self.level is None else 'better'}"
+    _legend = "; * best"
 
     def __init__(
         self,
@@ -109,12 +89,7 @@ class Comparison(Printed, Plotted):
 
     def _about_marks(self) -> list[str]:
         """Return lines that tell what marks mean, where the title alone does not."""
-        tested = [one.same_as for one in self._tested.values() if not math.isnan(one.p_value)]
-        if self.level is None or not tested:
-            return []
-        n_tests = counted(tested.count(None), "measures")
-        correction = f"paired jackknife, Holm over {n_tests}{ONCE * any(tested)}"
-        return [f"* better than the next best, p < {1 - self.level:.4g} ({correction})"]
+        return []
 
     def _is_fair(self, spec: Spec, names: Collection[str] = ()) -> bool:
         """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
@@ -137,48 +112,24 @@ class Comparison(Printed, Plotted):
         return [f"{told}, so that {self.unfair} {', '.join(map(str, unfair))}"]
 
     @cached
-    def _tested(self) -> dict[str, BestValue]:
-        """The best value of each measure with its test, by name of the measure."""
-        results = {name: report.results for name, report in self.reports.items()}
-        best: dict[str, BestValue] = {}
-        specs_of_pair: dict[tuple[str, str], list[Spec]] = {}
-        for spec in self.specs:
-            values = {name: own.values[spec.name] for name, own in results.items()}
-            names = [name for name, value in values.items() if not math.isnan(value)]
-            if len(names) < 2 or spec.metric.direction == "none" or not self._is_fair(spec):
-                continue
-            names.sort(key=values.__getitem__, reverse=spec.metric.direction == "up")
-            first, second, *_ = names
-            if subtract(values[first], values[names[-1]]):
-                replicates = without_folds(results[first], results[second], spec.name)
-                p = math.nan
-                if replicates is not None:
-                    p = difference_p(float(subtract(values[first], values[second])), replicates)
-                best[spec.name] = BestValue(values[first], p)
-                if not math.isnan(p):
-                    specs_of_pair.setdefault((first, second), []).append(spec)
-        for (first, second), specs in specs_of_pair.items():
-            for name, same_as in find_repeated(results[first], results[second], specs).items():
-                best[name] = best[name]._replace(same_as=same_as)
-        return best
-
-    @cached
-    def _marked(self) -> dict[str, float]:
+    def _best(self) -> dict[str, float]:
         """The best value of each measure that has one to mark, by name."""
-        once = {name: one.p_value for name, one in self._tested.items() if one.same_as is None}
-        corrected = dict(zip(once, holm([*once.values()]).tolist(), strict=True))
-        return {
-            name: one.value
-            for name, one in self._tested.items()
-            if self.level is None or corrected[one.same_as or name] < 1 - self.level
-        }
+        best: dict[str, float] = {}
+        for spec in self.specs:
+            values = [report[spec.name] for report in self.reports.values()]
+            known = [value for value in values if not math.isnan(value)]
+            if len(known) > 1 and spec.metric.direction != "none" and self._is_fair(spec):
+                low, high = min(known), max(known)
+                if subtract(high, low):
+                    best[spec.name] = high if spec.metric.direction == "up" else low
+        return best
 
     def _cell(self, spec: Spec, name: str) -> Cell:
         """Return the value of a report, marked where it is the best."""
         report = self.reports[name]
         ends = report.intervals.get(spec.name)
         bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
-        best = subtract(report[spec.name], self._marked.get(spec.name, math.nan)) == 0
+        best = subtract(report[spec.name], self._best.get(spec.name, math.nan)) == 0
         return Cell(f"{report.shown(spec)}{bounds}", "best" if best else "other")
 
     def grid(self) -> list[list[Cell]]:
@@ -204,8 +155,6 @@ class Comparison(Printed, Plotted):
                 own = Comparison(parts, only=[spec.name for spec in self.specs], same_depth=depth)
                 header, *rows = own.grid()
                 header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
-                if any(report.confidence_level is not None for report in self.reports.values()):
-                    rows = [[row[0], *(Cell(cell.text, "other") for cell in row[1:])] for row in rows]
                 found.append(Table(own._caption(of, group), [header, *rows]))
         return found
 
