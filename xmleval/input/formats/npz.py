@@ -153,11 +153,12 @@ def _find_list(archive: Archive) -> list[Array]:
         return []
     with naming(archive.file.path, LIST):
         arrays = [check_array(ids, "iu"), *(check_array(array, "iuf") for array in scores)]
-        with ids.rows() as take:
-            row = take(0, min(1, ids.shape[0])).ravel().tolist()
-        if is_shared and len(row) > 1 and {*row} <= {0, 1}:
-            told = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
-            raise ValueError(f"{ids.name!r} {told}, or save the scores alone")
+        if is_shared:  # of others, a row may be as long as all that the archive holds
+            with ids.rows() as take:
+                row = take(0, min(1, ids.shape[0])).ravel().tolist()
+            if len(row) > 1 and {*row} <= {0, 1}:
+                told = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
+                raise ValueError(f"{ids.name!r} {told}, or save the scores alone")
     return check_scores(*arrays)
 
 
