@@ -25,7 +25,7 @@ from xmleval.io import read_scores, read_truth
 
 METRICS = ["p@1", "ndcg@5", "lrap", "auc.micro", "f1.micro@3"]
 IN_ONE_PIECE = ("npz-csc", "npz-coo", "dense-columns", "truth npz-calibration")
-BY_TEXT = ("xmc", "xmc-gz", "xmc-data", "svmlight", "svmlight-gz", "entries")  # pieces are small where lines are
+BY_TEXT = ("xmc", "xmc-gz", "xmc-data", "svmlight", "svmlight-gz", "entries")  # of small lines alone
 TEXTS = (".txt", ".svm", ".arff", ".qrels", ".run", ".csv", ".jsonl", ".tsv", ".json", ".lines")
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "no last newline": lambda text: text.removesuffix(b"\n"),
@@ -152,8 +152,8 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
     Path("other").mkdir()
     kind = name.split()[0]
     make = make_truth if kind == "truth" else make_scores
-    n_rows = 6400  # small files are held whole
-    path, other = (NUMBERED[name](Path(stem), make(n_rows, seed=i)) for i, stem in enumerate(("z", "other/z")))
+    made = (make(6400, seed=i) for i in (0, 1))  # small files are held whole
+    path, other = map(NUMBERED[name], (Path("z"), Path("other/z")), made)
     for number, each in enumerate((path, other)):
         os.utime(each, ns=(10**18, 10**18 + number))  # as files that are written at once may be of one time
     expected = values(pieces_of(path, kind).read(1024))

@@ -171,9 +171,13 @@ def _truth_pieces(archive: Archive, allowance: Allowance) -> Pieces:
         n_pairs, n_rows = (array.shape[0] for array in arrays)
         with allowance.lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
             pairs, ids = read_arrays(arrays)
-            least = 1 + max(int(pairs[:, 1].max(initial=0)), int(ids.max(initial=0)))
+            rows, labels = pairs.T
+            if (bad := np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))).size:
+                pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
+                raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
+            least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
             shape, ones = (n_rows, least), np.ones(n_pairs, np.bool_)
-            relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (*pairs.T,)), shape), None)
+            relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
         allowance.take(relevant.n_bytes)
     return replace(whole(relevant), least_labels=least)
 
