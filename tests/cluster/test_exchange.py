@@ -158,7 +158,6 @@ def altered(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
             arrays = dict(archive)
         meta = json.loads(arrays.pop("meta").tobytes())
         change(arrays)
-        meta["arrays"] = sorted(arrays)
         with path.open("wb") as file:
             np.savez(file, meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), **arrays)
 

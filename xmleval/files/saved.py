@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,26 +45,22 @@ class Saved(NamedTuple):
     arrays: dict[str, Any]
 
 
-def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
-    """Write a saved file atomically."""
-    with replacing(path) as file:
-        _write(file, saved, form)
-
-
-def _write(file: IO[bytes], saved: Saved, form: Form) -> None:
-    write_archive(file, [("meta", meta_of(saved.meta, form)), *saved.arrays.items()])
-
-
 def meta_of(meta: dict[str, Any], form: Form) -> NDArray[np.uint8]:
     """Return the JSON values of a saved file as an array of it."""
     text = json.dumps({"format": form.mark, "version": form.version, **meta})
     return np.frombuffer(text.encode(), np.uint8)
 
 
+def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
+    """Write a saved file atomically."""
+    with replacing(path) as file:
+        write_archive(file, [("meta", meta_of(saved.meta, form)), *saved.arrays.items()])
+
+
 def to_bytes(saved: Saved) -> bytes:
     """Return what a saved file holds, to be sent to another process of the same program."""
     file = io.BytesIO()
-    _write(file, saved, STATE)
+    write_archive(file, [("meta", meta_of(saved.meta, STATE)), *saved.arrays.items()])
     return file.getvalue()
 
 
@@ -106,6 +102,8 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
         yield
     except OverLimitError as error:
         raise ValueError(Message(f"{path}: ", error.args[0])) from None
+    except MemoryError:
+        raise ValueError(f"{path}: does not fit in memory") from None
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise
