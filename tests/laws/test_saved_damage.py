@@ -202,7 +202,7 @@ BROKEN: dict[str, dict[str, list[Any]]] = {
         "rank_profile/hits": [1 << 52], "label_totals/top2/held": [1 << 52], "calibration/bins3": [1 << 40],
         "weighted_scores/totals": [1 << 20], "weighted_scores/width": [3],
         "weighted_scores/cells.relevant.held0": [-1, 0], "weighted_scores/columns.irrelevant.held0": [7],
-        "weighted_scores/columns.truth.held0": [1 << 53], "weighted_scores/counts3.irrelevant.held0": [16],
+        "weighted_scores/columns.truth.held0": [1 << 53],
     },
     "bounds": {"score_runs/n_left": [8], "score_runs/last": [np.nan]},
     "weighted bounds": {"weighted_scores/columns.last.held0": [1]},
