@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.cli.bench import read_bandwidth
 from xmleval.threads import available_processors
 
 SORT_KEYS = 30_000_000
+READ_BYTES = 1 << 28  # of an array that is larger than caches
 
 
 class Machine:
@@ -51,6 +51,17 @@ class Machine:
             "read_bytes_per_second": {str(threads): rate for threads, rate in self.reading.items()},
             "sort_keys_per_second": {str(threads): rate for threads, rate in self.sorting.items()},
         }
+
+
+def read_bandwidth(threads: int) -> float:
+    """Return the bytes a second at which threads sum an array, the best of several runs."""
+    parts, seconds = np.array_split(np.ones(READ_BYTES // 8), threads), []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(8):
+            start = time.perf_counter()
+            list(pool.map(np.sum, parts))
+            seconds.append(time.perf_counter() - start)
+    return READ_BYTES / min(seconds)
 
 
 def sort_rate(threads: int, n_keys: int = SORT_KEYS, repeats: int = 3) -> float:
