@@ -50,8 +50,6 @@ FORMS: dict[str, Callable[[list[Ranking]], str]] = {
     "markdown": lambda rankings: "\n".join(ranking.to_markdown() for ranking in rankings),
     "latex": lambda rankings: "\n".join(ranking.to_latex() for ranking in rankings),
 }
-
-
 OPTIONS = {
     "metrics": Opt(
         "--metric",
@@ -101,13 +99,13 @@ def rank(
     check_page(html)
     check_figure(plot)
     full = {name: _models(path) for name, path in zip(_data_sets(files), files, strict=True)}
-    named = _matched(full)
+    results, notes = _matched(full)
     with naming_files(NAMES):
-        asked = metrics or shared_measures(by_data_set(named))
-        rankings = [rank_models(named, metric, **options) for metric in asked or (None,)]
-    if named is not full:
-        told = "models are matched by the part of their names that differs within a data set"
-        rankings = [replace(ranking, notes=[told, *ranking.notes]) for ranking in rankings]
+        rankings = [
+            rank_models(results, metric, **options)
+            for metric in metrics or shared_measures(by_data_set(results)) or (None,)
+        ]
+    rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
         write_result(page_of_ranks(rankings, about=about(files)), html)
     if plot is not None:
@@ -128,44 +126,36 @@ def _as_json(rankings: list[Ranking]) -> str:
 
 def _files(path: Path) -> list[Path]:
     """Return the files that a name stands for: itself, those of a folder, or those that match a pattern."""
-    if path.is_dir():
-        found = sorted(path.glob("*.json"))
-    elif glob.has_magic(str(path)) and not path.exists():
-        found = sorted(map(Path, glob.glob(str(path))))
-    else:
+    if not path.is_dir() and (path.exists() or not glob.has_magic(str(path))):
         return [path]
-    if not found:
+    files = sorted(path.glob("*.json") if path.is_dir() else map(Path, glob.glob(str(path))))
+    if not files:
         raise ValueError(f"{path}: no .json file is there; expected {SEVERAL}")
-    return found
+    return files
 
 
 def _data_sets(files: list[Path]) -> list[str]:
     """Name data sets by their files, with folders only where these are needed."""
-    twice = next((file for place, file in enumerate(files) if _is_same(file, files[:place])), None)
-    if twice is not None:
-        raise ValueError(f"{twice}: given twice; expected a file for each data set")
+    resolved = [file.resolve() for file in files]
+    for place, file in enumerate(files):
+        if resolved[place] in resolved[:place]:
+            raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
     return names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
 
 
-def _is_same(file: Path, others: list[Path]) -> bool:
-    return file.resolve() in [other.resolve() for other in others]
-
-
 def _models(path: Path) -> Models:
     """Return the reports of a file by model."""
-    found = load_results(path)
-    if len(found) < 2:
+    reports = load_results(path)
+    if len(reports) < 2:
         raise ValueError(f"{path}: has one model; expected {SEVERAL}")
-    return dict(found)
+    return dict(reports)
 
 
-def _matched(results: dict[str, Models]) -> dict[str, Models]:
-    """Return models by the short names that tables have, where only these are the same for all data sets."""
-    if len({frozenset(models) for models in results.values()}) == 1:
-        return results
-    short = {
-        data_set: dict(zip(short_names([*models]), models.values(), strict=True))
-        for data_set, models in results.items()
-    }
-    return short if len({frozenset(models) for models in short.values()}) == 1 else results
+def _matched(full: dict[str, Models]) -> tuple[dict[str, Models], list[str]]:
+    """Return models by the short names that tables have where only these are the same for all; and notes."""
+    short = {n: dict(zip(short_names([*own]), own.values(), strict=True)) for n, own in full.items()}
+    n_full, n_short = (len({frozenset(own) for own in results.values()}) for results in (full, short))
+    if n_full == 1 or n_short > 1:
+        return full, []
+    return short, ["models are matched by the part of their names that differs within a data set"]
