@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import MEMORY, Allowance, Budget, memory_bytes
-from xmleval.engine.settings import file_of
+from xmleval.engine.settings import Options, file_of
 from xmleval.evaluation.beside import (
     hierarchy_of,
     label_groups_of,
@@ -55,10 +55,6 @@ ROWS = ("y_true", "y_score", "y_pred", "candidates")  # arguments that are read 
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
     "exclude", "decision",
-)  # fmt: skip
-SETTLED = (  # options that decide what is computed
-    "k", "conventions", "unlisted", "gains", "link", "higher_is_better", "bounds", "per_row", "per_label",
-    "curve_points", "confidence",
 )  # fmt: skip
 
 
@@ -330,7 +326,8 @@ def _resumed(run: Run) -> Iterator[Run]:
 def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
     """Return the request of arguments of `evaluate` beside the scores of models."""
     own = {name: value for name, value in arguments.items() if name in Request.__dataclass_fields__}
-    options = {name: value for name, value in arguments.items() if name in SETTLED}
+    settled = Options.__annotations__.keys() - own.keys()
+    options = {name: value for name, value in arguments.items() if name in settled}
     return Request(models=models, options=options, **own)
 
 
