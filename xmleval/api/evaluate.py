@@ -230,8 +230,8 @@ def evaluate(
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     rows = read_rows(
-        y_true, y_score, y_pred, sample_weight, clusters, row_groups, door, n_labels, labels, grades,
-        look_at=grades.graded,
+        n_labels, labels, grades, grades.graded, door,
+        y_true, y_score, y_pred, sample_weight, clusters, row_groups,
     )  # fmt: skip
     taken, options = rows.taken, {name: arguments[name] for name in Options.__annotations__}
     options["labels"] = None  # their names are those of the rows

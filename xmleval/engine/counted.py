@@ -88,17 +88,17 @@ class Rows(NamedTuple):
 
 
 def read_rows(
+    n_labels: int | None,
+    labels: Any,
+    conventions: Conventions,
+    look_at: bool,
+    door: Door,
     y_true: Any,
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
     clusters: Any,
     row_groups: Any,
-    door: Door,
-    n_labels: int | None,
-    labels: Any,
-    conventions: Conventions,
-    look_at: bool,
 ) -> Rows:
     """Read the arguments of an update; ``look_at`` them, whether grades and scores are swapped."""
     taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
@@ -123,9 +123,7 @@ class Counting:
         """Return the counts after adding rows; ``arguments`` are those of `read_rows`."""
         settings = self.settings
         graded = settings.conventions.graded and not counted.place[0]
-        rows = read_rows(
-            *arguments, door, settings.n_labels, settings.labels, settings.conventions, look_at=graded
-        )
+        rows = read_rows(settings.n_labels, settings.labels, settings.conventions, graded, door, *arguments)
         unknown = not rows.taken.by_id and settings.labels is None  # names may differ between batches
         if unknown or not rows.taken.closed:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
