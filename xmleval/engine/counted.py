@@ -105,10 +105,10 @@ def read_rows(
     y_true, y_score, y_pred, *sets = taken.inputs
     door = door.with_sets(sets, taken.n_unmatched_pairs)
     given = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    beside = [of_rows(name, value, taken.row_names) for name, value in given.items()]
+    weight, fold, group = (of_rows(name, value, taken.row_names) for name, value in given.items())
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
-    return Rows(taken, truth, y_score, y_pred, *beside, door, notes)
+    return Rows(taken, truth, y_score, y_pred, weight, fold, group, door, notes)
 
 
 class Counting:
