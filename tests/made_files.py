@@ -13,7 +13,6 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
 
-from xmleval.budget import UNLIMITED
 from xmleval.io import Pieces, find_format, write_parquet, write_qrels, write_run, write_xmc
 
 Writer = Callable[[Path, Any], Path]
@@ -276,7 +275,7 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
 
 def pieces_of(path: Path, kind: str, name: str | None = None) -> Pieces:
     """Rows of a file, of a format by name or by its ending, that are read some at a time."""
-    return find_format(path, name, kind)[0].read(path, kind, UNLIMITED)
+    return find_format(path, name, kind)[0].read(path, kind)
 
 
 def named_pair(name: str, folder: Path, truth: Any, scores: Any) -> tuple[Path, Path]:

@@ -13,11 +13,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
-from xmleval.budget import LEAST_WHOLE, Allowance, Budget, OverLimitError, memory_bytes
+from xmleval.budget import (
+    LEAST_WHOLE,
+    Budget,
+    MemoryLimit,
+    OverLimitError,
+    check_memory,
+    limited,
+    memory_bytes,
+    memory_lent,
+    take_memory,
+)
 from xmleval.input.small_texts import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
 from xmleval.numerals import decimal_number, whole_number
-from xmleval.threads import MOST_THREADS
+from xmleval.threads import MOST_THREADS, Pool
 from xmleval.thresholds import fit
 
 # what `int` or `float` reads, and what neither does
@@ -121,20 +131,25 @@ def test_wrong_amounts_of_memory_are_refused(amount: Any) -> None:
         memory_bytes("memory", amount)
 
 
-def test_allowance_is_taken_once_and_rows_get_the_rest() -> None:
-    allowance = Allowance(100, "something")
-    allowance.check(100)
-    allowance.take(60)
-    with allowance.lent(40), pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "):
-        allowance.take(1)
-    with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
-        allowance.check(41, "line 3: ")
+def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
+    with pytest.raises(OverLimitError, match="the memory of this machine"):
+        check_memory(1 << 60)
+    with limited(MemoryLimit(100, "something")), Pool(1) as pool:
+        check_memory(100)
+        pool.submit(take_memory, 60).result()
+        with (
+            memory_lent(40),
+            pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),
+        ):
+            take_memory(1)
+        with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
+            check_memory(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):
         budget = Budget(memory)
-        allowance = budget.allowance()
-        assert allowance.left == max(memory, LEAST_WHOLE) * 7 // 8
-        allowance.take(1 << 20)
-        assert 1 <= budget.rest(allowance).memory <= max(memory - (1 << 20), memory // 8, 1)
+        limit = budget.limit()
+        assert limit.left == max(memory, LEAST_WHOLE) * 7 // 8
+        limit.take(1 << 20)
+        assert 1 <= budget.rest(limit).memory <= max(memory - (1 << 20), memory // 8, 1)
 
 
 POWERS = {"float32": (range(-149, 128), range(-45, 39)), "float64": (range(-1074, 1024), range(-323, 309))}

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,18 +29,18 @@ class OverLimitError(ValueError):
     """A file needs more memory than it may take; `naming_file` of it says which file."""
 
 
-class Allowance:
-    """Memory for what files hold that cannot be read in pieces, shared by the files of a command.
+class MemoryLimit:
+    """Memory for what files hold that cannot be read in pieces, shared by all that is read within `limited`.
 
     Parameters
     ----------
-    limit : int or None
-        Bytes; None for no limit.
+    limit : float
+        Bytes.
     source : str
         What sets the limit; a `Message` where it is a keyword.
     """
 
-    def __init__(self, limit: int | None = None, source: str = "") -> None:
+    def __init__(self, limit: float, source: str) -> None:
         self.limit = limit
         self.taken = 0
         self._source = source
@@ -47,11 +48,11 @@ class Allowance:
     @property
     def left(self) -> float:
         """Bytes that are not taken."""
-        return math.inf if self.limit is None else max(self.limit - self.taken, 0)
+        return max(self.limit - self.taken, 0)
 
     def check(self, n_bytes: float, where: str = "") -> None:
         """Refuse a need for ``n_bytes`` beside what is taken already, before they are allocated."""
-        if self.limit is None or n_bytes <= self.left:
+        if n_bytes <= self.left:
             return
         beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
         raise OverLimitError(
@@ -63,35 +64,56 @@ class Allowance:
             )
         )
 
-    def take(self, n_bytes: int) -> None:
+    def take(self, n_bytes: int, where: str = "") -> None:
         """Count memory that is about to be held, or refuse it."""
-        self.check(n_bytes)
+        self.check(n_bytes, where)
         self.taken += n_bytes
 
-    @contextlib.contextmanager
-    def lent(self, n_bytes: int) -> Iterator[None]:
-        """Count memory that is held for a while, or refuse it."""
-        self.take(n_bytes)
-        try:
-            yield
-        finally:
-            self.taken -= n_bytes
+
+LIMIT: ContextVar[MemoryLimit | None] = ContextVar("memory limit", default=None)
 
 
-UNLIMITED = Allowance()
+@contextlib.contextmanager
+def limited(limit: MemoryLimit) -> Iterator[None]:
+    """Set the limit of what is read, also by threads of a `threads.Pool`."""
+    before = LIMIT.set(limit)
+    try:
+        yield
+    finally:
+        LIMIT.reset(before)
 
 
-def machine_memory() -> float:
-    """Return the bytes of memory of this machine, infinity where it does not tell."""
-    if not hasattr(os, "sysconf"):
-        return math.inf
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def present_limit() -> MemoryLimit:
+    """Return the limit of what is read, by default the memory of this machine for each need."""
+    return LIMIT.get() or machine_limit()
 
 
-def machine_allowance() -> Allowance:
-    """Return the allowance of a command without a memory limit."""
-    memory = machine_memory()
-    return Allowance(None if math.isinf(memory) else int(memory), "the memory of this machine")
+def check_memory(n_bytes: float, where: str = "") -> None:
+    """Refuse a need for memory beyond the limit, before it is allocated."""
+    present_limit().check(n_bytes, where)
+
+
+def take_memory(n_bytes: int, where: str = "") -> None:
+    """Count memory that is about to be held, or refuse it."""
+    present_limit().take(n_bytes, where)
+
+
+@contextlib.contextmanager
+def memory_lent(n_bytes: int = 0) -> Iterator[None]:
+    """Take memory that is free again at the end, with what is taken within."""
+    limit = present_limit()
+    before = limit.taken
+    limit.take(n_bytes)
+    try:
+        yield
+    finally:
+        limit.taken = before
+
+
+def machine_limit() -> MemoryLimit:
+    """Return the memory of this machine as a limit, infinite where it does not tell."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+    return MemoryLimit(memory, "the memory of this machine")
 
 
 def size_text(n_bytes: float) -> str:
@@ -109,14 +131,14 @@ class Budget(NamedTuple):
 
     memory: int
 
-    def allowance(self) -> Allowance:
-        """Return the memory for what cannot be read in pieces."""
+    def limit(self) -> MemoryLimit:
+        """Return the limit of what cannot be read in pieces."""
         memory = max(self.memory, LEAST_WHOLE)
-        return Allowance(memory - memory // 8, Message(Keyword("memory", size_text(memory))))
+        return MemoryLimit(memory - memory // 8, Message(Keyword("memory", size_text(memory))))
 
-    def rest(self, allowance: Allowance) -> Budget:
+    def rest(self, limit: MemoryLimit) -> Budget:
         """Return what files read whole leave of the memory."""
-        return Budget(max(self.memory - allowance.taken, self.memory // 8, 1))
+        return Budget(max(self.memory - limit.taken, self.memory // 8, 1))
 
     def piece(self, n_inputs: int) -> int:
         """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""

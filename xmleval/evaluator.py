@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from xmleval.budget import MEMORY, Allowance, Budget
+from xmleval.budget import LIMIT, MEMORY, Budget, limited
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.run import make_work
@@ -428,12 +428,9 @@ class Evaluator:
         >>> again.n_labels
         3
         """
-        return cls.within(as_path(path), Budget(make_work(memory, None).memory).allowance(), memory)
-
-    @classmethod
-    def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:
-        """Load a saved evaluator within an allowance of memory, beside that for pooled scores (@private)."""
-        saved = load_state(path, allowance=allowance)
+        path = as_path(path)
+        with limited(LIMIT.get() or Budget(make_work(memory, None).memory).limit()):
+            saved = load_state(path)
         with naming_damage(path):
             return cls.from_saved(saved, memory=memory)
 

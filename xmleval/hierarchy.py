@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Allowance, OverLimitError, machine_allowance
+from xmleval.budget import OverLimitError, present_limit
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.tensors import refuse_other
@@ -25,7 +25,6 @@ def given_hierarchy(
     n_labels: int,
     names: Sequence[Any] | None = None,
     in_order: bool = True,
-    allowance: Allowance | None = None,
     places: Sequence[str] | None = None,
 ) -> Hierarchy | None:
     """Return a hierarchy that is given in any form, for labels by number or by name.
@@ -41,8 +40,6 @@ def given_hierarchy(
         Their names.
     in_order : bool
         Whether the caller knows all labels and their order. If not, nodes that are no labels may be named.
-    allowance : Allowance, optional
-        Memory for the ancestors of all labels; default that of the machine.
     places : sequence of str, optional
         What messages call each pair.
     """
@@ -66,7 +63,7 @@ def given_hierarchy(
         found = value.tocoo()
         kept = found.data != 0
         edges = np.column_stack([found.row[kept], found.col[kept]]).astype(np.int64)
-        return from_edges(edges, n_labels, n_labels, names, allowance)
+        return from_edges(edges, n_labels, n_labels, names)
     if (
         names is None
         and isinstance(value, np.ndarray)
@@ -75,7 +72,7 @@ def given_hierarchy(
     ):
         inside = value.size and int(value.min()) >= 0 and int(value.max()) < n_labels
         if inside:  # else the first offending pair is found below
-            return from_edges(value.astype(np.int64), n_labels, n_labels, None, allowance)
+            return from_edges(value.astype(np.int64), n_labels, n_labels, None)
     pairs = _pairs(value)
     numbers: dict[Any, int] | None = None
     if names is not None:
@@ -87,19 +84,13 @@ def given_hierarchy(
         for side, label in enumerate(pair):
             edges[number, side] = _number(label, place, n_labels, numbers, open_to)
     every = range(n_labels) if numbers is None else [*numbers]
-    return from_edges(edges, n_labels, max(n_labels, len(every)), None if names is None else every, allowance)
+    return from_edges(edges, n_labels, max(n_labels, len(every)), None if names is None else every)
 
 
-def from_edges(
-    edges: Ints,
-    n_labels: int,
-    n_nodes: int,
-    names: Sequence[Any] | None = None,
-    allowance: Allowance | None = None,
-) -> Hierarchy:
+def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | None = None) -> Hierarchy:
     """Return the hierarchy of edges between numbered nodes, of which the first are the labels.
 
-    Cycles are refused, and ancestors that exceed the allowance, before they are listed.
+    Cycles are refused, and ancestors that exceed the memory limit, before they are listed.
     """
     from scipy.sparse import csr_array  # imported here to keep start-up fast
 
@@ -109,16 +100,16 @@ def from_edges(
     parents = np.ascontiguousarray(edges[:, 1])
     graph = csr_array((np.ones(len(edges), np.int8), parents, ptr), shape=(n_nodes, n_nodes))
     _refuse_cycle(edges, graph, names)
-    allowance = machine_allowance() if allowance is None else allowance
+    limit = present_limit()
     dtype = label_dtype(n_nodes)
-    most = int(min(allowance.left // dtype.itemsize, np.iinfo(np.int64).max))
+    most = int(min(limit.left / dtype.itemsize, np.iinfo(np.int64).max))
     marks, stack = np.zeros((2, n_nodes), np.int64)
     up_ptr = np.empty(n_labels + 1, np.int64)
     exceeding = list_ancestors(ptr, parents, most, marks, stack, up_ptr, np.empty(0, dtype))
     try:
         if exceeding >= 0:
-            allowance.check((most + 1) * dtype.itemsize)
-        allowance.take(int(up_ptr[-1]) * dtype.itemsize)
+            limit.check((most + 1) * dtype.itemsize)
+        limit.take(int(up_ptr[-1]) * dtype.itemsize)
     except OverLimitError as error:
         raise InputError(ARGUMENT, Message("listing the ancestors of all labels ", error.args[0])) from None
     up = np.empty(up_ptr[-1], dtype)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import PIECE_BYTES, UNLIMITED
+from xmleval.budget import PIECE_BYTES
 from xmleval.files.remote import as_path
 from xmleval.input.csr import is_sparse, matrix_rows
 from xmleval.input.errors import InputError, renaming
@@ -160,7 +160,7 @@ def _read(path: PathLike, kind: str, name: str | None) -> Any:
     if form is NPY and kind == "scores":
         labels, scores = map_list(file)
     else:
-        pieces = form.read(file, kind, UNLIMITED)
+        pieces = form.read(file, kind)
         rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
         if isinstance(rows, np.ndarray):
             return rows
@@ -320,7 +320,7 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
 
 
 def _named(path: PathLike, batches: Any, kind: str, like: Named | list[str] | None) -> Named:
-    return read_named(str(path), partial(batches, as_path(path), kind, UNLIMITED), kind, like, UNLIMITED)
+    return read_named(str(path), partial(batches, as_path(path), kind), kind, like)
 
 
 def read_names(path: PathLike) -> list[str]:
@@ -350,7 +350,7 @@ def read_names(path: PathLike) -> list[str]:
     >>> read_names("labels.txt")
     ['cat', 'dog']
     """
-    return load_names(as_path(path), UNLIMITED)
+    return load_names(as_path(path))
 
 
 def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
@@ -379,7 +379,7 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
     >>> read_inverse_propensity("inv_prop.txt").tolist()
     [12.46, 9.65]
     """
-    return load_inverse_propensity(as_path(path), UNLIMITED)
+    return load_inverse_propensity(as_path(path))
 
 
 def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, int]]:
@@ -409,7 +409,7 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
     >>> read_hierarchy("edges.tsv")
     [('cat', 'animal'), ('dog', 'animal')]
     """
-    edges = [*read_edges(as_path(path), UNLIMITED).values()]
+    edges = [*read_edges(as_path(path)).values()]
     numbers: Any = [(whole_number(child), whole_number(parent)) for child, parent in edges]
     return edges if any(None in edge for edge in numbers) else numbers
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import contextvars
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +37,8 @@ class Work(NamedTuple):
 class Pool(ThreadPoolExecutor):
     """A thread pool that does tasks in the calling thread once no thread can be started.
 
-    The first task of these is done by another thread, too, if there is one.
+    The first task of these is done by another thread, too, if there is one. Tasks have the caller's memory
+    limit.
     """
 
     _full = False
@@ -45,7 +47,7 @@ class Pool(ThreadPoolExecutor):
         """Return what a task will return."""
         if not self._full:
             try:
-                return super().submit(fn, *args, **kwargs)
+                return super().submit(contextvars.copy_context().run, fn, *args, **kwargs)
             except RuntimeError:  # no more threads
                 self._full = True
         done: Future[T] = Future()

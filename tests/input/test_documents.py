@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from tests.damage import answer, values_of
 from xmleval import evaluate
-from xmleval.budget import UNLIMITED
 from xmleval.input.formats.label_cells import parsed
 
 DOCS = 'id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n'
@@ -106,8 +105,8 @@ def test_cells_as_python_and_people_write_them(options: str, cells: list[str], e
 
 @given(st.lists(st.text(max_size=5)))
 def test_lists_as_python_prints_them(names: list[str]) -> None:
-    assert parsed(repr(names), UNLIMITED) == parsed(json.dumps(names), UNLIMITED) == names
-    assert parsed(repr([(name, 0.5) for name in names]), UNLIMITED) == [[name, 0.5] for name in names]
+    assert parsed(repr(names)) == parsed(json.dumps(names)) == names
+    assert parsed(repr([(name, 0.5) for name in names])) == [[name, 0.5] for name in names]
 
 
 def test_training_labels_in_documents() -> None:

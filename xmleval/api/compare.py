@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.api.evaluate import FILES, evaluate
-from xmleval.budget import UNLIMITED
 from xmleval.comparing.differences import JACKKNIFE, check_test
 from xmleval.engine.settings import file_of
 from xmleval.evaluation.lists import lists_of
@@ -210,7 +209,7 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     if is_file(own):
         from xmleval.input.shards import find_input  # imports all formats
 
-        own = [shard.path for shard in find_input(as_path(own), "scores", None, UNLIMITED).shards]
+        own = [shard.path for shard in find_input(as_path(own), "scores", None).shards]
     for value in (own, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{name!r} is not a list with the scores of each seed")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import MEMORY, PIECE_BYTES, machine_allowance
+from xmleval.budget import MEMORY, PIECE_BYTES
 from xmleval.engine.run import make_work
 from xmleval.evaluation.counting import naming_rows
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
@@ -110,12 +110,12 @@ def fuse(
         raise InputError("predictions", f"{type(predictions).__name__} is no list of those of each model")
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
-    request, allowance, models = Request(y_true=None, n_labels=n_labels, **files), machine_allowance(), []
+    request, models = Request(y_true=None, n_labels=n_labels, **files), list[Any]()
     names = [f"predictions[{number}]" for number in range(len(predictions))]
     for name, value in zip(names, predictions, strict=True):
         with renaming("y_score", name):
             own = as_own_rows("y_score", value)
-            models.append(open_input("y_score", own, request, allowance, name))
+            models.append(open_input("y_score", own, request, name))
     models = with_own_fields(request.fields(joined=True), *models)
     joint = _matched(models)
     values, width, readers = _numbered([] if joint else models, n_labels)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, machine_allowance
+from xmleval.budget import PIECE_BYTES
 from xmleval.cli.messages import on_terminal, tell, tell_notes
 from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
 from xmleval.cli.output import check_outputs
@@ -34,9 +34,7 @@ from xmleval.message import counted
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 OPTIONS = {
     "kind": Opt(
-        "--kind",
-        click.Choice(["truth", "scores"]),
-        "What IN holds, where its format may hold either.",
+        "--kind", click.Choice(["truth", "scores"]), "What IN holds, where its format may hold either."
     ),
     "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where IN does not tell it."),
     "like": Opt(
@@ -70,10 +68,8 @@ def convert(
 
 def find_files(paths: Iterable[tuple[Path | None, str | None]], options: Any) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
-    allowance, input_format = machine_allowance(), options["input_format"]
-    found = [
-        None if path is None else find_input(path, kind, input_format, allowance) for path, kind in paths
-    ]
+    form = options["input_format"]
+    found = [None if path is None else find_input(path, kind, form) for path, kind in paths]
     of: Any = [options.get(name) for name in FIELDS]
     return with_fields(Fields(*of), *found)
 

@@ -9,7 +9,6 @@ import click
 
 from xmleval.api.fuse import OTHER_NAMES, RULES
 from xmleval.api.fuse import fuse as fuse_files
-from xmleval.budget import UNLIMITED
 from xmleval.cli.convert import check_target, write, writer_of
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import notes_told
@@ -79,7 +78,7 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     if isinstance(fused, dict | list):
         if writer is not RUN:
             raise ValueError(f"{scores[0]}: has names; expected a TREC run (.run) as --output")
-        given = open_input("y_score", fused, Request(y_true=None), UNLIMITED)
+        given = open_input("y_score", fused, Request(y_true=None))
         rows, row_names, label_names = read_scores_alone(given, None)
         save(output, rows, "scores", row_names, label_names)
         n_labels = len(label_names)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from xmleval.budget import MEMORY, Budget, memory_bytes
+from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_lent
 from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.forms import in_form
@@ -44,16 +44,15 @@ def merge(
     """
     check_outputs([output, per_label_file, per_row_file], states, [save] if save else [])
     budget = Budget(memory_bytes("memory", memory))
-    allowance = budget.allowance()
-    whole = Evaluator.within(states[0], allowance, budget.memory)
+    click.get_current_context().with_resource(limited(budget.limit()))
+    whole = Evaluator.load(states[0], memory=budget.memory)
     for unit, wanted in (("label", per_label_file), ("row", per_row_file)):
         if wanted is not None and not whole.settings[f"per_{unit}"]:
             raise ValueError(f"{states[0]}: {unit}s were not kept; --save it together with --per-{unit}")
     for path in states[1:]:
         try:
-            taken = allowance.taken
-            whole.merge(Evaluator.within(path, allowance, budget.memory))
-            allowance.taken = taken
+            with memory_lent():
+                whole.merge(Evaluator.load(path, memory=budget.memory))
         except ValueError as error:
             told = error.args[0] if error.args and isinstance(error.args[0], Message) else Message(error)
             if isinstance(error, InputError):

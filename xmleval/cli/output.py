@@ -16,7 +16,6 @@ import click
 import numpy as np
 from rich.console import Console, RenderableType
 
-from xmleval.budget import UNLIMITED
 from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.output import naming_output, replacing
 from xmleval.files.remote import RemotePath
@@ -76,7 +75,7 @@ def files_of(path: Path, input_format: str | None = None) -> list[Path]:
     from xmleval.input.shards import find_input  # imports all formats
 
     try:
-        return find_input(path, "scores", input_format, UNLIMITED).files
+        return find_input(path, "scores", input_format).files
     except (ValueError, OSError):
         return [path]
 

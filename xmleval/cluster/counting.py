@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import UNLIMITED, Budget
+from xmleval.budget import Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
 from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
@@ -160,7 +160,7 @@ def _reader(shards: Shards, task: Task, n_bytes: int) -> RowReader:
     formats = {known.name: known for known in FORMATS}
     names = [name for name, _, _ in shards.files]
     files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
-    each = Input(names[0], shards.kind, files, UNLIMITED).each
+    each = Input(names[0], shards.kind, files).each
     pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
     stop = shards.first + task.stop - task.start
     return RowReader(names[0], pieces, n_bytes, shards.first, stop)

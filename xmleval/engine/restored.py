@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, KEPT, Settings
@@ -34,7 +35,8 @@ def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[st
         most = whole(n_labels, "n_labels", 1) + edges.size - 1
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=most)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
-        hierarchy = from_edges(edges, n_labels, n_nodes, settings["labels"])
+        with limited(machine_limit()):
+            hierarchy = from_edges(edges, n_labels, n_nodes, settings["labels"])
     kept = {name: settings[name] for name in KEPT}
     return {**kept, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
 

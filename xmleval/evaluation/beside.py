@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Allowance, Budget
+from xmleval.budget import PIECE_BYTES, Budget
 from xmleval.engine.settings import file_of
 from xmleval.evaluation.counting import naming_files, read_sets
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
@@ -38,15 +38,13 @@ def training_counts(
     if train.named:
         raise ValueError(Message(f"{train.name}: has names, which ", Keyword("y_true"), " has not"))
     pieces = train.pieces()
-    found = {n: count_training(train.name, pieces, n, budget.lone_piece, train.allowance) for n in {*widths}}
+    found = {n: count_training(train.name, pieces, n, budget.lone_piece) for n in {*widths}}
     return [found[n][0] for n in widths], found[widths[0]][1]
 
 
-def count_training(
-    name: str, pieces: Pieces, n_labels: int, n_bytes: int, allowance: Allowance
-) -> tuple[Ints, int]:
+def count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
     """Return how many rows have each label, and how many rows there are."""
-    refuse_many_labels(name, n_labels, allowance)
+    refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
 
     def take(rows: Source[Truth]) -> None:
@@ -66,7 +64,7 @@ def count_named_training(
     truth = read_truth(train, own, Message("has no names, which ", Keyword("y_true"), " has"))
     names = truth.match.label_names
     width = max(1, len(names))  # as where no row has a label
-    per_label, n_rows = count_training(train.name, truth.pieces, width, PIECE_BYTES, train.allowance)
+    per_label, n_rows = count_training(train.name, truth.pieces, width, PIECE_BYTES)
     count_of = dict(zip(names, per_label.tolist(), strict=False))
     n_ignored = len(count_of.keys() - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
@@ -77,7 +75,6 @@ def count_named_training(
 
 def propensity_of(
     request: Any, counts: Any, n_rows: int, n_labels: int, names: list[Any] | None, closed: bool,
-    allowance: Allowance,
 ) -> tuple[Any, list[str]]:  # fmt: skip
     """Return inverse propensities, read or estimated, for the labels of a report; and notes."""
     constants, q = Constants(request.dataset, request.a, request.b), request.inverse_propensity
@@ -92,18 +89,18 @@ def propensity_of(
         return q, []
     path = file_of("inverse_propensity", q)
     with naming_files({"inverse_propensity": path} if path else {}):
-        q = q if path is None else load_inverse_propensity(path, allowance)
+        q = q if path is None else load_inverse_propensity(path)
         return given_or_estimated(q, request.y_train, constants, n_labels, names, closed)
 
 
 def label_groups_of(
-    value: Any, q: Any, names: list[Any] | None, n_labels: int, closed: bool, allowance: Allowance
+    value: Any, q: Any, names: list[Any] | None, n_labels: int, closed: bool
 ) -> tuple[Any, list[str]]:
     """Return groups of the labels of a report, and notes; labels that a file lacks are in another group."""
     path = file_of("label_groups", value)
     if path is None:
         return given_groups(value, n_labels, names, closed, getattr(q, "label_counts", None))
-    lines = read_group_lines("label_groups", path, allowance)
+    lines = read_group_lines("label_groups", path)
     groups, n_unknown = lines.by_number("label", names, n_labels)
     if not lines.has_keys and len(groups) != n_labels:
         raise ValueError(f"{path}: {len(groups)} groups; expected one for each of {n_labels} labels")
@@ -112,22 +109,20 @@ def label_groups_of(
     return given_groups(of_labels, n_labels, None)[0], [*notes]
 
 
-def hierarchy_of(
-    value: Any, n_labels: int, names: list[Any] | None, closed: bool, allowance: Allowance
-) -> Hierarchy | None:
+def hierarchy_of(value: Any, n_labels: int, names: list[Any] | None, closed: bool) -> Hierarchy | None:
     """Return the hierarchy of the labels of a report."""
     path = file_of("hierarchy", value)
     if path is None:
         return given_hierarchy(value, n_labels, names, closed)
-    edges = read_edges(path, allowance)
+    edges = read_edges(path)
     pairs: Any = [*edges.values()]
     if names is None:
         pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
     with naming_files({"hierarchy": path}):
-        return given_hierarchy(pairs, n_labels, names, closed, allowance, [f"line {line}" for line in edges])
+        return given_hierarchy(pairs, n_labels, names, closed, [f"line {line}" for line in edges])
 
 
-def with_values_of_rows(rows: Inputs, request: Any, allowance: Allowance) -> Inputs:
+def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     of_rows_found: dict[str, tuple[str, Any]] = {}
     if request.options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
@@ -136,19 +131,19 @@ def with_values_of_rows(rows: Inputs, request: Any, allowance: Allowance) -> Inp
         value = getattr(request, argument)
         path = file_of(argument, value)
         if path is not None and argument == "sample_weight":
-            of_rows_found[argument] = str(path), load_inverse_propensity(path, allowance)
+            of_rows_found[argument] = str(path), load_inverse_propensity(path)
         elif path is not None:
-            of_rows_found[argument] = str(path), _groups_of_rows(argument, rows, path, allowance)
+            of_rows_found[argument] = str(path), _groups_of_rows(argument, rows, path)
         elif value is not None:
             names = None if rows.row_names is None else [*rows.row_names]
             of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
     return rows._replace(of_rows=of_rows_found, first_row=request.first_row)
 
 
-def _groups_of_rows(argument: str, rows: Inputs, path: Path, allowance: Allowance) -> list[str]:
+def _groups_of_rows(argument: str, rows: Inputs, path: Path) -> list[str]:
     """Return the group or cluster of each row in a file."""
     n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
-    lines = read_group_lines(argument, path, allowance)
+    lines = read_group_lines(argument, path)
     groups, n_unknown = lines.by_number("row", rows.row_names, n_rows)
     for notes in rows.notes:
         notes += [Note(str(path), "unmatched rows", n_unknown)] * (n_unknown > 0)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from xmleval.budget import Allowance
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import write_archive
 from xmleval.files.output import replacing
@@ -39,9 +38,9 @@ class Checkpoint:
         """Return whether there is one."""
         return os.path.lexists(self.path)
 
-    def load(self, allowance: Allowance, **more: Any) -> list[Evaluator]:
+    def load(self, **more: Any) -> list[Evaluator]:
         """Return the evaluators; ``more`` are arguments of `Evaluator`. Those of another run are refused."""
-        meta, arrays = load_state(self.path, CHECKPOINT, allowance)
+        meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
             several, settings = meta["evaluators"], meta["settings"]
         differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
-from xmleval.budget import Allowance, OverLimitError
+from xmleval.budget import OverLimitError, check_memory, limited, take_memory
 from xmleval.engine.run import make_work
 from xmleval.evaluation.beside import with_values_of_rows
 from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
@@ -48,17 +48,17 @@ def collect(
     models = {} if y_score is None else {"y_score": y_score}
     request = Request(y_true=y_true, models=models, fits=True, **more)
     budget = budget_of(request.memory)
-    allowance = budget.allowance()
-    opening = open_inputs(request, budget, allowance)
-    rows = with_values_of_rows(opening.rows, request, allowance)
-    refuse_many_labels(rows.truth[0], opening.widths[0], allowance)
-    collected = make(opening.widths[0], make_work(budget.evaluator(1), request.threads))
-    with progress(rows.truth[1].n_rows, 0, shown) as show:
-        count_rows([collected], rows, budget, 0, show)
+    with limited(budget.limit()):
+        opening = open_inputs(request, budget)
+        rows = with_values_of_rows(opening.rows, request)
+        refuse_many_labels(rows.truth[0], opening.widths[0])
+        collected = make(opening.widths[0], make_work(budget.evaluator(1), request.threads))
+        with progress(rows.truth[1].n_rows, 0, shown) as show:
+            count_rows([collected], rows, budget, 0, show)
     return collected, opening
 
 
-def read_features(features: Any, allowance: Allowance) -> Any:
+def read_features(features: Any) -> Any:
     """Return features of rows from a file, checked if they are sparse; others as they are."""
     if not is_file(features):
         return features
@@ -66,10 +66,11 @@ def read_features(features: Any, allowance: Allowance) -> Any:
     if path.name.endswith(".npy"):
         array = open_array(path, FEATURES)
         with naming(path, FEATURES):
-            return read_arrays([array], allowance)[0]
-    matrix = read_matrix(open_npz(path), allowance)
+            take_memory(array.n_bytes)
+            return read_arrays([array])[0]
+    matrix = read_matrix(open_npz(path))
     try:
-        allowance.check(FEATURE_BYTES * matrix.shape[1])
+        check_memory(FEATURE_BYTES * matrix.shape[1])
     except OverLimitError as error:
         told = f"{path}: fitting {counted(matrix.shape[1], 'features')} "
         raise ValueError(Message(told, error.args[0])) from None

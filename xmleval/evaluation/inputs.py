@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Allowance, Budget, OverLimitError
+from xmleval.budget import PIECE_BYTES, Budget, OverLimitError, check_memory
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
@@ -98,7 +98,6 @@ class Held:
     argument: str
     value: Any
     kind: str
-    allowance: Allowance
     n_labels: int | None
     files: tuple[Path, ...] = ()
     shards: tuple[Any, ...] = ()
@@ -141,12 +140,12 @@ class Held:
 Opened = Input | Held
 
 
-def open_input(argument: str, value: Any, request: Any, allowance: Allowance, name: str = "") -> Opened:
+def open_input(argument: str, value: Any, request: Any, name: str = "") -> Opened:
     """Return the files that an argument stands for, or what holds a value in their place."""
     kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
     if is_file(value):
-        return find_input(as_path(value), kind, request.input_format, allowance)
-    return Held(name or argument, argument, value, kind, allowance, request.n_labels)
+        return find_input(as_path(value), kind, request.input_format)
+    return Held(name or argument, argument, value, kind, request.n_labels)
 
 
 def open_rows(
@@ -172,7 +171,7 @@ def open_rows(
         which, other = (among, truth) if among.named else (truth, among)
         told = f"{which.name}: has names, and {other.name} has none"
         raise ValueError(f"{told}; expected both by name or number")
-    exclude, pairs = _exclude_of(request, truth.allowance)
+    exclude, pairs = _exclude_of(request)
     if named:
         rows = _named_rows(
             request, fields, truth, models, truth if own else pred, own, among, exclude, labels
@@ -193,19 +192,19 @@ def open_rows(
     return rows._replace(pairs=pairs, exclude_from=request.exclude_from)
 
 
-def _exclude_of(request: Any, allowance: Allowance) -> tuple[Held | None, Pairs | None]:
+def _exclude_of(request: Any) -> tuple[Held | None, Pairs | None]:
     """Return sets of labels to exclude, or pairs by number, of which there may be a file."""
     sets = make_door(request.exclude, request.exclude_from, None).sets
     if request.exclude is None:
         return None, None
     if is_file(request.exclude):
-        return None, read_pairs(as_path(request.exclude), allowance)
+        return None, read_pairs(as_path(request.exclude))
     value = sets["exclude"]
     ids = value.ids if isinstance(value, IdPairs) else value
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
         return None, Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first)
-    return Held("exclude", "exclude", value, "truth", allowance, request.n_labels), None
+    return Held("exclude", "exclude", value, "truth", request.n_labels), None
 
 
 class NamedTruth(NamedTuple):
@@ -240,7 +239,7 @@ def read_truth(
         pieces = replace(pieces, n_labels=len(labels))
         match.n_rows = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, None, False)
-    placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions), truth.allowance)
+    placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions))
     pieces = set_pieces(placed, match, truth.kind == "grades")
     return NamedTruth(pieces, match, placed.origin, placed.most_value > 1)
 
@@ -264,7 +263,7 @@ def _batches(given: Opened, kind: str) -> Batches | None:
     path, known = given.shards[0]
     if len(given.shards) > 1 or known.rows is None or kind not in known.holds:
         return None
-    return partial(known.rows, path, given.kind if kind == "truth" else kind, given.allowance)
+    return partial(known.rows, path, given.kind if kind == "truth" else kind)
 
 
 def is_numbered(truth: Opened, labels: list[str]) -> bool:
@@ -286,7 +285,7 @@ def prediction_batches(given: Opened, facts: Any = None, fields: Fields | None =
 def read_predictions(given: Opened) -> Rows:
     """Read predictions whose rows and labels have names, by their own names alone."""
     match = Match(given.name, ())
-    rows = match.place("y_true", given.name, prediction_batches(given), given.allowance).rows()
+    rows = match.place("y_true", given.name, prediction_batches(given)).rows()
     return rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
 
 
@@ -298,7 +297,7 @@ def read_like(
     notes = notes_of(truth.name, named.facts)
     for given in models:
         batches, match = prediction_batches(given, named.facts), named.match.fork()
-        placed = match.place("y_score", given.name, batches, given.allowance)
+        placed = match.place("y_score", given.name, batches)
         notes += [*notes_of(given.name, placed.origin), *match.notes]
         found.append((placed.rows(), match.names))
     return named.match, found, notes
@@ -315,7 +314,7 @@ def _holds_both(truth: Opened) -> bool:
     if isinstance(truth, Held) or len(truth.shards) > 1:
         return False
     path, known = truth.shards[0]
-    return known.holds_both(path, truth.allowance)
+    return known.holds_both(path)
 
 
 def _candidate_batches(given: Opened) -> Batches:
@@ -352,7 +351,7 @@ def _named_rows(
     for argument, given in (("candidates", among), ("exclude", exclude)):
         if given is not None:
             batches = _candidate_batches(given) if argument == "candidates" else given.batches()  # type: ignore[union-attr]
-            placed = match.place(argument, given.name, batches, given.allowance)
+            placed = match.place(argument, given.name, batches)
             beside.append((argument, (given.name, set_pieces(placed, match))))
     shared += match.notes
     match.notes = []
@@ -361,7 +360,7 @@ def _named_rows(
         is_sets = given is pred
         model = match if is_sets else match.fork()
         batches = prediction_batches(given, named.facts, fields)
-        placed = model.place("y_pred" if is_sets else "y_score", given.name, batches, given.allowance)
+        placed = model.place("y_pred" if is_sets else "y_score", given.name, batches)
         if is_sets:
             _refuse_other_use(request, asked, given.name, not placed.scored, in_truth_file)
         is_ranked = not is_sets or (in_truth_file and (request.ranked or placed.scored))
@@ -422,7 +421,7 @@ def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
     own, other = ([shard.path for shard in one.shards] for one in (truth, given))
     known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]
     if shared := [name for name in known[0] if all(name in names for names in known)]:
-        expected, values = (hash_columns(paths, shared, truth.allowance) for paths in (own, other))
+        expected, values = (hash_columns(paths, shared) for paths in (own, other))
         column = values.in_other_order(expected)
         if column is not None:
             told = f"{given.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
@@ -509,12 +508,10 @@ def _width_of(
     return n_own
 
 
-def refuse_many_labels(
-    name: str, n_labels: int, allowance: Allowance, label_bytes: int = COUNT_BYTES
-) -> None:
+def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES) -> None:
     """Refuse labels whose counts alone would take more memory than there is."""
     try:
-        allowance.check(label_bytes * n_labels)
+        check_memory(label_bytes * n_labels)
     except OverLimitError as error:
         raise ValueError(Message(f"{name}: counting {counted(n_labels, 'labels')} ", error.args[0])) from None
 
@@ -535,7 +532,7 @@ def read_scores_alone(
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
     match = Match(given.name, label_names or ())
-    placed = match.place("y_true", given.name, prediction_batches(given), given.allowance)
+    placed = match.place("y_true", given.name, prediction_batches(given))
     names = match.label_names
     if match.unknown:
         told = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "

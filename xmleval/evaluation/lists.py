@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
+from xmleval.budget import limited
 from xmleval.engine.chosen import chosen_rows
 from xmleval.evaluation.run import Run
 from xmleval.input.door import make_door
@@ -45,18 +47,16 @@ def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: In
     inputs = run.rows._replace(
         scores=run.rows.scores[:2], beside=[given for given in run.rows.beside if given[0] != "y_pred"]
     )
-    truth, scores, sets = inputs.readers(run.budget)
-    readers, found = (
-        [truth, *scores, *(reader for several in sets.values() for reader in several)],
-        list[Lists](),
-    )
-    try:
+    found: list[Lists] = []
+    with limited(run.limit), ExitStack() as opened:
+        truth, scores, sets = inputs.readers(run.budget)
+        readers = [truth, *scores, *(reader for several in sets.values() for reader in several)]
+        for reader in readers:
+            opened.callback(reader.close)
         while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
             chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
-            y_true, beside = (
-                truth.take(n),
-                {name: [r.take(n) for r in several] for name, several in sets.items()},
-            )
+            y_true = truth.take(n)
+            beside = {name: [reader.take(n) for reader in several] for name, several in sets.items()}
             for number, (reader, report) in enumerate(zip(scores, reports.values(), strict=True)):
                 own = {name: several[number % len(several)] for name, several in beside.items()}
                 own = {"exclude": None, "exclude_from": "both", "candidates": None} | own
@@ -64,7 +64,4 @@ def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: In
                 asked = chosen, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
                 lists.append(chosen_rows(y_true, reader.take(n), *asked, door))
             found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]
-    finally:
-        for reader in readers:
-            reader.close()
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.budget import MEMORY, Allowance, Budget, memory_bytes
+from xmleval.budget import MEMORY, Budget, MemoryLimit, limited, memory_bytes
 from xmleval.engine.settings import Options, file_of
 from xmleval.evaluation.beside import (
     hierarchy_of,
@@ -120,7 +120,7 @@ class Run(NamedTuple):
     """Inputs and evaluators, one for each model or one if there is none.
 
     ``sources`` are versions of the files of the truth, by name; ``inputs`` are those of all reports, or one
-    for each, and ``files`` their files, by argument.
+    for each, and ``files`` their files, by argument; ``limit`` is that of reading them.
     """
 
     rows: Inputs
@@ -132,6 +132,7 @@ class Run(NamedTuple):
     files: dict[str, list[Path]]
     inputs: dict[str, list[Any]]
     request: Request
+    limit: MemoryLimit
     checkpoint: Checkpoint | None = None
 
 
@@ -162,11 +163,11 @@ class Opening(NamedTuple):
     n_train: int
 
 
-def open_inputs(request: Request, budget: Budget, allowance: Allowance) -> Opening:
+def open_inputs(request: Request, budget: Budget) -> Opening:
     """Open the files, and match their rows and labels."""
 
     def find(argument: str, value: Any, name: str = "") -> Any:
-        return None if value is None else open_input(argument, value, request, allowance, name)
+        return None if value is None else open_input(argument, value, request, name)
 
     pred, train = find("y_pred", request.y_pred), find("y_train", request.y_train)
     among = find("candidates", request.candidates)
@@ -177,7 +178,7 @@ def open_inputs(request: Request, budget: Budget, allowance: Allowance) -> Openi
     truth, pred, train, among, *models = with_own_fields(fields, truth, pred, train, among, *models)
     labels = request.labels
     if is_file(labels):
-        labels = load_names(as_path(labels), allowance)
+        labels = load_names(as_path(labels))
     elif labels is not None:
         labels = [*map(str, check_labels(labels, request.n_labels))]
     rows = open_rows(request, fields, truth, models, pred, among, labels)
@@ -188,34 +189,33 @@ def open_inputs(request: Request, budget: Budget, allowance: Allowance) -> Openi
     return Opening(rows, widths, inputs, train, closed, *training_counts(train, rows, labels, widths, budget))
 
 
-def open_run(request: Request) -> Run:
-    """Open the files, and settle what is to be counted."""
+def open_run(request: Request, limit: MemoryLimit) -> Run:
+    """Open the files within a limit that is set, and settle what is to be counted."""
     budget = budget_of(request.memory)
-    allowance = budget.allowance()
-    rows, widths, inputs, train, closed, counts, n_train = open_inputs(request, budget, allowance)
-    rows = with_values_of_rows(rows, request, allowance)
+    rows, widths, inputs, train, closed, counts, n_train = open_inputs(request, budget)
+    rows = with_values_of_rows(rows, request)
     of_sets = rows.pred is not None and not rows.scores and request.metrics is None
     metrics = MEASURES_OF_SETS if of_sets else request.metrics
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     names = rows.label_names
-    decision = _decision(request.decision, rows, closed, allowance)
+    decision = _decision(request.decision, rows, closed)
     options = dict(request.options)
     points = options.pop("curve_points", None)
     evaluators, files_of_labels = [], request.files_of_labels
     for place, n_labels in enumerate(widths):
         label_counts = counts[place % len(counts)]
-        q, notes = propensity_of(request, label_counts, n_train, n_labels, names, closed, allowance)
-        groups, unnamed = label_groups_of(request.label_groups, q, names, n_labels, closed, allowance)
+        q, notes = propensity_of(request, label_counts, n_train, n_labels, names, closed)
+        groups, unnamed = label_groups_of(request.label_groups, q, names, n_labels, closed)
         own = points
         if points and rows.scores and not have_scores(*rows.scores[place], n_labels):
             own = None  # of lists without scores there is no curve
-        rest = budget.rest(allowance)
+        rest = budget.rest(limit)
         with naming_files(files_of_labels):
             evaluator = Evaluator(
                 metrics, n_labels=n_labels, memory=rest.evaluator(len(rows.scores)), threads=request.threads,
             block_rows=request.block_rows, decision=decision, inverse_propensity=q, label_groups=groups,
-            hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed, allowance),
+            hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed),
             curve_points=own, **options,
         )  # fmt: skip
         rows.notes[place].extend([*notes, *unnamed])
@@ -224,15 +224,15 @@ def open_run(request: Request) -> Run:
         if of_sets:
             evaluator.insist_on_none()
         evaluators.append(evaluator)
-    budget = budget.rest(allowance)
-    refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
+    budget = budget.rest(limit)
+    refuse_many_labels(rows.truth[0], max(widths), _label_bytes(evaluators))
     files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
     files |= {"y_train": train.files} if train else {}
     sources = {str(shard.path): stamp(shard.path) for shard in inputs["y_true"][0].shards}
     sources[rows.truth[0]] = next(iter(sources.values()), "") if len(sources) < 2 else ""
     excluded = _excluded(request, inputs.get("candidates", [None])[0])
     names = [*request.models] or [rows.truth[0]]
-    return Run(rows, evaluators, names, budget, sources, excluded, files, inputs, request)
+    return Run(rows, evaluators, names, budget, sources, excluded, files, inputs, request, limit)
 
 
 def with_own_fields(fields: Fields, *several: Any) -> list[Any]:
@@ -250,10 +250,10 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
-def _decision(decision: Any, rows: Inputs, closed: bool, allowance: Allowance) -> Any:
+def _decision(decision: Any, rows: Inputs, closed: bool) -> Any:
     """Return a rule by name as it is, or one that may be saved, for the labels of the truth."""
     path = file_of("decision", decision)
-    rule = decision if path is None else Rule.within(path, allowance)
+    rule = decision if path is None else Rule.load(path)
     if not isinstance(rule, Rule):
         return rule
     if rule.by_name and rows.label_names is not None:
@@ -317,7 +317,8 @@ def _resumed(run: Run) -> Iterator[Run]:
                 told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
                 raise ValueError(Message(*told))
             more = {"threads": request.threads, "memory": run.evaluators[0].memory}
-            run = run._replace(evaluators=checkpoint.load(run.budget.allowance(), **more))
+            with limited(run.budget.limit()):
+                run = run._replace(evaluators=checkpoint.load(**more))
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield run
@@ -343,7 +344,9 @@ def evaluate_files(
     if request.y_pred is not None and request.decision is not None:
         decision = Keyword("decision", str(request.decision))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    run = open_run(request)
+    limit = budget_of(request.memory).limit()
+    with limited(limit):
+        run = open_run(request, limit)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown))
     with _resumed(run) as run:
@@ -362,7 +365,7 @@ def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
 def count(run: Run, shown: Progress = False) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
     n_before = run.evaluators[0].n_rows
-    with progress(run.rows.truth[1].n_rows, n_before, shown) as show:
+    with limited(run.limit), progress(run.rows.truth[1].n_rows, n_before, shown) as show:
 
         def after(done: int) -> None:
             show(done)

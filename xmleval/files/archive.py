@@ -18,7 +18,6 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.remote import in_one_line
 from xmleval.records import Chunks
@@ -142,10 +141,8 @@ class _Stored:
         return n
 
 
-def read_arrays(arrays: Iterable[Array], allowance: Allowance = UNLIMITED) -> list[NDArray[Any]]:
-    """Return whole arrays; raise OverLimitError, before anything is unpacked, if there is no memory."""
-    arrays = [*arrays]
-    allowance.take(sum(array.n_bytes for array in arrays))
+def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
+    """Return whole arrays."""
     values = []
     for file, members in itertools.groupby(arrays, lambda array: array.file):
         with file.open(0) as handle:

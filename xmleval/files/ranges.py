@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from xmleval.budget import Allowance
+from xmleval.budget import LIMIT
 
 LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES = 12 << 10, 1 << 24  # the least holds the header of an array
 KEPT_BLOCKS = 8  # of a file that is read in any order, such as of its columns
@@ -30,11 +30,11 @@ class RangeReader(io.RawIOBase):
         self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
 
     @classmethod
-    def share(cls, allowance: Allowance) -> None:
+    def share(cls) -> None:
         """Take the blocks of one more reader from a memory limit, which tells their size from now on."""
-        if allowance.limit is not None:
-            n_bytes = min(allowance.limit // (8 * READERS), MOST_BLOCK_BYTES)
-            allowance.take(n_bytes)
+        if (limit := LIMIT.get()) is not None:
+            n_bytes = int(min(limit.limit // (8 * READERS), MOST_BLOCK_BYTES))
+            limit.take(n_bytes)
             cls._share = max(n_bytes, LEAST_BLOCK_BYTES)
 
     def readable(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import check_memory, present_limit
 from xmleval.files.input import InputFile
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.kernels.decimal import SPARE
@@ -74,20 +74,18 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
         raise ValueError(f"the gzip stream is damaged ({error})") from None
 
 
-def read_at_once(path: Path, allowance: Allowance) -> bytes:
-    """Read a file of JSON or XML at once, compressed or not, within an allowance of memory."""
-    most = int(min(MOST_AT_ONCE, allowance.left // 3))  # its bytes, twice while they are joined, and text
+def read_at_once(path: Path) -> bytes:
+    """Read a file of JSON or XML at once, compressed or not."""
+    most = int(min(MOST_AT_ONCE, present_limit().left // 3))  # bytes, twice while they are joined, and text
     with open_text(InputFile(path)) as file:
         held = file.read(most + 1)
     if len(held) > most:
-        allowance.check(3 * len(held))
+        check_memory(3 * len(held))
         raise ValueError(f"more than {MOST_AT_ONCE} bytes, which are read at once")
     return held
 
 
-def whole_lines(
-    file: io.BufferedReader[Any], n_bytes: int, first: int, allowance: Allowance = UNLIMITED
-) -> Iterator[Lines]:
+def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Iterator[Lines]:
     """Yield the rest of a file, about ``n_bytes`` of whole lines at a time, each in memory of its own.
 
     The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
@@ -112,7 +110,7 @@ def whole_lines(
             return
         rest, room = text[stop:filled], least
         if rest.size >= room:
-            _check_length(first, rest.size, allowance, 2 * PARSED_BYTES)
+            _check_length(first, rest.size, 2 * PARSED_BYTES)
             room = min(2 * rest.size, LONGEST_LINE)
 
 
@@ -129,21 +127,17 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
 
 
 def parsed_lines(
-    file: InputFile,
-    parse: Callable[[str], T | None],
-    allowance: Allowance,
-    errors: str = "strict",
-    skipped: int = 0,
+    file: InputFile, parse: Callable[[str], T | None], errors: str = "strict", skipped: int = 0
 ) -> Iterator[tuple[int, T]]:
     """Yield what a function makes of each line of a text in UTF-8 behind some lines, with its number.
 
     Lines of which it makes None are passed over; what it refuses is named by the number of the line.
     """
-    longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, allowance.left // LINE_BYTES)))
+    longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, present_limit().left // LINE_BYTES)))
     with open_text(file) as opened:
         for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):
             if len(line) >= longest:
-                _check_length(number, len(line) + 1, allowance, LINE_BYTES)
+                _check_length(number, len(line) + 1, LINE_BYTES)
             try:
                 parsed = None if number <= skipped else parse(line.decode("utf-8", errors).removesuffix("\n"))
             except UnicodeDecodeError as error:
@@ -167,16 +161,16 @@ def listed_rows(lines: Iterable[tuple[int, list[int]]], n_bytes: int) -> Iterato
         yield rows_by_id(np.array(ptr, np.int64), np.array(labels, np.int64))
 
 
-def numbered_lines(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, str]]:
+def numbered_lines(file: InputFile) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text that are not blank, stripped, with their numbers."""
-    return parsed_lines(file, lambda line: line.strip() or None, allowance)
+    return parsed_lines(file, lambda line: line.strip() or None)
 
 
-def _check_length(number: int, length: int, allowance: Allowance, line_bytes: int) -> None:
+def _check_length(number: int, length: int, line_bytes: int) -> None:
     """Refuse a line that is too long, or needs too much memory, so much for each byte."""
     if length >= LONGEST_LINE:
         raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
-    allowance.check(line_bytes * length, f"line {number}: ")
+    check_memory(line_bytes * length, f"line {number}: ")
 
 
 def shown(text: str | bytes) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance, OverLimitError
+from xmleval.budget import OverLimitError, present_limit, take_memory
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
 from xmleval.input.placed import PlacedRows
@@ -137,9 +137,7 @@ class Match:
         self._close(seen)
         return of_row
 
-    def place(
-        self, role: str, argument: str, batches: Batches, allowance: Allowance = UNLIMITED
-    ) -> PlacedRows:
+    def place(self, role: str, argument: str, batches: Batches) -> PlacedRows:
         """Return rows in the order of the truth's, and their labels by number.
 
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
@@ -149,7 +147,7 @@ class Match:
         first = next(every, None) or Rows(
             [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=FileNotes()
         )
-        placed = PlacedRows(argument, allowance.left / HELD_SHARE, self._cell)
+        placed = PlacedRows(argument, present_limit().left / HELD_SHARE, self._cell)
         try:
             for rows in map(without_empty_names, chain([first], every)):
                 n_bytes = self.n_bytes
@@ -158,10 +156,10 @@ class Match:
                     self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
                     rows = rows.only(kept)
                 placed.add(rows, self._number_labels(seen, rows), of_row)
-                allowance.take(self.n_bytes - n_bytes)
+                take_memory(self.n_bytes - n_bytes)
             self._close(seen)
             placed.close(seen.n_rows if seen.present is None else self.n_rows or 0)
-            allowance.take(placed.n_bytes)
+            take_memory(placed.n_bytes)
         except OverLimitError as error:
             raise ValueError(Message(f"{argument}: ", error.args[0])) from None
         return placed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xmleval.budget import Allowance
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
@@ -16,16 +15,14 @@ from xmleval.notes import Note
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 
 
-def read_named(
-    name: str, batches: Batches, kind: str, like: Named | Sequence[str] | None, allowance: Allowance
-) -> Named:
+def read_named(name: str, batches: Batches, kind: str, like: Named | Sequence[str] | None) -> Named:
     """Return rows in line with those of a truth, or as they come, with labels of these names."""
     if isinstance(like, Named):
         match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
-        placed = match.place("y_score", name, batches, allowance)
+        placed = match.place("y_score", name, batches)
     else:
         match = Match(name, like or (), listed=like is not None and kind != "scores")
-        placed = match.place("y_true", name, batches, allowance)
+        placed = match.place("y_true", name, batches)
     names, of_truth = match.names, like.label_names if isinstance(like, Named) else like
     if kind == "scores":
         matrix = rows_as_csr(listed_scores(placed.rows(), names), len(names))

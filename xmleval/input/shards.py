@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import version_of
 from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import RemotePath, as_path, is_there
@@ -46,12 +45,11 @@ class Input:
     name: str
     kind: str
     shards: list[Shard]
-    allowance: Allowance
 
     @cached_property
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Its files with the rows of each; to tell whether they have names may take reading all."""
-        return [(s, s.format.read(s.path, self.kind, self.allowance)) for s in self.shards]
+        return [(s, s.format.read(s.path, self.kind)) for s in self.shards]
 
     @property
     def named(self) -> bool:
@@ -94,17 +92,17 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
     return [each and replace(each, shards=[*map(renamed, each.shards)]) for each in several]
 
 
-def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
+def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
     """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
 
     Without a kind, it is what their format holds; "candidates" are label sets, or a list of predictions whose
-    scores do not count. What is read whole of them is taken from the allowance.
+    scores do not count. What is read whole of them is taken from the memory limit.
     """
     if kind == "candidates":
-        sets = find_input(path, "truth", input_format, allowance)
-        return find_input(path, "scores", input_format, allowance) if sets.is_list else sets
+        sets = find_input(path, "truth", input_format)
+        return find_input(path, "scores", input_format) if sets.is_list else sets
     if isinstance(path, RemotePath):
-        RangeReader.share(allowance)
+        RangeReader.share()
     files = _files(path)
     shards = [Shard(file, form) for form, file in (choose_format(each, input_format, kind) for each in files)]
     file, form = shards[0]
@@ -112,16 +110,16 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
         with naming(file, f"a {form.title}"):
             version_of(file)  # which tells if there is no such file
         raise ValueError(f"{file}: a {form.title} may hold truth or scores; expected --kind truth or scores")
-    return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards, allowance)
+    return Input(str(path if len(files) > 1 else files[0]), kind or form.holds[0], shards)
 
 
 def read_sets(path: Path) -> Any:
     """Read label sets whole: a sparse array, or `Named` where they have names."""
-    given = find_input(path, "truth", None, UNLIMITED)
+    given = find_input(path, "truth", None)
     file, form = given.shards[0]
     if given.named and form.rows and len(given.shards) == 1:
-        batches = partial(form.rows, file, "truth", UNLIMITED)
-        return read_named(str(file), batches, "truth", None, UNLIMITED)
+        batches = partial(form.rows, file, "truth")
+        return read_named(str(file), batches, "truth", None)
     pieces = given.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
@@ -130,7 +128,7 @@ def read_sets(path: Path) -> Any:
 def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
     """Find the files of an argument of `evaluate` that names stand for, one after another."""
     kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
-    inputs = [find_input(path, kind, None, UNLIMITED) for path in paths]
+    inputs = [find_input(path, kind, None) for path in paths]
     if not inputs:
         raise InputError(argument, "no file is given")
     return replace(inputs[0], shards=[shard for each in inputs for shard in each.shards])
@@ -139,7 +137,7 @@ def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
 def holds_predictions(name: str) -> bool:
     """Tell whether a name stands for a list of predictions, which no truth is read from."""
     try:
-        return find_input(as_path(name), "scores", None, UNLIMITED).is_list
+        return find_input(as_path(name), "scores", None).is_list
     except (ValueError, OSError):
         return False
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import check_memory, take_memory
 from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
@@ -36,9 +36,7 @@ PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, 
 LINE_BYTES = 300  # of memory for a line of a group or an edge
 
 
-def text_columns(
-    path: Path, allowance: Allowance, line_bytes: int, separators: str = ""
-) -> Iterator[tuple[int, list[str]]]:
+def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line: two if the first line has one of ``separators``, or one.
 
     The first of these parts the cells; a blank, as the last of them, stands for any white space. Lines in a
@@ -61,9 +59,9 @@ def text_columns(
             raise ValueError(f"{shown(line)} is not two cells with text in both")
         return [cell.strip() for cell in cells]
 
-    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse, allowance), 1):
+    for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
         n_bytes += line_bytes + sum(map(len, cells))
-        allowance.check(n_bytes)
+        check_memory(n_bytes)
         if not separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
         yield number, cells
@@ -71,13 +69,13 @@ def text_columns(
         raise ValueError("the file is empty")
 
 
-def load_names(path: Path, allowance: Allowance) -> list[str]:
-    """Read the names of labels within an allowance of memory."""
+def load_names(path: Path) -> list[str]:
+    """Read the names of labels."""
     with naming(path, NAMES):
-        names: Iterable[Any] = (name for _, (name,) in text_columns(path, allowance, INDEX_BYTES))
+        names: Iterable[Any] = (name for _, (name,) in text_columns(path, INDEX_BYTES))
         if path.name.lower().removesuffix(".gz").endswith(".json"):
             try:
-                names = parse_json(read_at_once(path, allowance), allowance)
+                names = parse_json(read_at_once(path))
             except RecursionError:
                 raise ValueError("its lists are nested without end") from None
             if not isinstance(names, list):
@@ -88,24 +86,24 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
                 raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string, or empty")
             if place_of.setdefault(name, place) != place:
                 raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
-        allowance.take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
+        take_memory(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
     return [*place_of]
 
 
-def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
-    """Read inverse propensities within an allowance of memory."""
+def load_inverse_propensity(path: Path) -> NDArray[Any]:
+    """Read inverse propensities."""
     is_array, numbers = path.name.lower().endswith(".npy"), array("d")
     vector = open_array(path, PROPENSITIES, n_dims=1) if is_array else None
     with naming(path, PROPENSITIES):
         if vector is not None:
-            allowance.take(NUMBER_BYTES * vector.shape[0])
+            take_memory(NUMBER_BYTES * vector.shape[0])
             return read_arrays([vector])[0]
-        for line, (text,) in text_columns(path, allowance, NUMBER_BYTES):
+        for line, (text,) in text_columns(path, NUMBER_BYTES):
             value = decimal_number(text)
             if value is None:
                 raise ValueError(f"line {line}: {shown(text)} is not a number")
             numbers.append(value)
-        allowance.take(NUMBER_BYTES * len(numbers))
+        take_memory(NUMBER_BYTES * len(numbers))
     return np.asarray(numbers)
 
 
@@ -160,25 +158,25 @@ def noun_of(argument: str) -> str:
     return "cluster" if argument == "clusters" else "group"
 
 
-def read_group_lines(argument: str, path: Path, allowance: Allowance) -> GroupLines:
-    """Read names of groups within an allowance of memory."""
+def read_group_lines(argument: str, path: Path) -> GroupLines:
+    """Read names of groups."""
     noun = noun_of(argument)
     with naming(path, GROUPS.format(noun)):
-        lines = [*text_columns(path, allowance, LINE_BYTES, "\t,")]
-        allowance.take(LINE_BYTES * len(lines))
+        lines = [*text_columns(path, LINE_BYTES, "\t,")]
+        take_memory(LINE_BYTES * len(lines))
     return GroupLines(path, noun, lines)
 
 
-def read_edges(path: Path, allowance: Allowance) -> dict[int, tuple[str, str]]:
-    """Read edges by line, within an allowance of memory."""
+def read_edges(path: Path) -> dict[int, tuple[str, str]]:
+    """Read edges by line."""
     edges: dict[int, tuple[str, str]] = {}
     with naming(path, EDGES):
-        for number, (child, parent) in text_columns(path, allowance, LINE_BYTES, "\t, "):
+        for number, (child, parent) in text_columns(path, LINE_BYTES, "\t, "):
             if edges or child.lower() not in EDGE_HEADS or parent.lower() != "parent":
                 edges[number] = child, parent
         if not edges:
             raise ValueError("the file has no edges")
-        allowance.take(LINE_BYTES * len(edges))
+        take_memory(LINE_BYTES * len(edges))
     return edges
 
 
@@ -202,15 +200,15 @@ class Pairs(NamedTuple):
                 )
 
 
-def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
+def read_pairs(path: Path) -> Pairs:
     """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
     pairs = array("q")
     with naming(path, PAIRS):
-        for number, words in text_columns(path, allowance, PAIR_BYTES, " "):
+        for number, words in text_columns(path, PAIR_BYTES, " "):
             if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
                 raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
             pairs.extend((int(words[0]), int(words[1]), number))
-        allowance.take(KEPT_BYTES * (len(pairs) // 3))
+        take_memory(KEPT_BYTES * (len(pairs) // 3))
     found = np.asarray(pairs).reshape(-1, 3)
     distinct, first = np.unique(found[:, :2], axis=0, return_index=True)
     return Pairs(path, distinct[:, 0], distinct[:, 1], found[first, 2])

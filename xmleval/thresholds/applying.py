@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
+from xmleval.budget import MEMORY, Budget, memory_bytes
 from xmleval.evaluation.collect import read_features
 from xmleval.evaluation.counting import naming_rows, progress
 from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
@@ -28,13 +28,13 @@ from xmleval.view.rule import Rule
 def apply_to_files(rule: Rule, y_score: Any, features: Any, labels: Any, options: Mapping[str, Any]) -> Any:
     """Return the sets that a rule makes of scores in a file, read row by row, as a sparse array of bool."""
     shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
-    request, allowance = Request(y_true=None, labels=labels, **more), machine_allowance()
-    given = open_input("y_score", y_score, request, allowance)
+    request = Request(y_true=None, labels=labels, **more)
+    given = open_input("y_score", y_score, request)
     (given,) = with_own_fields(request.fields(joined=True), given)
-    rule, pieces = _by_number(rule, given, labels, allowance)
+    rule, pieces = _by_number(rule, given, labels)
     if features is not None and given.named:
         raise InputError("features", f"are by number, and {given.name} has names")
-    looked_at, files = read_features(features, allowance), {"features": features} if is_file(features) else {}
+    looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
     reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     with closing(reader), progress(reader.n_rows, 0, shown) as show:
@@ -50,7 +50,7 @@ def apply_to_files(rule: Rule, y_score: Any, features: Any, labels: Any, options
     return scipy.sparse.vstack(found, format="csr")
 
 
-def _by_number(rule: Rule, given: Opened, labels: Any, allowance: Allowance) -> tuple[Rule, Pieces]:
+def _by_number(rule: Rule, given: Opened, labels: Any) -> tuple[Rule, Pieces]:
     """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
     if not given.named:
         if labels is not None:
@@ -62,7 +62,7 @@ def _by_number(rule: Rule, given: Opened, labels: Any, allowance: Allowance) -> 
         raise ValueError(
             Message(f"{given.name}: has names, which the rule has not; give ", Keyword("labels"))
         )
-    names = load_names(as_path(labels), allowance) if is_file(labels) else labels
+    names = load_names(as_path(labels)) if is_file(labels) else labels
     names = [*map(str, names or rule.label_names or ())]
     rows = read_scores_alone(given, names, labels or "the rule")[0]
     n_unknown = len({*names}.difference(rule.label_names or names))

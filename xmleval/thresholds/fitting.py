@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY, Budget, memory_bytes
+from xmleval.budget import MEMORY, Budget, limited, memory_bytes
 from xmleval.conventions import Conventions
 from xmleval.engine.run import make_work
 from xmleval.files.remote import is_file
@@ -151,7 +151,8 @@ def fit(
         from xmleval.evaluation.counting import naming_files
 
         options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
-        looked_at = read_features(features, Budget(memory_bytes("memory", memory)).allowance())
+        with limited(Budget(memory_bytes("memory", memory)).limit()):
+            looked_at = read_features(features)
         entries: Any
         entries, opening = collect(y_true, y_score, fitting.entries, options)
         if features is not None and opening.rows.by_name:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.remote import as_path
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import MOST_LABELS
@@ -324,12 +323,8 @@ class Rule:
         >>> Rule.load("rule.npz").measure
         'f1.micro'
         """
-        return cls.within(as_path(path), UNLIMITED)
-
-    @classmethod
-    def within(cls, path: Path, allowance: Allowance) -> Rule:
-        """Load a saved rule within an allowance of memory (@private)."""
-        meta, arrays = load_state(path, RULE, allowance)
+        path = as_path(path)
+        meta, arrays = load_state(path, RULE)
         with naming_damage(path, RULE):
             if [*arrays] != ["numbers"]:
                 raise ValueError(f"arrays {[*arrays]}")

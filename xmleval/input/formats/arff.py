@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from xmleval.budget import UNLIMITED, Allowance
+from xmleval.budget import check_memory, take_memory
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
@@ -36,10 +36,10 @@ def cells(line: str, separator: str | None = None) -> list[str] | None:
     return next(csv.reader([line.replace("\t", " ")], delimiter=separator or " ", **how))
 
 
-def read_header(file: InputFile, allowance: Allowance) -> tuple[str, list[str], list[bool], int]:
+def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
     """Return the name of the relation, those of attributes, which are {0,1}, and the line of ``@data``."""
     relation, names, are_binary, n_bytes, number = "", list[str](), list[bool](), 0, 0
-    for number, (word, *words) in parsed_lines(file, cells, allowance, "replace"):
+    for number, (word, *words) in parsed_lines(file, cells, "replace"):
         if word.lower() == "@data":
             return relation, names, are_binary, number
         if word.lower() == "@relation":
@@ -48,7 +48,7 @@ def read_header(file: InputFile, allowance: Allowance) -> tuple[str, list[str], 
             names.append(words[0])
             are_binary.append(re.sub("['\"]|%.*", "", "".join(words[1:])) == "{0,1}")
             n_bytes += ATTRIBUTE_BYTES + len(words[0])
-            allowance.check(n_bytes)
+            check_memory(n_bytes)
         else:
             said = f"{shown(' '.join([word, *words]))} is not @relation, @attribute NAME TYPE or @data"
             raise ValueError(f"line {number}: {said}")
@@ -65,11 +65,11 @@ def labels_file(path: Path) -> list[Path]:
     return sorted((file for file in files if stem.startswith(file.stem)), key=lambda file: file.stem)[-1:]
 
 
-def read_labels(path: Path, allowance: Allowance) -> list[str]:
+def read_labels(path: Path) -> list[str]:
     """Return the names of the labels in the order of an XML file, nested ones after the one around them."""
     with naming(path, EXPECTED_XML):
-        text = read_at_once(path, allowance)
-        allowance.take(ATTRIBUTE_BYTES * text.count(b"<"))
+        text = read_at_once(path)
+        take_memory(ATTRIBUTE_BYTES * text.count(b"<"))
         if b"<!DOCTYPE" in text:  # where entities are declared
             raise ValueError("a document type declaration, which is never read")
         try:
@@ -120,15 +120,15 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
     return sorted([label for label, value in found if value.strip() == "1"])
 
 
-def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITED) -> Pieces:
+def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
     file = InputFile(path)
     with naming(path, EXPECTED):
-        relation, names, are_binary, end = read_header(file, allowance)
-    listed = [name for xml in labels_file(path) for name in read_labels(xml, allowance)]
+        relation, names, are_binary, end = read_header(file)
+    listed = [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
         places = find_labels(relation, names, listed)
-        allowance.take(ATTRIBUTE_BYTES * len(places))
+        take_memory(ATTRIBUTE_BYTES * len(places))
         for place in places:
             if not are_binary[place]:
                 raise ValueError(f"label {shown(names[place])} is not of type {{0,1}}")
@@ -136,7 +136,7 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED):
-            yield from listed_rows(parsed_lines(file, parse, allowance, "replace", end), n_bytes)
+            yield from listed_rows(parsed_lines(file, parse, "replace", end), n_bytes)
 
     return Pieces(None, len(places), read, label_names=[names[place] for place in places])
 

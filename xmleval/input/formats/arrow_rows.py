@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import Allowance
+from xmleval.budget import check_memory, present_limit
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     LABEL_COLUMN,
@@ -20,15 +20,7 @@ from xmleval.input.columns import (
     choose_columns,
 )
 from xmleval.input.csr import MOST_LABELS, as_signed
-from xmleval.input.formats.arrow import (
-    EXPECTED,
-    Opened,
-    import_pyarrow,
-    is_list,
-    is_text,
-    opened,
-    save_table,
-)
+from xmleval.input.formats.arrow import EXPECTED, Opened, import_pyarrow, is_list, is_text, opened, save_table
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import ROW_ENTRY_BYTES
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
@@ -163,16 +155,16 @@ def _called(type_: Any) -> str:
     return str(type_.value_type if is_text(type_) and hasattr(type_, "value_type") else type_)[:SHOWN]
 
 
-def named_rows(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+def named_rows(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
 
     Of kind "grades" are judged labels with their values, or with 1 without them.
     """
     with naming(path, EXPECTED):
-        yield from _batches(InputFile(path), kind, True, allowance, BATCH_BYTES)
+        yield from _batches(InputFile(path), kind, True, BATCH_BYTES)
 
 
-def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_bytes: int) -> Iterator[Rows]:
+def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[Rows]:
     """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
     first = 0
     with opened(file) as opened_table:
@@ -188,11 +180,11 @@ def _batches(file: InputFile, kind: str, named: bool, allowance: Allowance, n_by
         for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
             first += rows.n_rows
-            allowance.check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
+            check_memory(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             if is_unscored and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
             yield rows._replace(origin=facts)
-            _add_cells(hashes, batch, allowance)
+            _add_cells(hashes, batch)
         vectors.close()
 
 
@@ -231,9 +223,9 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
     return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
 
 
-def _placed(batches: Iterator[Rows], instance: str, allowance: Allowance) -> PlacedRows:
+def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
     """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
-    placed = PlacedRows(instance, allowance.left / HELD_SHARE, lambda row, label: (row, label))
+    placed = PlacedRows(instance, present_limit().left / HELD_SHARE, lambda row, label: (row, label))
     n_rows = n_entries = 0
     for rows in batches:
         keys: Any = rows.keys
@@ -241,14 +233,14 @@ def _placed(batches: Iterator[Rows], instance: str, allowance: Allowance) -> Pla
         # a false number would make us allocate that much memory
         if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
             raise ValueError(f"{n_rows} instances with {n_entries} labels")
-        allowance.check(PLACED_BYTES * n_rows)
+        check_memory(PLACED_BYTES * n_rows)
         placed.add(rows, rows.labels, keys)
     placed.close(n_rows)
-    allowance.check(ROW_ENTRY_BYTES * placed.most_labels)
+    check_memory(ROW_ENTRY_BYTES * placed.most_labels)
     return placed
 
 
-def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+def read_pieces(path: Path, kind: str) -> Pieces:
     """Return the rows of a file by number."""
     file = InputFile(path)
     with naming(path, EXPECTED), opened(file) as opened_table:
@@ -263,9 +255,9 @@ def read_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Rows]:
         with naming(path, EXPECTED):
-            batches = _batches(file, kind, False, allowance, n_bytes)
+            batches = _batches(file, kind, False, n_bytes)
             if not table.columns.lists:
-                batches = _placed(batches, table.columns.instance, allowance).read(n_bytes)
+                batches = _placed(batches, table.columns.instance).read(n_bytes)
             for rows in batches:
                 yield rows._replace(is_written=not table.columns.lists)
 
@@ -278,20 +270,20 @@ def columns_beside(path: Path, kind: str) -> list[str]:
         return look_at(opened_table, kind).beside
 
 
-def hash_columns(paths: Sequence[Path], names: list[str], allowance: Allowance) -> ColumnHashes:
+def hash_columns(paths: Sequence[Path], names: list[str]) -> ColumnHashes:
     """Return hashes of some columns of files that follow one another."""
     hashes = ColumnHashes(names)
     for path in paths:
         with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
             for batch in opened_table.batches(names, BATCH_BYTES):
-                _add_cells(hashes, batch, allowance)
+                _add_cells(hashes, batch)
     return hashes
 
 
-def _add_cells(hashes: ColumnHashes, batch: Any, allowance: Allowance) -> None:
+def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
     for cells in zip(*(batch.column(name).to_pylist() for name in hashes.names), strict=True):
         hashes.add(cells)
-    allowance.check(hashes.n_bytes)
+    check_memory(hashes.n_bytes)
 
 
 ARROW = Format(

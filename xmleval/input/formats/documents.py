@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Allowance
+from xmleval.budget import check_memory
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     PRED,
@@ -46,7 +46,7 @@ HOW = "--true-field, --pred-field, --score-field and --id-field name them"
 DELIMITERS = "\t,;"
 SEPARATORS, TELLS = "|;,", "--separator tells"
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
-Records = Callable[[InputFile, Allowance], Iterator[tuple[int, Any]]]
+Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
 
 
 class Fields(NamedTuple):
@@ -64,7 +64,7 @@ class Fields(NamedTuple):
     score_of_truth: bool = False  # whether the truth has the field of scores, which predictions may lack
 
 
-def csv_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]:
+def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields, then each record of CSV by name with the line that it begins on.
 
     The first of tab, comma and semicolon in the first line parts the fields.
@@ -74,11 +74,11 @@ def csv_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]
 
     def lines() -> Iterator[str]:
         nonlocal first, size
-        for number, line in parsed_lines(file, str, allowance):
+        for number, line in parsed_lines(file, str):
             if line.strip(" \r"):
                 first, size = first or number, size + len(line)
                 if size > SPLIT_BYTES:
-                    allowance.check(LINE_BYTES * size, f"line {first}: ")
+                    check_memory(LINE_BYTES * size, f"line {first}: ")
                 yield line.removesuffix("\r") + "\n"
 
     texts = lines()
@@ -102,12 +102,12 @@ def csv_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]
         raise ValueError(f"line {first}: {error}; {hint}") from None
 
 
-def json_rows(file: InputFile, allowance: Allowance) -> Iterator[tuple[int, Any]]:
+def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
     is_first = True
-    for number, line in numbered_lines(file, allowance):
+    for number, line in numbered_lines(file):
         if len(line) > CHECKED_BYTES:
-            allowance.check(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
+            check_memory(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
         try:
             record = json_value(line)
         except ValueError as error:
@@ -127,25 +127,25 @@ class Documents:
         self._records, self._expected, self._fields = records, expected, fields
         self._files: dict[Path, InputFile] = {}  # each is the same version whenever it is read
 
-    def _open(self, path: Path, allowance: Allowance) -> tuple[list[str], Iterator[tuple[int, Any]]]:
+    def _open(self, path: Path) -> tuple[list[str], Iterator[tuple[int, Any]]]:
         """Return the names of fields, and the records of a file."""
-        records = self._records(self._files.setdefault(path, InputFile(path)), allowance)
+        records = self._records(self._files.setdefault(path, InputFile(path)))
         _, names = next(records, (0, []))
         return names, records
 
-    def holds_both(self, path: Path, allowance: Allowance) -> bool:
+    def holds_both(self, path: Path) -> bool:
         """Tell whether a file of relevant labels also has predictions."""
         with naming(path, self._expected):
-            return self._fields.pred is not None or bool(named_as(self._open(path, allowance)[0], PRED))
+            return self._fields.pred is not None or bool(named_as(self._open(path)[0], PRED))
 
-    def batches(self, path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+    def batches(self, path: Path, kind: str) -> Iterator[Rows]:
         """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
         with naming(path, self._expected):
-            names, records = self._open(path, allowance)
+            names, records = self._open(path)
             facts = FileNotes(how_to_join="--id-field {!r} joins the rows")
             columns = self._columns(names, kind, facts)
             make = _Lists if columns.lists else _Entries
-            reader = make(columns, kind, self._fields, facts, allowance)
+            reader = make(columns, kind, self._fields, facts)
             keyed = columns.instance is not None
             batch = Batch(facts, by_key=keyed, is_long=not columns.lists, best_first=columns.lists)
             number = 0
@@ -160,7 +160,7 @@ class Documents:
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
                 if batch.is_full:
-                    allowance.check(facts.columns.n_bytes)
+                    check_memory(facts.columns.n_bytes)
                     yield batch.rows()
             if not number:
                 raise ValueError("no row in it")
@@ -213,11 +213,9 @@ class _Lists:
     Labels in text are cut at a separator that is given, or at the one of ``|``, ``;`` and ``,`` that occurs.
     """
 
-    def __init__(
-        self, columns: TableColumns, kind: str, fields: Fields, facts: FileNotes, allowance: Allowance
-    ) -> None:
+    def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: FileNotes) -> None:
         _, instance, self._label, self._value, others, _ = columns
-        self._kind, self._told, self._allowance = kind, facts.notes, allowance
+        self._kind, self._told = kind, facts.notes
         self._separator, self._is_cut = fields.separator, fields.separator is not None
         self._blank: tuple[int, str] | None = None  # the first text that may be one label, or several
         self._missing = Counter[str]()  # cells that are a word for a missing value
@@ -241,7 +239,7 @@ class _Lists:
         if self._value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
-            values = numbers_of(record[self._value], self._kind, self._allowance)
+            values = numbers_of(record[self._value], self._kind)
             if len(values) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(values), 'scores')}")
         elif self._kind == "truth" and values:
@@ -267,7 +265,7 @@ class _Lists:
                 labels = self._split(text, number)
                 self._refuse_vectors(labels, ("0", "1"))
                 return labels, None
-            cell = parsed(text, self._allowance)
+            cell = parsed(text)
         self._refuse_vectors(cell, (0, 1))
         return labels_of(cell)
 

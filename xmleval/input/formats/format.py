@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xmleval.budget import Allowance, OverLimitError
+from xmleval.budget import OverLimitError
 from xmleval.files.remote import RemotePath
 from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces, with_names
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Format:
     """One file format: what its files are called and hold, and how they are read and written.
 
-    Readers take a path, a kind ("truth", "scores", or "grades" for a truth with grades of relevance), and an
-    allowance of memory, which what cannot be read in pieces is taken from.
+    Readers take a path and a kind ("truth", "scores", or "grades" for a truth with grades of relevance). What
+    they cannot read in pieces they take from the memory limit (`xmleval.budget.take_memory`).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Format:
     rows : callable, optional
         Reads rows in batches, with names.
     holds_both : callable
-        ``holds_both(path, allowance)`` tells whether a file of relevant labels also has predictions.
+        ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
         ``for_fields(fields)`` returns the format where people tell what fields are called.
     beside : callable
@@ -65,20 +65,20 @@ class Format:
     files: str
     extensions: tuple[str, ...] = ()
     holds: tuple[str, ...] = ("truth", "scores")
-    pieces: Callable[[Path, str, Allowance], Pieces] | None = None
-    rows: Callable[[Path, str, Allowance], Iterator[Rows]] | None = None
-    holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
+    pieces: Callable[[Path, str], Pieces] | None = None
+    rows: Callable[[Path, str], Iterator[Rows]] | None = None
+    holds_both: Callable[[Path], bool] = lambda path: False
     for_fields: Callable[[Fields], Format] | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
     keeps_order: bool = False
 
-    def read(self, path: Path, kind: str, allowance: Allowance) -> Pieces:
+    def read(self, path: Path, kind: str) -> Pieces:
         """Return rows by number, or tell that they have names, or refuse another kind (@private)."""
         content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
         if content not in self.holds:
             raise ValueError(f"{path}: a {self.title} holds no {content}; expected a file of {expected}")
-        return with_names(path) if self.pieces is None else self.pieces(path, kind, allowance)
+        return with_names(path) if self.pieces is None else self.pieces(path, kind)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xmleval.budget import Allowance
+from xmleval.budget import check_memory
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, number_of
 from xmleval.input.lines import read_at_once, shown
@@ -15,11 +15,11 @@ from xmleval.input.rows import Batch, FileNotes, Rows
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 
 
-def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
     with naming(path, EXPECTED):
         batch = Batch(FileNotes("row"))
-        for place, (row, labels) in enumerate(_objects(path, allowance).items()):
+        for place, (row, labels) in enumerate(_objects(path).items()):
             if not isinstance(labels, dict):
                 raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
             try:
@@ -32,9 +32,9 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         yield batch.rows()
 
 
-def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
-    held = read_at_once(path, allowance)
-    allowance.check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
+def _objects(path: Path) -> dict[str, Any]:
+    held = read_at_once(path)
+    check_memory(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
     try:
         objects = json_value(held.decode("utf-8"))
     except ValueError as error:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xmleval.budget import Allowance
+from xmleval.budget import check_memory
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS
@@ -32,14 +32,14 @@ TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
 
 
-def parsed(text: str, allowance: Allowance) -> Any:
+def parsed(text: str) -> Any:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
     n_values = sum(map(text.count, ",:[{(")) if len(text) > VALUE_BYTES else 0
-    allowance.check(2 * len(text) + VALUE_BYTES * n_values)
+    check_memory(2 * len(text) + VALUE_BYTES * n_values)
     try:
         return json_value(text)
     except json.JSONDecodeError:
-        allowance.check(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
+        check_memory(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
     with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED.fullmatch(text):
             return _printed(ast.parse(text, mode="eval").body)
@@ -99,13 +99,13 @@ def labels_of(value: Any) -> Labels:
     return [name_of(name) for name, _ in pairs], [number_of(score) for _, score in pairs]
 
 
-def numbers_of(cell: Any, kind: str, allowance: Allowance) -> list[float]:
+def numbers_of(cell: Any, kind: str) -> list[float]:
     """Return the scores or judgements in a cell that has no labels."""
     if isinstance(cell, str):
         text = cell.strip()
         if text in ("", *MISSING_WORDS):
             return []
-        cell = parsed(text, allowance) if text.startswith(("[", "array(")) else BETWEEN_NUMBERS.split(text)
+        cell = parsed(text) if text.startswith(("[", "array(")) else BETWEEN_NUMBERS.split(text)
     return [number_of(item, kind) for item in (cell if isinstance(cell, list) else [cell])]
 
 

@@ -9,7 +9,6 @@ from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
@@ -34,7 +33,7 @@ def _begin(file: InputFile) -> bytes:
         return text.read(BEGIN_BYTES)
 
 
-def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+def ids_pieces(path: Path, kind: str) -> Pieces:
     """Read ids some rows at a time, as sets or as lists, unless the first line has names."""
     source = InputFile(path)
     begin = _begin(source)
@@ -42,7 +41,7 @@ def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     def read(n_bytes: int) -> Iterator[Any]:
         vectors, line = VectorRows(ADVICE), 1
         with naming(path, EXPECTED):
-            for rows in listed_rows(parsed_lines(source, _ids, allowance), n_bytes):
+            for rows in listed_rows(parsed_lines(source, _ids), n_bytes):
                 if kind == "scores":
                     yield rows._replace(best_first=True)
                     continue
@@ -63,13 +62,13 @@ def _ids(line: str) -> list[int]:
     return [*map(int, words)]
 
 
-def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
     file, batch, scored = InputFile(path), Batch(FileNotes(), by_key=False, best_first=True), None
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
     parse = partial(_labels, kind=kind, prefix=PREFIX if is_fasttext else "")
     with naming(path, EXPECTED):
-        for number, (labels, scores) in parsed_lines(file, parse, allowance):
+        for number, (labels, scores) in parsed_lines(file, parse):
             if labels and scored not in (None, scores is not None):
                 raise ValueError(f"line {number}: labels with scores, and others without")
             scored = scores is not None if labels else scored

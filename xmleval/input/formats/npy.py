@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
+from xmleval.budget import PIECE_BYTES, check_memory, take_memory
 from xmleval.files.archive import Array, open_npy
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -61,11 +61,7 @@ def check_array(array: Array, kinds: str, n_dims: int | None = 2) -> Array:
 
 
 def array_pieces(
-    arrays: Sequence[Array],
-    expected: str,
-    make: Callable[..., Any],
-    allowance: Allowance = UNLIMITED,
-    n_labels: int | None = None,
+    arrays: Sequence[Array], expected: str, make: Callable[..., Any], n_labels: int | None = None
 ) -> Pieces:
     """Return rows that are made of the same rows of each array.
 
@@ -73,8 +69,8 @@ def array_pieces(
     """
     for array in arrays:
         with naming(array.file.path, expected):
-            allowance.take(array.by_column and array.n_bytes)
-            allowance.check(ROW_ENTRY_BYTES * array.shape[1])
+            take_memory(array.by_column and array.n_bytes)
+            check_memory(ROW_ENTRY_BYTES * array.shape[1])
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 
     def rows(array: Array, step: int, first: int, stop: int) -> Iterator[NDArray[Any]]:
@@ -90,16 +86,16 @@ def array_pieces(
     return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
 
 
-def dense_pieces(array: Array, expected: str, allowance: Allowance = UNLIMITED) -> Pieces:
+def dense_pieces(array: Array, expected: str) -> Pieces:
     """Return the rows of a dense array."""
     if not array.shape[1]:  # rows of nothing may be any number
         raise ValueError(f"{array.file.path}: {array}, without a label; expected {expected}")
-    return array_pieces([array], expected, lambda rows: rows, allowance, array.shape[1])
+    return array_pieces([array], expected, lambda rows: rows, array.shape[1])
 
 
-def list_pieces(arrays: Sequence[Array], allowance: Allowance = UNLIMITED) -> Pieces:
+def list_pieces(arrays: Sequence[Array]) -> Pieces:
     """Return the rows of labels and, where there are any, of their scores."""
-    return array_pieces(arrays, LIST, partial(list_rows, "list"), allowance)
+    return array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
 def check_scores(labels: Array, *scores: Array) -> list[Array]:
@@ -134,18 +130,18 @@ def is_other_list(path: Path) -> bool:
     return labels.name.endswith(OTHER_LABELS) and (path == labels or is_there(labels))
 
 
-def pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+def pieces(path: Path, kind: str) -> Pieces:
     """Return the rows of a list whose labels have no names."""
     arrays = _open_list(path, names=True)
-    return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays, allowance)
+    return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays)
 
 
-def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
     arrays, facts, place = _open_list(path, names=True), FileNotes("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
-    for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts, allowance).read(PIECE_BYTES):
+    for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
         filled, places = labels != "", place + np.arange(len(labels))
         values = more[0][filled].astype(np.float64) if more else None
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
@@ -206,7 +202,5 @@ DENSE = Format(
     title="dense array",
     files="NAME.npy",
     extensions=(".npy",),
-    pieces=lambda path, kind, allowance: dense_pieces(
-        open_array(path, *DENSE_KINDS[kind]), DENSE_KINDS[kind][0], allowance
-    ),
+    pieces=lambda path, kind: dense_pieces(open_array(path, *DENSE_KINDS[kind]), DENSE_KINDS[kind][0]),
 )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
+from xmleval.budget import PIECE_BYTES, check_memory, memory_lent, take_memory
 from xmleval.files.archive import Archive, Array, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -56,9 +56,11 @@ def open_npz(path: Path) -> Archive:
         return Archive(InputFile(path))
 
 
-def _layout(archive: Archive, allowance: Allowance) -> tuple[str, tuple[int, int]]:
+def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
     """Return the storage scheme and the shape of a matrix."""
-    scheme, shape = read_arrays((archive["format"], check_array(archive["shape"], "iu", 1)), allowance)
+    arrays = archive["format"], check_array(archive["shape"], "iu", 1)
+    take_memory(sum(array.n_bytes for array in arrays))
+    scheme, shape = read_arrays(arrays)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
     if name not in SCHEMES:
         raise ValueError(f"format {name!r} is not one of {', '.join(SCHEMES)}")
@@ -70,31 +72,31 @@ def _layout(archive: Archive, allowance: Allowance) -> tuple[str, tuple[int, int
     return name, (n_rows, n_labels)
 
 
-def read_matrix(archive: Archive, allowance: Allowance = UNLIMITED) -> Any:
+def read_matrix(archive: Archive) -> Any:
     """Read a sparse matrix of any storage scheme."""
     with naming(archive.file.path, MATRIX):
-        _layout(archive, allowance)
-        allowance.take(sum(array.n_bytes for array in archive.values()))
+        _layout(archive)
+        take_memory(sum(array.n_bytes for array in archive.values()))
         return archive.load_sparse()
 
 
-def _matrix_pieces(archive: Archive, kind: str, allowance: Allowance) -> Pieces:
+def _matrix_pieces(archive: Archive, kind: str) -> Pieces:
     """Read a CSR matrix some rows at a time, another one whole."""
     with naming(archive.file.path, MATRIX):
-        scheme, shape = _layout(archive, allowance)
+        scheme, shape = _layout(archive)
         if scheme == "csr":
-            return _csr_pieces(archive, shape, allowance)
+            return _csr_pieces(archive, shape)
         n_bytes = sum(array.n_bytes for array in archive.values())
-        with allowance.lent(2 * n_bytes + CONVERTING_BYTES * (math.prod(archive["data"].shape) + shape[0])):
+        with memory_lent(2 * n_bytes + CONVERTING_BYTES * (math.prod(archive["data"].shape) + shape[0])):
             matrix = archive.load_sparse()
             if kind == "scores":
                 refuse_padding("scores", matrix)
             rows = matrix_rows(kind, matrix, None)
-        allowance.take(rows.n_bytes)
+        take_memory(rows.n_bytes)
     return whole(rows, shape[1])
 
 
-def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) -> Pieces:
+def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
     """Read a CSR matrix some rows at a time."""
     path, n_rows = archive.file.path, shape[0]
     ptr, *entries = arrays = [archive[name] for name in ("indptr", "indices", "data")]
@@ -128,7 +130,7 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int], allowance: Allowance) 
                     last = max(int(np.searchsorted(places, most, "right")) - 1, row + 1)
                     lo, hi = int(places[row]), int(places[last])
                     if last == row + 1:
-                        allowance.check(ROW_ENTRY_BYTES * (hi - lo))
+                        check_memory(ROW_ENTRY_BYTES * (hi - lo))
                     labels, values = (take_part(lo, hi) for take_part in takes)
                     yield rows_by_id(places[row : last + 1] - lo, labels, values)
                     row = last
@@ -162,14 +164,14 @@ def _find_list(archive: Archive) -> list[Array]:
     return check_scores(*arrays)
 
 
-def _truth_pieces(archive: Archive, allowance: Allowance) -> Pieces:
+def _truth_pieces(archive: Archive) -> Pieces:
     """Read the relevant labels beside a list; ids in either tell the least number of labels."""
     with naming(archive.file.path, TRUTH):
         arrays = [check_array(archive[name], "iu") for name in ("labels", "prediction_ids")]
         if arrays[0].shape[1] != 2:
             raise ValueError(str(arrays[0]))
         n_pairs, n_rows = (array.shape[0] for array in arrays)
-        with allowance.lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
+        with memory_lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
             pairs, ids = read_arrays(arrays)
             rows, labels = pairs.T
             if (bad := np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))).size:
@@ -178,24 +180,24 @@ def _truth_pieces(archive: Archive, allowance: Allowance) -> Pieces:
             least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
             shape, ones = (n_rows, least), np.ones(n_pairs, np.bool_)
             relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
-        allowance.take(relevant.n_bytes)
+        take_memory(relevant.n_bytes)
     return replace(whole(relevant), least_labels=least)
 
 
-def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+def npz_pieces(path: Path, kind: str) -> Pieces:
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
     archive = open_npz(path)
     if not any(name in archive for name in OF_MATRICES):
         if kind == "scores" and (arrays := _find_list(archive)):
-            return list_pieces(arrays, allowance)
+            return list_pieces(arrays)
         if kind == "scores" and "scores" in archive:
             expected, kinds = DENSE_KINDS[kind]
             with naming(path, expected):
                 array = check_array(archive["scores"], kinds)
-            return dense_pieces(array, expected, allowance)
+            return dense_pieces(array, expected)
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
-            return _truth_pieces(archive, allowance)
-    return _matrix_pieces(archive, kind, allowance)
+            return _truth_pieces(archive)
+    return _matrix_pieces(archive, kind)
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:

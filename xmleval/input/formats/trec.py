@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import Allowance
+from xmleval.budget import memory_lent, take_memory
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import numbered_lines, shown
@@ -60,7 +60,7 @@ QRELS_LINES = "TREC qrels, lines of: instance, 0, label, relevance"
 RUN_LINES = "a run, lines of: instance, Q0, label, rank, score, tag; or MS MARCO's: instance, label, rank"
 
 
-def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
+def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each; the first line tells whether a run has ranks alone."""
     layout, expected = (SCORES, RUN_LINES) if kind == "scores" else (JUDGEMENTS, QRELS_LINES)
     columns: Any = [], [], [], []  # lists of texts, which garbage collection passes over
@@ -73,7 +73,7 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, origin=facts)
 
     with naming(path, expected):
-        for number, line in numbered_lines(InputFile(path), allowance):
+        for number, line in numbered_lines(InputFile(path)):
             fields = line.split(maxsplit=MOST_FIELDS)
             if not n_fields:
                 if layout is SCORES and len(fields) == RANKS.n_fields:
@@ -94,21 +94,22 @@ def batches(path: Path, kind: str, allowance: Allowance) -> Iterator[Rows]:
         yield rows()
 
 
-def qrels_pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+def qrels_pieces(path: Path, kind: str) -> Pieces:
     """Read qrels whose names are the numbers of their rows and labels; the first lines mostly tell."""
-    read, taken = partial(batches, path, kind, allowance), allowance.taken
+    read = partial(batches, path, kind)
     for first in islice(read(), 1):
         for name in (*(first.keys or ()), *(first.names or ())):
             if not NUMBER.fullmatch(name):
                 return with_names(path, f"{shown(name)} is no number")
-    named = read_named(str(path), read, kind, None, allowance)
+    with memory_lent():
+        named = read_named(str(path), read, kind, None)
     names = named.row_names, named.label_names
     rows, labels = ([*map(int, each)] if all(map(NUMBER.fullmatch, each)) else None for each in names)
     if rows is None or labels is None or max(rows, default=-1) >= len(rows):  # some are left out
-        allowance.taken = taken  # it is read again
         return with_names(path)
     matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
+    take_memory(by_id.n_bytes)
     return whole(by_id, max(labels, default=-1) + 1)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
@@ -42,7 +41,7 @@ FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
 ENTRY = re.compile(rb"\d+:" + DECIMAL.encode(), re.IGNORECASE)
 
 
-def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+def xmc_pieces(path: Path, kind: str) -> Pieces:
     """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
     Truth is what lies before the features, or every stored value, as of scores and grades. Scores are in the
@@ -66,7 +65,7 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         n_read = 0
         with naming(path, expected), open_text(source) as file:
             file.read(len(first))
-            for rows in in_order(parse, whole_lines(file, n_bytes // ROW_BYTES, 2, allowance)):
+            for rows in in_order(parse, whole_lines(file, n_bytes // ROW_BYTES, 2)):
                 n_read += rows.n_rows
                 if n_read > n_rows:
                     more = f"more than the {n_rows} rows that the header promises"
@@ -78,7 +77,7 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     return Pieces(n_rows, n_labels, read)
 
 
-def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+def svmlight_pieces(path: Path, kind: str) -> Pieces:
     """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
 
     Comments, blank lines and ``qid:`` tokens are passed over. Ids rise within each row.
@@ -90,7 +89,7 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
             n_read, vectors = 0, VectorRows(ADVICE)
-            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes // ROW_BYTES, 1, allowance)):
+            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes // ROW_BYTES, 1)):
                 n_read += rows.n_rows
                 vectors.take(rows.ptr, rows.labels)
                 yield rows
