@@ -5,7 +5,7 @@ value of the measure with as many rows, which is the mean over the simulated dat
 the value of the population is told beside. Other parts: groups varies how many groups the jackknife leaves
 out, shares covers shares of rows near 1, p_values tests whether p-values are uniform where two models do not
 differ, and bootstrap sets intervals of a model on bibtex, in the folder XMLEVAL_DATA, beside those of
-resampled rows. Results are added to those of earlier runs. `python scripts/readme.py write` updates tables.
+resampled rows. Results are added to those of earlier runs, in results/coverage.json.
 """
 
 from __future__ import annotations

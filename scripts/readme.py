@@ -113,25 +113,11 @@ def benchmark_tables() -> str:
     return f"{text}\n\n![{drawn}](results/growth.svg)"
 
 
-def interval_tables() -> str:
-    """Return the tables of how often confidence intervals cover."""
-    from benchmarks.interval_tables import tables_of
-
-    return tables_of(json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8")))
-
-
 def streams_table() -> str:
     """Return the table of streams of scores."""
     from benchmarks.streams import table_of
 
     return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
-
-
-def large_tables() -> str:
-    """Return the tables of the largest runs, and of the model of a cluster."""
-    from benchmarks.cost_model import tables_of
-
-    return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
 
 
 def families_table() -> str:
@@ -141,20 +127,6 @@ def families_table() -> str:
     return table_of(json.loads((RESULTS / "families.json").read_text(encoding="utf-8")))
 
 
-def workers_tables() -> str:
-    """Return the tables of processes beside threads."""
-    from benchmarks.workers import tables_of
-
-    return tables_of(json.loads((RESULTS / "workers.json").read_text(encoding="utf-8")))
-
-
-def pages_table() -> str:
-    """Return the table of time and memory of pages."""
-    from benchmarks.pages import table_of
-
-    return table_of(json.loads((RESULTS / "pages.json").read_text(encoding="utf-8")))
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
@@ -162,12 +134,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "formats": formats_table,
     "speed": speed_table,
     "benchmarks": benchmark_tables,
-    "intervals": interval_tables,
     "streams": streams_table,
-    "large": large_tables,
     "families": families_table,
-    "workers": workers_tables,
-    "pages": pages_table,
 }
 
 
