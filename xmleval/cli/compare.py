@@ -117,7 +117,7 @@ def compare(
     check_outputs([output, html, plot], [truth, *scores, *options.values()], (), options["input_format"])
     own_baseline = None if baseline is None else _found(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
-    with hinting(truth, scores):
+    with hinting(truth):
         compared = compare_files(models, truth, baseline=own_baseline, progress=on_terminal(), **options)
     if html is not None:
         write_result(compared.to_html(about=about([truth, *scores, options["y_train"]])), html)

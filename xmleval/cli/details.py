@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from xmleval.cli.messages import tell
 from xmleval.cli.output import write_columns
 from xmleval.records import Floats, Ints
-from xmleval.report.changes import changed_labels, label_column, values_of_label
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 
@@ -20,8 +19,7 @@ COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
 ALL_LABELS = ("calibration", "predicted")  # families of all labels together
 OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
-SHOWN = 5  # labels that changed most
-Names = Sequence[str] | None
+Table = dict[str, NDArray[Any]]
 
 
 def write_labels(reports: Mapping[str, Report], path: Path) -> None:
@@ -30,42 +28,38 @@ def write_labels(reports: Mapping[str, Report], path: Path) -> None:
     Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
     follow one another.
     """
-    several = [(name, report.label_names) for name, report in reports.items()]
-    columns = [column for report in reports.values() for column in _columns_of_labels(report)]
-    header = _header("label", reports, any(own is not None for _, own in several), columns)
-    write_columns((_labels_of(name, reports, own) for name, own in several), path, header)
-    _tell_none(path, reports[several[0][0]])
-    for name, own in several[1:]:
-        _tell_changed(path, reports, name, own)
 
+    def values_of(report: Report) -> Table:
+        columns, asked = report.per_label(), _averages(report)
+        counted = [column for column in report.results.labels if column.partition("@")[0] in COUNTS]
+        names = ["support", *counted, *asked, *["threshold"] * ("peak_f1" in asked)]
+        order = np.lexsort((np.arange(report.n_labels), -columns["support"]))
+        misses = [column for column in counted if column.startswith("fn")]
+        if asked or misses:
+            first = next(iter(asked), *misses[-1:])
+            direction = asked[first].metric.direction if asked else "down"
+            order = _worst_first(columns[first], direction, order)
+        return {"label": order} | {name: columns[name][order] for name in names}
 
-def _tell_none(path: Path, report: Report) -> None:
-    """Name the measures whose values the counts of labels do not tell, either."""
-    columns = report.per_label()
+    _write(reports, path, values_of, {name: report.label_names for name, report in reports.items()})
+    report = next(iter(reports.values()))
     specs = [spec for spec in report.specs if spec.metric.family in ALL_LABELS]
-    none = [spec.name for spec in specs if not (spec.average and spec.label_column in columns)]
+    labels = report.results.labels
+    none = [spec.name for spec in specs if not (spec.average and spec.label_column in labels)]
     if none:
         tell(path, f"{', '.join(none)}: no values by label")
 
 
-def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: Names) -> None:
-    """Name the labels that changed most from the first report to another."""
-    first, *_ = reports
-    own, other = (reports[one].results.labels for one in (first, name))
-    shared = own.keys() & other.keys()
-    column = next(filter(None, (label_column(spec, shared) for spec in reports[name].specs)), "")
-    labels = changed_labels(column, own, other, SHOWN, names) if column else []
-    if labels:
-        told = ", ".join(f"{one.name or one.number} {values_of_label(column, one)[2]}" for one in labels)
-        tell(path, f"labels that changed most from {first} to {name} by {column}: {told}")
-
-
 def write_rows(reports: Mapping[str, Report], path: Path) -> None:
     """Write the row values of the measures that were asked for, ordered by the first of them."""
-    names = next(iter(reports.values())).row_names
-    columns = [column for report in reports.values() for column in report.results.rows]
-    header = _header("row", reports, names is not None, columns)
-    write_columns((_rows_of(name, reports, names) for name in reports), path, header)
+
+    def values_of(report: Report) -> Table:
+        columns, order = report.per_row(), np.arange(report.n_rows)
+        for spec in [spec for spec in report.specs if spec.name in columns][:1]:
+            order = _worst_first(columns[spec.name], spec.metric.direction, order)
+        return {"row": order} | {name: values[order] for name, values in columns.items()}
+
+    _write(reports, path, values_of, dict.fromkeys(reports, next(iter(reports.values())).row_names))
 
 
 def refuse_no_rows(specs: Sequence[Spec]) -> None:
@@ -75,45 +69,10 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
         raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
 
 
-def _header(what: str, reports: Mapping[str, Report], has_names: bool, columns: Sequence[str]) -> list[str]:
-    """Return the columns of the tables of all reports, of which some may lack some."""
-    first = [*(["scores"] if len(reports) > 1 else []), what, *(["name"] if has_names else [])]
-    return [*dict.fromkeys([*first, *columns])]
-
-
-def _columns_of_labels(report: Report) -> list[str]:
-    """Return the columns of support, hits and misses, and of the averages that were asked for."""
-    asked = _specs_of_columns(report)
-    counted = [column for column in report.results.labels if column.partition("@")[0] in COUNTS]
-    return ["support", *counted, *asked, *(["threshold"] if "peak_f1" in asked else [])]
-
-
-def _specs_of_columns(report: Report) -> dict[str, Spec]:
+def _averages(report: Report) -> dict[str, Spec]:
     """Return the averages over labels that were asked for, by the column of their values."""
     labels = report.results.labels
     return {spec.label_column: spec for spec in report.specs if spec.average and spec.label_column in labels}
-
-
-def _labels_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:
-    report, found = reports[name], reports[name].per_label()
-    columns, asked = _columns_of_labels(report), _specs_of_columns(report)
-    order = np.lexsort((np.arange(report.n_labels), -found["support"]))
-    misses = [column for column in columns if column.startswith("fn")]
-    if asked:
-        first, spec = next(iter(asked.items()))
-        order = _worst_first(found[first], spec.metric.direction, order)
-    elif misses:
-        order = _worst_first(found[misses[-1]], "down", order)
-    return _table(name, reports, "label", order, names) | {column: found[column][order] for column in columns}
-
-
-def _rows_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:
-    report, found = reports[name], reports[name].per_row()
-    order = np.arange(report.n_rows)
-    if found:
-        first = next(spec for spec in report.specs if spec.name in found)
-        order = _worst_first(found[first.name], first.metric.direction, order)
-    return _table(name, reports, "row", order, names) | {key: values[order] for key, values in found.items()}
 
 
 def _worst_first(values: Floats, direction: str, order: Ints) -> Ints:
@@ -123,14 +82,20 @@ def _worst_first(values: Floats, direction: str, order: Ints) -> Ints:
     return sorted_order
 
 
-def _table(
-    name: str, reports: Mapping[str, Report], what: str, order: Ints, names: Names
-) -> dict[str, NDArray[Any]]:
-    """Return the columns that tell what a line is about."""
-    columns: dict[str, NDArray[Any]] = {}
-    if len(reports) > 1:
-        columns["scores"] = np.full(order.size, name, object)
-    columns[what] = order
-    if names is not None:
-        columns["name"] = np.array(names, object)[order]
-    return columns
+def _write(
+    reports: Mapping[str, Report], path: Path, values_of: Callable[[Report], Table], names: Mapping[str, Any]
+) -> None:
+    """Write the table of each report, with the name of its SCORES where there are several, and names."""
+
+    def tables() -> Iterator[Table]:
+        for model, report in reports.items():
+            values = values_of(report)
+            (what, order), *columns = values.items()
+            beside = {"scores": np.full(order.size, model, object)} if len(reports) > 1 else {}
+            own = {} if names[model] is None else {"name": np.array(names[model], object)[order]}
+            yield beside | {what: order} | own | dict(columns)
+
+    header = dict[str, None]()
+    for table in tables():
+        header |= dict.fromkeys(table)
+    write_columns(tables(), path, [*header])

@@ -57,6 +57,6 @@ def diff(
     models = models_of(truth, scores)
     check_outputs([output], [truth, *scores, *options.values()], (), options["input_format"])
     named_models = dict(zip(short_names([*models]), models.values(), strict=True))
-    with hinting(truth, scores):
+    with hinting(truth):
         found = diff_files(named_models, truth, progress=on_terminal(), **options)
     write_result(in_form(found, output_format, output), output)

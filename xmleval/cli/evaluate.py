@@ -93,7 +93,7 @@ def evaluate(
     check_outputs(outputs, [truth, *scores, *inputs], save, options["input_format"])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
     found: Any
-    with hinting(truth, scores):
+    with hinting(truth):
         found = evaluate_files(truth, models or None, progress=on_terminal(), **options)
     reports = found.reports if isinstance(found, Comparison) else {[*models, str(truth)][0]: found}
     for name, note in other_shards(truth, models).items():

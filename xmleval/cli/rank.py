@@ -99,11 +99,11 @@ def rank(
     check_page(html)
     check_figure(plot)
     full = {name: _models(path) for name, path in zip(_data_sets(files), files, strict=True)}
-    results, notes = _matched(full)
+    matched, notes = _matched(full)
     with naming_files(NAMES):
         rankings = [
-            rank_models(results, metric, **options)
-            for metric in metrics or shared_measures(by_data_set(results)) or (None,)
+            rank_models(matched, metric, **options)
+            for metric in metrics or shared_measures(by_data_set(matched)) or (None,)
         ]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:

@@ -85,7 +85,7 @@ def figures_of(truth: Path, scores: Sequence[Path], output: Path, options: dict[
     }
     if options["label_groups"] is None and options["y_train"] is not None:
         options["label_groups"] = DECILES
-    with hinting(truth, scores):
+    with hinting(truth):
         found = evaluate_models([*models], models, truth, None, False, options)
     for (own,) in found.reports.values():
         tell_counts(own)

@@ -88,7 +88,7 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     """
     refuse_compressed(output)
     check_outputs([], [truth, scores, *options.values()], [output], options["input_format"])
-    with hinting(truth, [scores]), notes_told():
+    with hinting(truth), notes_told():
         rule = fit_files(truth, scores, progress=on_terminal(), **options)
     rule.save(output)
     write_result(str(rule), None)
