@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.cluster.engines import Exchange, ShuffledEngine, count_block, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.job import opened
-from xmleval.cluster.packing import LEAST_SIZE, packed, unpacked
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
@@ -84,23 +81,6 @@ def test_propensities_may_be_read_from_a_file(tmp_path: Path) -> None:
         opened(new_job())  # an evaluator is kept for the last job alone
         with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
             count_leaves(job, leaves([0, 10, 30]))
-
-
-@settings(max_examples=20)
-@given(
-    changes=st.lists(st.tuples(st.integers(0, LEAST_SIZE - 1), st.integers(-1, 1 << 60)), max_size=8),
-    in_rows=st.booleans(),
-)
-def test_packed_arrays_come_back(changes: list[tuple[int, int]], in_rows: bool) -> None:
-    counts = np.arange(LEAST_SIZE) % 254
-    for place, value in changes:
-        counts[place] = value
-    arrays = {"a/counts": counts.reshape(-1, 2) if in_rows else counts, "b": np.ones(3), "c": counts[:9]}
-    assert "a/counts.bytes" in packed(arrays)
-    again = unpacked(packed(arrays))
-    assert {name: (array.dtype, array.tolist()) for name, array in again.items()} == {
-        name: (array.dtype, array.tolist()) for name, array in arrays.items()
-    }
 
 
 DAMAGES: list[tuple[str, Any]] = [

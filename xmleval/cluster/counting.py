@@ -12,8 +12,7 @@ import scipy.sparse
 from xmleval.budget import Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
-from xmleval.cluster.ranges import take_pieces
+from xmleval.cluster.ranges import add_bytes, take_pieces, whole
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
@@ -24,7 +23,7 @@ from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard
 
-FORM = Form("xmleval part", 2, "part of a run")
+FORM = Form("xmleval part", 3, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 
 
@@ -93,7 +92,7 @@ def restored_part(job: Job, part: Part) -> Evaluator:
     like, path = opened(job), as_path(part["file"]) if "file" in part else None
     saved = load_state(path, FORM) if path else Saved(part["meta"], part["arrays"])
     with naming_damage(path, FORM) if path else contextlib.nullcontext():
-        return like.with_counts(saved._replace(arrays=unpacked(saved.arrays)))
+        return like.with_counts(saved)
 
 
 def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -> Part:
@@ -105,7 +104,6 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
     # first the pieces: where there is a part, there is all
     pieces, n_bytes = take_pieces(evaluator, n_ranges, path) if n_ranges else ([], {})
     counts = evaluator.counts(loose=True)
-    counts = counts._replace(arrays=packed(counts.arrays))
     add_bytes(n_bytes, counts.arrays)
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:

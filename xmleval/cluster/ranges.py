@@ -12,19 +12,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.files.saved import whole as whole_number
 from xmleval.message import counted
+from xmleval.records import Chunks
 from xmleval.spec import Spec
 from xmleval.states import label_ranges, set_ranges
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States
 
-FORM = Form("xmleval range", 1, "part of a run")
+FORM = Form("xmleval range", 2, "part of a run")
 SHARE = 4  # a range has about as much as so many parts
 MOST_SENT = 64  # ranges of which pieces are sent, as an engine takes milliseconds for each of each part
 
@@ -77,7 +79,7 @@ def pieces_of(evaluator: Evaluator, n_ranges: int) -> Iterator[Saved]:
     told = {"given": sorted(evaluator.counted.given), "n_rows": evaluator.n_rows}
     for number in range(n_ranges):
         arrays = {f"{name}/{key}": array for name, own in taken.items() for key, array in next(own).items()}
-        yield Saved({**told, "range": [number, n_ranges]}, packed(arrays))
+        yield Saved({**told, "range": [number, n_ranges]}, arrays)
 
 
 def take_pieces(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[list[Saved], dict[str, int]]:
@@ -94,6 +96,20 @@ def take_pieces(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[
             beside = _beside(path, number)
             save_state(beside, Saved({**meta, "file": beside.name}, arrays), FORM)
     return found, n_bytes
+
+
+def whole(array: Any) -> Any:
+    """Return an array in memory."""
+    if not isinstance(array, Chunks):
+        return array
+    return np.concatenate([np.empty(0, array.dtype), *array.read()])
+
+
+def add_bytes(n_bytes: dict[str, int], arrays: dict[str, Any]) -> None:
+    """Add the bytes of arrays to those of their states, by which their names begin."""
+    for name, array in arrays.items():
+        state = name.partition("/")[0]
+        n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
 
 
 def without_pieces(part: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +140,7 @@ def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str
             with naming_damage(path, FORM) if path else nullcontext():
                 expect(meta["range"] == [number, n_ranges], "of another range")
                 expect(path is None or meta["file"] == path.name, "of another part")
-                contents = Contents(unpacked(arrays), whole_number(meta["n_rows"], "n_rows"))
+                contents = Contents(arrays, whole_number(meta["n_rows"], "n_rows"))
                 own = _restored(states_of(*meta["given"]), number, n_ranges, contents)
             n_rows += contents.n_rows
             for name, state in own.items():
