@@ -1,8 +1,6 @@
 """Parts of a run go through a folder of any kind: put whole, used again, and removed at the end."""
 
-import errno
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,31 +82,14 @@ def test_other_files_are_left_alone(folder: Path) -> None:
                 file.write(b"x")
         count(exchange)
     assert names_in(exchange) == names
-    with replacing(exchange.folder / "run.json") as file:
-        file.write(b"{}")
-    with pytest.raises(ValueError, match=r"n\.json: not of a run, or damaged"), exchange.taken(resume=True):
-        pass
 
 
-def test_process_that_began_last_removes_the_parts(folder: Path) -> None:
-    """Of two processes with the same run, of which the first was thought to be dead."""
-    exchange = Exchange.of(folder, KEYS)
+def test_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
+    exchange = Exchange.of(tmp_path, KEYS)
     with exchange.taken(resume=False):
+        with pytest.raises(ValueError, match="in use by another process"), exchange.taken(resume=True):
+            pass
         count(exchange)
-        message = rf"holds parts of this run begun by process {os.getpid()} on .+; resume it, or remove them"
-        with pytest.raises(ValueError, match=message), exchange.taken(resume=False):
-            pass
-        with pytest.raises(KeyboardInterrupt), exchange.taken(resume=True):
-            raise KeyboardInterrupt
-    assert len(exchange.keys()) == N_LEAVES + 2  # two sums; the other may need them
-
-    def lose_parts() -> None:
-        with exchange.taken(resume=True):
-            pass
-        raise FileNotFoundError(errno.ENOENT, "the other has removed its parts", "")
-
-    with pytest.raises(ValueError, match="another process has taken over"), exchange.taken(resume=True):
-        lose_parts()
     assert names_in(exchange) == []
 
 
