@@ -48,6 +48,13 @@ def half_way(inputs: Path) -> Path:
     return inputs / "kept"
 
 
+def test_results_that_cannot_be_written_leave_the_checkpoint(inputs: Path, run: Run) -> None:
+    with saving_each_time():
+        assert answer(shlex.split(f"{KEPT} --output /dev/full"))[0] == 2
+    assert answer(shlex.split(RESUME))[:2] == (0, run(EVALUATE))
+    assert not Path("kept").exists()
+
+
 @pytest.mark.slow
 def test_runs_killed_at_random_moments_end_with_the_same_bytes(inputs: Path) -> None:
     shards = ("shards", TRUTHS["xmc"], make_truth(300)), ("parts", SCORES["npz"], make_scores(300))

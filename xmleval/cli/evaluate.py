@@ -29,6 +29,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of, other_shards
+from xmleval.evaluation.checkpoint import kept_until_written
 from xmleval.evaluation.run import state_files
 from xmleval.report.comparison import Comparison
 from xmleval.spec import expand_metrics
@@ -67,6 +68,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
 @command(SECTIONS, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
+@kept_until_written()
 def evaluate(
     truth: Path,
     scores: tuple[Path, ...],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,20 @@ from xmleval.message import Keyword, Message
 
 DRAFT = re.compile(r"\.checkpoint\.npz\.[0-9a-f]{16}")  # what a run was writing when it was killed
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
+KEPT: ContextVar[list[Checkpoint] | None] = ContextVar("kept", default=None)
+
+
+@contextlib.contextmanager
+def kept_until_written() -> Iterator[None]:
+    """Keep the checkpoints of evaluations within it, whose results are written there, until it ends well."""
+    done: list[Checkpoint] = []
+    token = KEPT.set(done)
+    try:
+        yield
+    finally:
+        KEPT.reset(token)
+    for checkpoint in done:
+        checkpoint.remove()
 
 
 class Checkpoint:
@@ -75,6 +91,16 @@ class Checkpoint:
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
         yield "meta", meta_of({"settings": self.settings, "evaluators": several}, CHECKPOINT)
 
+    def end(self) -> None:
+        """Remove it, now or once the results are written."""
+        waiting = KEPT.get()
+        if waiting is None:
+            self.remove()
+        else:
+            waiting.append(self)
+
     def remove(self) -> None:
-        """Remove it."""
+        """Remove it, and its folder if that is empty."""
         self.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.path.parent.rmdir()

@@ -358,7 +358,7 @@ def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
     for evaluator, path in zip(run.evaluators, state_files(run.request.save, run.names), strict=False):
         evaluator.save(path)
     if run.checkpoint:
-        run.checkpoint.remove()
+        run.checkpoint.end()
     return dict(zip(run.names, reports, strict=True))
 
 
