@@ -6,12 +6,10 @@ import shlex
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from xmleval.cli.output import program_name, show
+from xmleval.cli.output import program_name, screen, show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
-from xmleval.report.report import Report
-from xmleval.report.tables import ARROWS
+from xmleval.report.comparison import Comparison
 
 
 @click.command()
@@ -25,14 +23,13 @@ from xmleval.report.tables import ARROWS
 def demo(folder: Path | None) -> None:
     """Evaluate two models on generated data: one is better at frequent labels, one at rare ones."""
     data = make_demo()
-    reports = evaluate_demo(data)
     written = [] if folder is None else save_demo(data, folder)
     n_train, n_labels = data.y_train.shape
     show(
         f"{n_train} training and {data.y_test.shape[0]} test instances, {n_labels} labels by a power law",
         "",
-        _side_by_side(reports),
-        "* better. P counts every hit alike, PSP weighs hits of rare labels more: the models swap places.",
+        Comparison(evaluate_demo(data)).to_text(*screen()),
+        "P counts every hit alike, PSP weighs hits of rare labels more: the models swap places.",
         *(["", f"Wrote {len(written)} files to {folder}"] if written else []),
         "",
         "Next:",
@@ -51,18 +48,3 @@ def next_commands(folder: Path | None) -> list[str]:
         f"{evaluate}_tail_indices.npy --metrics sets --decision top3",
         f"{program} metrics psp",
     ]
-
-
-def _side_by_side(reports: dict[str, Report]) -> Table:
-    """Return a table of one row a measure and one column a model, the better value marked."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("measure")
-    for name in reports:
-        table.add_column(f"{name} model", justify="right")
-    first = next(iter(reports.values()))
-    for spec in first.specs:
-        values = {name: report[spec.name] for name, report in reports.items()}
-        best = (max if spec.metric.direction == "up" else min)(values.values())
-        cells = [f"{value:.4f} {'*' if value == best else ' '}" for value in values.values()]
-        table.add_row(f"{spec.symbol} {ARROWS[spec.metric.direction]}", *cells)
-    return table

@@ -45,7 +45,13 @@ EXAMPLES = """Examples:
 """
 FORMS: dict[str, Callable[[list[Ranking]], str]] = {
     "table": lambda rankings: "\n\n".join(map(str, rankings)),
-    "json": lambda rankings: _as_json(rankings),
+    "json": lambda rankings: (
+        rankings[0].to_json()
+        if len(rankings) == 1
+        else json.dumps(
+            {"rankings": {one.metric: one.to_dict() for one in rankings}}, indent=2, allow_nan=False
+        )
+    ),
     "csv": ranks_as_csv,
     "markdown": lambda rankings: "\n".join(ranking.to_markdown() for ranking in rankings),
     "latex": lambda rankings: "\n".join(ranking.to_latex() for ranking in rankings),
@@ -98,7 +104,10 @@ def rank(
     check_outputs([output, html, plot], files)
     check_page(html)
     check_figure(plot)
-    full = {name: _models(path) for name, path in zip(_data_sets(files), files, strict=True)}
+    full: Any = dict(zip(_data_sets(files), map(load_results, files), strict=True))
+    for path, reports in zip(files, full.values(), strict=True):
+        if len(reports) < 2:
+            raise ValueError(f"{path}: has one model; expected {SEVERAL}")
     matched, notes = _matched(full)
     with naming_files(NAMES):
         rankings = [
@@ -110,18 +119,10 @@ def rank(
         write_result(page_of_ranks(rankings, about=about(files)), html)
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
+    text = FORMS[output_format](rankings)
     if output_format == "table" and output is None:
         text = "\n\n".join(ranking.to_text(*screen()) for ranking in rankings)
-    else:
-        text = FORMS[output_format](rankings)
     write_result(text, output)
-
-
-def _as_json(rankings: list[Ranking]) -> str:
-    if len(rankings) == 1:
-        return rankings[0].to_json()
-    by_metric = {ranking.metric: ranking.to_dict() for ranking in rankings}
-    return json.dumps({"rankings": by_metric}, indent=2, allow_nan=False)
 
 
 def _files(path: Path) -> list[Path]:
@@ -142,14 +143,6 @@ def _data_sets(files: list[Path]) -> list[str]:
             raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
     return names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
-
-
-def _models(path: Path) -> Models:
-    """Return the reports of a file by model."""
-    reports = load_results(path)
-    if len(reports) < 2:
-        raise ValueError(f"{path}: has one model; expected {SEVERAL}")
-    return dict(reports)
 
 
 def _matched(full: dict[str, Models]) -> tuple[dict[str, Models], list[str]]:

@@ -11,16 +11,15 @@ from typing import Any
 import click
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from xmleval.api.evaluate import evaluate
+from xmleval.cli.bench import generate
 from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo
 from xmleval.io import write_xmc
 from xmleval.kernels.jit import cache_folders, compiled
-from xmleval.records import Ints
 
-N_ROWS, N_LABELS, N_RELEVANT, DEPTH = 20_000, 40, 3, 8  # enough rows for several threads
+N_ROWS, N_LABELS, DEPTH = 20_000, 40, 8  # enough rows for several threads
 N_KERNELS = 210  # about as many are compiled
 OPTIONS: tuple[dict[str, Any], ...] = (
     {"metrics": "all", "decision": "top3", "bounds": True},
@@ -48,13 +47,10 @@ def warmup() -> None:
 
 def evaluate_everything(folder: Path) -> None:
     """Evaluate all measures of lists and matrices in files, by one thread and by two."""
-    rng = np.random.default_rng(0)
-    order = rng.permuted(np.tile(np.arange(N_LABELS, dtype=np.int32), (N_ROWS, 1)), axis=1)
-    dense = rng.random((N_ROWS, N_LABELS), np.float32)
-    labels = np.ascontiguousarray(order[:, 1 : 1 + DEPTH])
-    scores = np.sort(dense[:, :DEPTH], axis=1)[:, ::-1]
-    y_true, listed = _matrix(order[:, :N_RELEVANT], dense[:, :N_RELEVANT] > 0), _matrix(labels, scores)
-    for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", dense)):
+    y_true, (labels, scores) = generate(N_ROWS, N_LABELS, DEPTH)
+    rows = np.arange(N_ROWS + 1) * DEPTH
+    listed = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), rows), shape=y_true.shape)
+    for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", listed.toarray())):
         np.save(folder / f"{name}.npy", array)
     for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
@@ -62,8 +58,3 @@ def evaluate_everything(folder: Path) -> None:
     for (truth, given), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
         y_true = folder / truth
         evaluate(y_true, folder / given, y_train=y_true, threads=threads, **options)
-
-
-def _matrix(labels: Ints, data: NDArray[Any]) -> Any:
-    rows = np.arange(0, labels.size + 1, labels.shape[1])
-    return scipy.sparse.csr_array((data.ravel(), labels.ravel(), rows), shape=(N_ROWS, N_LABELS))
