@@ -65,7 +65,7 @@ def hinting(truth: Path) -> Iterator[None]:
         yield
     except ValueError as error:
         told = str(error)
-        limit = isinstance(error.__context__, OverLimitError)  # of any file, whatever it holds
+        limit = isinstance(error, OverLimitError)  # of any file, whatever it holds
         if limit or not told.startswith(f"{truth}: ") or not holds_predictions(str(truth)):
             raise
         told = told.split("; expected ", 1)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
-from xmleval.budget import OverLimitError, check_memory, limited, take_memory
+from xmleval.budget import check_memory, limited, take_memory
 from xmleval.engine.run import make_work
 from xmleval.evaluation.beside import with_values_of_rows
 from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
@@ -16,7 +16,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
 from xmleval.input.formats.npz import open_npz, read_matrix
-from xmleval.message import Message, counted
+from xmleval.message import counted
 from xmleval.threads import Work
 from xmleval.view.linear import check_features
 
@@ -69,10 +69,7 @@ def read_features(features: Any) -> Any:
             take_memory(array.n_bytes)
             return read_arrays([array])[0]
     matrix = read_matrix(open_npz(path))
-    try:
-        check_memory(FEATURE_BYTES * matrix.shape[1])
-    except OverLimitError as error:
-        told = f"{path}: fitting {counted(matrix.shape[1], 'features')} "
-        raise ValueError(Message(told, error.args[0])) from None
+    n_features = matrix.shape[1]
+    check_memory(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
     with naming_files({"features": path}):
         return check_features(matrix, matrix.shape[0])

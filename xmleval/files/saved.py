@@ -103,7 +103,7 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     try:
         yield
     except OverLimitError as error:
-        raise ValueError(Message(f"{path}: ", error.args[0])) from None
+        raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except MemoryError:
         raise ValueError(f"{path}: does not fit in memory") from None
     except (OSError, *DAMAGE) as error:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import OverLimitError, present_limit, take_memory
+from xmleval.budget import present_limit, take_memory
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
 from xmleval.input.placed import PlacedRows
@@ -148,20 +148,17 @@ class Match:
             [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=FileNotes()
         )
         placed = PlacedRows(argument, present_limit().left / HELD_SHARE, self._cell)
-        try:
-            for rows in map(without_empty_names, chain([first], every)):
-                n_bytes = self.n_bytes
-                if (of_row := self._number_rows(seen, rows)) is not None:
-                    kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
-                    self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
-                    rows = rows.only(kept)
-                placed.add(rows, self._number_labels(seen, rows), of_row)
-                take_memory(self.n_bytes - n_bytes)
-            self._close(seen)
-            placed.close(seen.n_rows if seen.present is None else self.n_rows or 0)
-            take_memory(placed.n_bytes)
-        except OverLimitError as error:
-            raise ValueError(Message(f"{argument}: ", error.args[0])) from None
+        for rows in map(without_empty_names, chain([first], every)):
+            n_bytes = self.n_bytes
+            if (of_row := self._number_rows(seen, rows)) is not None:
+                kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
+                self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
+                rows = rows.only(kept)
+            placed.add(rows, self._number_labels(seen, rows), of_row)
+            take_memory(self.n_bytes - n_bytes, f"{argument}: ")
+        self._close(seen)
+        placed.close(seen.n_rows if seen.present is None else self.n_rows or 0)
+        take_memory(placed.n_bytes, f"{argument}: ")
         return placed
 
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:

@@ -93,7 +93,7 @@ def naming(path: Path, expected: str) -> Iterator[None]:
             raise  # its server may say anything
         raise type(error)(error.errno, f"{error.strerror}; expected {expected}", str(path)) from None
     except OverLimitError as error:
-        raise ValueError(Message(f"{path}: ", error.args[0])) from None
+        raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
         told = error.message if isinstance(error, InputError) else error
         raise ValueError(f"{path}: {told}; expected {expected}") from None
