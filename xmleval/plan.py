@@ -10,7 +10,7 @@ from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Hierarchy, Propensity
+from xmleval.records import Groups, Hierarchy, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
@@ -133,26 +133,6 @@ class Plan:
     def gapless(self) -> list[Spec]:
         """The specs that need a score for every label, if unlisted labels have none."""
         return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []
-
-    @cached
-    def most_rows(self) -> tuple[str, int]:
-        """The measure that is exact for the fewest rows, and that number of rows."""
-        limits = {str(spec): self._most_rows(spec) for spec in self.every}
-        if self.curve_points:
-            limits["curve_points"] = (MOST_ENTRIES - 1) // self.n_labels
-        return min(limits.items(), key=lambda limit: limit[1])
-
-    def _most_rows(self, spec: Spec) -> int:
-        if spec.average == "micro" and spec.state == "score_runs":
-            return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
-        if "probabilities" in spec.needs:
-            return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)
-        if self.state_of(spec) == "row_counts":
-            n_nodes = self.hierarchy.n_nodes if self.hierarchy else self.n_labels
-            return min(MOST_ROWS, (MOST_ENTRIES - 1) // n_nodes)
-        if spec.metric.table != "hits" and self.propensity:
-            return int(MOST_ROWS / max(1.0, self.propensity.highest))
-        return MOST_ROWS
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""

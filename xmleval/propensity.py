@@ -19,7 +19,6 @@ from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
-MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
 LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
@@ -186,8 +185,6 @@ def inverse_propensity(
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
         n_instances = positive_integer("n_instances", n_instances, least=0)
-    if n_instances > MOST_INSTANCES:
-        raise InputError("n_instances", f"{n_instances} training instances are more than 2^53")
     if n_instances <= 2:
         raise InputError(
             "n_instances", f"{counted(n_instances, 'training instances')}; the model needs 3 or more"

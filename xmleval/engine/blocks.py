@@ -58,7 +58,6 @@ def join_arguments(
     clusters: Any = None,
     *,
     n_labels: int | None,
-    n_before: int,
     first_row: int,
     score_dtypes: set[str],
     threads: int,
@@ -69,11 +68,10 @@ def join_arguments(
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
-    ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
+    ``n_labels`` is the caller's argument; ``score_dtypes``, the dtypes
     of scores so far, is updated in place. ``door`` takes labels out of rows; ``by_id`` tells that
     labels have no names.
     """
-    check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted, door = plan.unlisted, door.opened(truth, n_labels) if door.sets else door
     level, ordered = plan.conventions.unlisted_score, plan.ordered or bool(door.sets)
     left = door.of_ranking if door.sets else None
@@ -141,14 +139,6 @@ def join_arguments(
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(row_bytes), threads)
     names = frozenset(of_rows.names if of_rows else ())
     return Blocks(truth.n_rows, size, truth.n_rows * row_bytes, make, names, notes)
-
-
-def check_rows(argument: str, plan: Plan, n_rows: int) -> None:
-    """Refuse more rows in total than the states of a plan count exactly."""
-    measure, most = plan.most_rows
-    if not 0 <= n_rows <= most:
-        of = f"{n_rows} rows of {plan.n_labels} labels in total"
-        raise InputError(argument, f"{of}; {measure} can be counted for at most {most}")
 
 
 def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from xmleval.conventions import Conventions
-from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
+from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
@@ -166,7 +166,7 @@ class Counting:
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels,
-            n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
+            first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, door=door, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
@@ -217,7 +217,6 @@ class Counting:
         dtypes = {counted.score_dtype, other.score_dtype} - {None}
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
-        check_rows("merge", other.plan, counted.n_rows + other.n_rows)
         self._refuse_unnumbered(counted, other)
         row_groups = counted.row_groups | other.row_groups
         refuse_many_groups("merge: row_groups", len(row_groups))

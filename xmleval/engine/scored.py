@@ -42,7 +42,7 @@ class ScoredRows:
         if has_scores(y_score, n_labels) is False:
             raise InputError("y_score", self.bare)
         rows = join_arguments(
-            self._plan, truth, y_score, None, weight, n_labels=n_labels, n_before=self.n_rows,
+            self._plan, truth, y_score, None, weight, n_labels=n_labels,
             first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
         )  # fmt: skip
         self._states = count(self._plan, self.work, self._states, rows)
