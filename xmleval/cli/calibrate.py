@@ -9,7 +9,7 @@ import click
 
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.cli.convert import check_target, find_files, write_rows, writer_of
+from xmleval.cli.convert import WRITTEN, check_target, find_files, write_rows, writer_of
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, RESOURCES, Opt, command, named
@@ -35,9 +35,7 @@ FIT = {
 }
 APPLY = {
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
-    "output": Opt(
-        "--output", FILE, "File to write, in the format that its name tells.", named("OUT", required=True)
-    ),
+    "output": WRITTEN,
 }
 
 

@@ -42,6 +42,9 @@ OPTIONS = {
     ),
     **FORMAT,
 }
+WRITTEN = Opt(
+    "--output", FILE, "File to write, in the format that its name tells.", named("OUT", required=True)
+)
 
 
 @command({"Options": OPTIONS})
@@ -106,24 +109,23 @@ def write_rows(
     known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
     reader = RowReader(given.name, pieces, STREAMED_BYTES if known else PIECE_BYTES)
 
-    def rows_of(reader: RowReader) -> Iterator[Any]:
-        with progress(reader.n_rows, 0, on_terminal()) as show:
-            for n in iter(reader.ready, 0):
-                with naming_rows({"y_score": reader}, reader.n_taken):
-                    rows = as_rows(change(reader.take(n)), given.kind)
-                yield rows
-                show(reader.n_taken)
+    def changed(show: Callable[[int], object]) -> Iterator[Any]:
+        for n in iter(reader.ready, 0):
+            with naming_rows({"y_score": reader}, reader.n_taken):
+                rows = as_rows(change(reader.take(n)), given.kind)
+            yield rows
+            show(reader.n_taken)
 
-    with closing(reader), naming_rows(dict.fromkeys(("truth", "scores", "matrix"), reader), 0):
-        rows = rows_of(reader)
+    arguments = dict.fromkeys(("truth", "scores", "matrix"), reader)
+    with closing(reader), progress(reader.n_rows, 0, on_terminal()) as show, naming_rows(arguments, 0):
+        rows = changed(show)
         first = next(rows, None)
-        data: Any = itertools.chain([] if first is None else [first], rows)
+        rows = itertools.chain([] if first is None else [first], rows)
         if known and not (first and first.best_first):
-            rows = data
-            data = Pieces(pieces.n_rows, max(n_labels or 0, pieces.n_labels or 0), lambda n_bytes: rows)
+            width = max(n_labels or 0, pieces.n_labels or 0)
+            write(target, writer, Pieces(pieces.n_rows, width, lambda n_bytes: rows), given.kind, n_labels)
         else:
-            data = stack_rows(data)
-        write(target, writer, data, given.kind, n_labels)
+            write(target, writer, stack_rows(rows), given.kind, n_labels)
 
 
 def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> None:

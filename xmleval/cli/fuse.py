@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.fuse import OTHER_NAMES, RULES
 from xmleval.api.fuse import fuse as fuse_files
-from xmleval.cli.convert import check_target, write, writer_of
+from xmleval.cli.convert import WRITTEN, check_target, write, writer_of
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import notes_told
 from xmleval.cli.options import (
@@ -57,9 +57,7 @@ OPTIONS = {
     "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where no file tells it."),
     "higher_is_better": MEASURES["higher_is_better"],
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
-    "output": Opt(
-        "--output", FILE, "File to write, in the format that its name tells.", named("OUT", required=True)
-    ),
+    "output": WRITTEN,
 }
 
 
