@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from xmleval.records import Floats
+import numpy as np
+
+from xmleval.cached import cached
+from xmleval.kernels.rows import complete_ties
+from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.row_sums import RowSums, row_values
-from xmleval.view.changed import Completion
 from xmleval.view.view import View
 
 ENDS = ("worst", "best")
+
+
+class Completion(View):
+    """A view whose unlisted labels take the best or the worst scores up to the lowest score of their row.
+
+    Best: unlisted relevant labels tie with the lowest score and irrelevant ones rank below. Worst: irrelevant
+    ones tie with it and relevant ones take the last ranks, without ties.
+    """
+
+    def __init__(self, view: View, best: bool) -> None:
+        super().__init__(view.block, view.n_labels, None)
+        self._view = view
+        self._best = best
+
+    @cached
+    def standing(self) -> tuple[Ints, Ints]:
+        """Numbers of labels above and tied with each relevant label."""
+        truth, ranking = self.block.truth, self.ranking
+        above, tied = (array.copy() for array in self._view.standing)
+        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
+        positions = self._view.positions
+        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
+        return above, tied
 
 
 class RowBounds(RowSums):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.folds import N_FOLDS, order_by_fold
@@ -90,8 +93,6 @@ class View:
 
     @cached
     def _inside(self) -> View:
-        from xmleval.view.changed import Inside  # a view, too
-
         return Inside(self)
 
     @cached
@@ -407,3 +408,39 @@ class View:
             tn = hierarchy.n_nodes - n_true - n_predicted + tp
             self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
         return self._closed[decision]
+
+
+class Inside(View):
+    """A view without unknown labels; sets are decided with them before."""
+
+    def __init__(self, view: View) -> None:
+        block, ranking, pred = view.block, view.block.ranking, view.block.pred
+        if ranking is not None:
+            keep = ranking.labels < view.n_labels
+            ptr = pointer(keep)[ranking.ptr]
+            scores = None if ranking.scores is None else ranking.scores[keep]
+            ranking = ranking._replace(
+                ptr=ptr, labels=ranking.labels[keep], scores=scores, n_above=row_sizes(ptr)
+            )
+        if pred is not None:
+            keep = pred.labels < view.n_labels
+            pred = Truth(pointer(keep)[pred.ptr], pred.labels[keep])
+        super().__init__(
+            block._replace(ranking=ranking, pred=pred, unknown=False), view.n_labels, view.unlisted
+        )
+        self._whole = weakref.ref(view)  # which keeps this one
+
+    def predicted(self, decision: Decision) -> Chosen:
+        """Return the predicted sets under a decision."""
+        if decision.of_each:
+            return super().predicted(decision)
+        if decision not in self._predicted:
+            whole = self._whole()
+            assert whole is not None
+            cut, ptr, labels = whole.predicted(decision)
+            own_ptr = pointer(cut)
+            labels = labels[np.repeat(ptr[:-1] - own_ptr[:-1], cut) + np.arange(own_ptr[-1])]
+            keep = labels < self.n_labels
+            own_ptr = pointer(keep)[own_ptr]
+            self._predicted[decision] = Chosen(row_sizes(own_ptr), own_ptr, labels[keep])
+        return self._predicted[decision]
