@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -66,6 +67,8 @@ def label_statistics(
 
         options = {"y_train": y_train, "n_labels": n_labels, **files}
         found, opening = collect(y_true, None, lambda n, work: LabelStatistics(n), options)
+        for note in opening.rows.notes[0]:
+            warnings.warn(note, stacklevel=2)
         return found.values(opening.counts[0])
     truth = set_rows("y_true", y_true, n_labels)
     found = LabelStatistics(truth.n_labels)

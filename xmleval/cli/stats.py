@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from xmleval.cli.messages import on_terminal
+from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FILE, FORMAT, OUTPUT, Opt, command, format_option, named
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.statistics import label_statistics
@@ -31,7 +31,8 @@ def stats(truth: Path, output_format: str, output: Path | None, **options: Any) 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
     check_outputs([output], [truth, options["y_train"]], (), options["input_format"])
-    values = label_statistics(truth, progress=on_terminal(), **options)
+    with notes_told():
+        values = label_statistics(truth, progress=on_terminal(), **options)
     if output_format == "json" or output is not None:
         plain = {name: None if math.isnan(value) else value for name, value in values.items()}
         write_result(json.dumps(plain, indent=2), output)
