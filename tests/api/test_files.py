@@ -43,7 +43,10 @@ CALLS: dict[str, Callable[..., Any]] = {
 def test_files_give_what_arrays_give(name: str) -> None:
     call, expected = CALLS[name], CALLS[name](TRUTH, TRAIN, MODELS)
     paths = {name: Path(f"{name}.npz") for name in MODELS}
-    for y_true, y_train, models in (("Y.npz", "T.npz", paths), (TRUTH, Path("T.npz"), paths)):
+    mixed = {"a": MODELS["a"], "b": paths["b"]}
+    for y_true, y_train, models in (
+        ("Y.npz", "T.npz", paths), (TRUTH, Path("T.npz"), mixed), ("Y.npz", TRAIN, MODELS),
+    ):  # fmt: skip
         found = call(y_true, y_train, models)
         assert (dict(found) if name == "evaluate" else found) == (
             dict(expected) if name == "evaluate" else expected

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.api.evaluate import FILES, evaluate
+from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.comparing.differences import JACKKNIFE, check_test
-from xmleval.engine.settings import file_of
 from xmleval.evaluation.lists import lists_of
 from xmleval.files.remote import as_path, is_file
 from xmleval.groups import check_row_groups
@@ -21,7 +20,7 @@ from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_propensity
-from xmleval.message import did_you_mean
+from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.report.changes import refuse_no_labels
@@ -155,8 +154,9 @@ def evaluate_models(
         first = next(iter(several.values()))[0][0]
         told = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
         raise InputError("seeds", told)
-    given = {"y_true": y_true, **options, "y_score": {name: own[0][0] for name, own in several.items()}}
-    if y_pred is None and any(file_of(name, given.get(name)) for name in FILES):
+    parts = [part for own in several.values() for one in own for part in one]
+    of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, parts))
+    if y_pred is None and of_files:
         from xmleval.evaluation.lists import lists_of_files  # imports all formats
         from xmleval.evaluation.run import evaluate_files, request_of
 
@@ -165,13 +165,17 @@ def evaluate_models(
             for name, own in several.items()
             for n, one in enumerate(own)
         }
+        count_run = counting_of(options)
         request = request_of({"y_true": y_true, **options}, flat)
-        run, by_name = evaluate_files(request, options.get("progress", False))
+        run, by_name = evaluate_files(request, options.get("progress", False), count_run)
         same = iter(by_name.values())
         reports = {name: [next(same) for _ in own] for name, own in several.items()}
         of_rows_found = {name: values for name, (_, values) in run.rows.of_rows.items()}
         return Evaluated(reports, of_rows_found, partial(lists_of_files, run), True)
-    truth = checked_once(y_true, options)
+    for name in ("sample_weight", "row_groups", "clusters"):
+        if is_file(options.get(name)):
+            raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
+    truth = y_true if of_files else checked_once(y_true, options)
     found = {n: [evaluated(n, truth, *one, options) for one in own] for n, own in several.items()}
     same = iter(with_same_measures([report for own in found.values() for report in own]))
     reports = {name: [next(same) for _ in own] for name, own in found.items()}

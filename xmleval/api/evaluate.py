@@ -224,7 +224,7 @@ def evaluate(
     0.622
     """
     arguments = locals()
-    if any(file_of(name, arguments[name]) for name in FILES) or any(arguments[name] for name in WITH_FILES):
+    if reads_files(arguments):
         report: Report = _of_files(arguments)
         return report
     door = make_door(exclude, exclude_from, candidates)
@@ -248,22 +248,35 @@ def evaluate(
     return replace(report, label_names=taken.label_names, row_names=names, unknown_labels=taken.unknown)
 
 
+def reads_files(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
+    return any(file_of(name, arguments.get(name)) is not None for name in FILES) or any(
+        arguments.get(name) for name in WITH_FILES
+    )
+
+
+def counting_of(given: dict[str, Any]) -> Any:
+    """Return what counts files on the workers that are asked for, None where there are none."""
+    workers, scheduler = given.get("workers"), given.get("scheduler")
+    if workers is None and scheduler is None:
+        return None
+    if None not in (workers, scheduler):
+        raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
+    from xmleval.api.workers import count_on_workers  # imports Dask
+
+    given["threads"] = given.get("threads") or 1
+    workers = None if workers is None else positive_integer("workers", workers)
+    return partial(count_on_workers, workers, scheduler)
+
+
 def _of_files(given: dict[str, Any]) -> Any:
     """Evaluate files, alone or beside arrays: one report, or those of several models."""
     from xmleval.evaluation.run import evaluate_files, request_of  # imports all formats
     from xmleval.report.comparison import Comparison
 
-    y_score, workers, scheduler = (given[name] for name in ("y_score", "workers", "scheduler"))
+    y_score, count_run = given["y_score"], counting_of(given)
     models = {} if y_score is None else {"y_score": y_score}
     if file_of("y_score", y_score) is not None:
         models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    count_run = None
-    if workers is not None or scheduler is not None:
-        if None not in (workers, scheduler):
-            raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
-        from xmleval.api.workers import count_on_workers  # imports Dask
-
-        given["threads"] = given["threads"] or 1
-        count_run = partial(count_on_workers, workers, scheduler)
     reports = evaluate_files(request_of(given, models), given["progress"], count_run)[1]
     return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))

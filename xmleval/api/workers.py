@@ -22,6 +22,7 @@ from xmleval.report.report import Report
 
 def count_on_workers(workers: int | None, scheduler: str | None, given: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator; the evaluators take over the counts."""
+    given.refuse_values("scheduler" if workers is None else "workers")
     request, rows, n_rows = given.request, given.rows, given.rows.truth[1].n_rows
     pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
     vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}

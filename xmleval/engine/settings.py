@@ -76,7 +76,7 @@ class Options(TypedDict, total=False):
 def file_of(argument: str, value: Any) -> Path | None:
     """Return the file that an argument is given as, None where it is a value; some are texts themselves."""
     if argument == "y_score" and isinstance(value, dict):  # of several models
-        value = next(iter(value.values()), None)
+        value = next(filter(is_file, value.values()), None)
     if not is_file(value) or (argument == "label_groups" and value == DECILES):
         return None
     if argument == "decision":

@@ -15,7 +15,7 @@ from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth,
 from xmleval.groups import OTHER, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces
 from xmleval.input.small_texts import load_inverse_propensity, read_edges, read_group_lines
@@ -30,13 +30,13 @@ def training_counts(
     train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], budget: Budget
 ) -> tuple[list[Any], int]:
     """Return how many training rows have each label, for each report or once, and how many rows there are."""
-    if train is None or not train.files:
+    if train is None:
         return [None], 0
     if rows.by_name:
         counts, n_rows = count_named_training(train, rows.label_names or [], labels, rows.notes)
         return [counts], n_rows
     if train.named:
-        raise ValueError(Message(f"{train.name}: has names, which ", Keyword("y_true"), " has not"))
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     pieces = train.pieces()
     found = {n: count_training(train.name, pieces, n, budget.lone_piece) for n in {*widths}}
     return [found[n][0] for n in widths], found[widths[0]][1]
@@ -137,7 +137,9 @@ def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
         elif value is not None:
             names = None if rows.row_names is None else [*rows.row_names]
             of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
-    return rows._replace(of_rows=of_rows_found, first_row=request.first_row)
+    first = request.first_row
+    first = None if first is None else positive_integer("first_row", first, least=0)
+    return rows._replace(of_rows=of_rows_found, first_row=first)
 
 
 def _groups_of_rows(argument: str, rows: Inputs, path: Path) -> list[str]:

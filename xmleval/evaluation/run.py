@@ -135,6 +135,12 @@ class Run(NamedTuple):
     limit: MemoryLimit
     checkpoint: Checkpoint | None = None
 
+    def refuse_values(self, asking: str) -> None:
+        """Refuse inputs in memory, where an argument ``asking`` for files is given."""
+        for argument, several in self.inputs.items():
+            if several and not self.files[argument]:
+                raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
+
 
 def budget_of(memory: int | str) -> Budget:
     """Return the shares of a memory limit."""
@@ -173,8 +179,8 @@ def open_inputs(request: Request, budget: Budget) -> Opening:
     among = find("candidates", request.candidates)
     models = [find("y_score", value, name) for name, value in request.models.items()]
     graded = conventions_of(request.metrics, request.options).graded
-    truth = find("y_true", request.y_true).with_grades(graded)
-    fields = request.fields(joined=bool(models) or pred is not None)
+    truth = open_input("y_true", request.y_true, request).with_grades(graded)
+    fields = request.fields(joined=bool(models) or pred is not None or request.fits)
     truth, pred, train, among, *models = with_own_fields(fields, truth, pred, train, among, *models)
     labels = request.labels
     if is_file(labels):
@@ -186,7 +192,9 @@ def open_inputs(request: Request, budget: Budget) -> Opening:
     inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
     widths = label_counts_of(rows, budget, labels, request.n_labels)
     closed = labels is not None or not rows.by_name
-    return Opening(rows, widths, inputs, train, closed, *training_counts(train, rows, labels, widths, budget))
+    to_count = train if request.fits or (train and train.files) else None  # others are estimated from later
+    found = training_counts(to_count, rows, labels, widths, budget)
+    return Opening(rows, widths, inputs, train, closed, *found)
 
 
 def open_run(request: Request, limit: MemoryLimit) -> Run:
@@ -294,9 +302,7 @@ def _resumed(run: Run) -> Iterator[Run]:
     if isinstance(folder, RemotePath):
         elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
         raise InputError("checkpoint", Message(*elsewhere))
-    for argument, several in run.inputs.items():
-        if several and not run.files[argument]:
-            raise InputError("checkpoint", Message("needs files, and ", Keyword(argument), " is none"))
+    run.refuse_values("checkpoint")
     files = run.files | {argument: [path] for argument, path in request.files_of_labels.items()}
     inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
     if inside:
