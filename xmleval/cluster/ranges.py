@@ -18,7 +18,7 @@ from xmleval.cluster.job import Job, opened
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
-from xmleval.files.saved import whole as whole_number
+from xmleval.input.errors import positive_integer
 from xmleval.message import counted
 from xmleval.records import Chunks
 from xmleval.spec import Spec
@@ -140,7 +140,7 @@ def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str
             with naming_damage(path, FORM) if path else nullcontext():
                 expect(meta["range"] == [number, n_ranges], "of another range")
                 expect(path is None or meta["file"] == path.name, "of another part")
-                contents = Contents(arrays, whole_number(meta["n_rows"], "n_rows"))
+                contents = Contents(arrays, positive_integer("n_rows", meta["n_rows"], 0))
                 own = _restored(states_of(*meta["given"]), number, n_ranges, contents)
             n_rows += contents.n_rows
             for name, state in own.items():

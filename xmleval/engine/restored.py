@@ -10,9 +10,10 @@ from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, KEPT, Settings
-from xmleval.files.saved import Saved, whole
+from xmleval.files.saved import Saved
 from xmleval.groups import checked_groups
 from xmleval.hierarchy import from_edges
+from xmleval.input.errors import positive_integer
 from xmleval.notes import notes_as_json, notes_from_json
 from xmleval.propensity import described
 from xmleval.states.contents import Contents
@@ -32,7 +33,7 @@ def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[st
         groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
     if settings["hierarchy"] is not None:
         edges, n_labels = arrays.pop("hierarchy", np.empty((0, 2), np.int64)), settings["n_labels"]
-        most = whole(n_labels, "n_labels", 1) + edges.size - 1
+        most = positive_integer("n_labels", n_labels) + edges.size - 1
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=most)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
@@ -58,18 +59,15 @@ def saved_counts(counted: Counted, loose: bool) -> Saved:
 def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     source, row = meta["place"]
-    place, notes = (str(source), whole(row, "place")), notes_from_json(meta["notes"])
+    place, notes = (str(source), positive_integer("place", row, 0)), notes_from_json(meta["notes"])
     if meta["updated"] is not True:
         return Counted(place=place, notes=notes)
-    n_rows, given, score_dtype = (
-        whole(meta["n_rows"], "n_rows"),
-        frozenset(meta["given"]),
-        meta["score_dtype"],
-    )
+    n_rows, given = positive_integer("n_rows", meta["n_rows"], 0), frozenset(meta["given"])
+    score_dtype = meta["score_dtype"]
     if not given <= GIVEN or score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
     spans = {
-        source: tuple([(whole(start, "spans"), whole(stop, "spans", start)) for start, stop in several])
+        source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in several])
         for source, several in meta["spans"].items()
     }
     plan = settings.plan(given)

@@ -20,20 +20,18 @@ from xmleval.message import Keyword, Message
 
 DRAFT = re.compile(r"\.checkpoint\.npz\.[0-9a-f]{16}")  # what a run was writing when it was killed
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
-KEPT: ContextVar[list[Checkpoint] | None] = ContextVar("kept", default=None)
+WRITING: ContextVar[contextlib.ExitStack | None] = ContextVar("writing", default=None)
 
 
 @contextlib.contextmanager
 def kept_until_written() -> Iterator[None]:
-    """Keep the checkpoints of evaluations within it, whose results are written there, until it ends well."""
-    done: list[Checkpoint] = []
-    token = KEPT.set(done)
-    try:
-        yield
-    finally:
-        KEPT.reset(token)
-    for checkpoint in done:
-        checkpoint.remove()
+    """Keep checkpoints, and their folders locked, until the results are written within it."""
+    with contextlib.ExitStack() as opened:
+        token = WRITING.set(opened)
+        try:
+            yield
+        finally:
+            WRITING.reset(token)
 
 
 class Checkpoint:
@@ -91,16 +89,6 @@ class Checkpoint:
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
         yield "meta", meta_of({"settings": self.settings, "evaluators": several}, CHECKPOINT)
 
-    def end(self) -> None:
-        """Remove it, now or once the results are written."""
-        waiting = KEPT.get()
-        if waiting is None:
-            self.remove()
-        else:
-            waiting.append(self)
-
     def remove(self) -> None:
-        """Remove it, and its folder if that is empty."""
+        """Remove it."""
         self.path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.path.parent.rmdir()

@@ -18,7 +18,7 @@ from xmleval.evaluation.beside import (
     training_counts,
     with_values_of_rows,
 )
-from xmleval.evaluation.checkpoint import Checkpoint
+from xmleval.evaluation.checkpoint import WRITING, Checkpoint
 from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.inputs import (
     LOG,
@@ -293,7 +293,7 @@ def _excluded(request: Request, among: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _resumed(run: Run) -> Iterator[Run]:
-    """Yield the run, as far as its checkpoint goes if so asked, and lock the folder."""
+    """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
     request = run.request
     if request.checkpoint is None:
         yield run
@@ -328,6 +328,7 @@ def _resumed(run: Run) -> Iterator[Run]:
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield run
+        checkpoint.remove()
 
 
 def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
@@ -355,7 +356,9 @@ def evaluate_files(
         run = open_run(request, limit)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown))
-    with _resumed(run) as run:
+    writing = WRITING.get()
+    with contextlib.nullcontext(writing) if writing else contextlib.ExitStack() as opened:
+        run = opened.enter_context(_resumed(run))
         return run, _reports(run, count(run, shown))
 
 
@@ -363,8 +366,6 @@ def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
     """Return reports by the names of models, and save the states where they are asked for."""
     for evaluator, path in zip(run.evaluators, state_files(run.request.save, run.names), strict=False):
         evaluator.save(path)
-    if run.checkpoint:
-        run.checkpoint.end()
     return dict(zip(run.names, reports, strict=True))
 
 

@@ -19,7 +19,6 @@ from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.message import Message
-from xmleval.records import MOST
 
 LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
 JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
@@ -110,13 +109,6 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
         if getattr(error, "filename", None) is not None:
             raise
         raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
-
-
-def whole(value: Any, name: str, least: int = 0) -> int:
-    """Return a whole number of a file that can be a count, or refuse it."""
-    if type(value) is not int or not least <= value <= MOST:
-        raise ValueError(f"{name} is {str(value)[:40]}")
-    return value
 
 
 def first_difference(
