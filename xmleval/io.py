@@ -27,7 +27,7 @@ from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named
 from xmleval.input.scores import refuse_padding
-from xmleval.input.small_texts import load_inverse_propensity, load_names, read_edges
+from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.numerals import whole_number
 
@@ -379,7 +379,7 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
     >>> read_inverse_propensity("inv_prop.txt").tolist()
     [12.46, 9.65]
     """
-    return load_inverse_propensity(as_path(path))
+    return load_numbers(as_path(path))
 
 
 def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, int]]:

@@ -85,6 +85,8 @@ def test_names_in_memory_are_matched_with_names_in_files() -> None:
     ({"y_score": MODELS["a"], "checkpoint": "kept"}, "checkpoint: needs files, and y_score= is none"),
     ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
     ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
+    ({"save": "a.npz"}, "a.npz: is an input"),
+    ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
     ({"separator": ";"}, "separator: is for CSV and JSON Lines"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, Any], message: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
-from xmleval.files.output import naming_output, replacing
+from xmleval.files.output import naming_output, refuse_input, refuse_unwritable, replacing
 from xmleval.files.remote import RemotePath
 from xmleval.message import printable
 from xmleval.report.tables import csv_text
@@ -45,29 +45,19 @@ def check_outputs(
     for path in given:
         if isinstance(path, RemotePath):
             raise ValueError(f"{path}: is not on this machine; expected a local file for the output")
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if path.exists() and not path.is_file():
-            if path in save:
-                raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
+        if path not in save and path.exists() and not path.is_file() and not path.is_dir():
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             continue
         if path not in save:
             refuse_compressed(path)
-        folder = path.resolve().parent
-        if not folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        refuse_unwritable(path)
     if len({path.resolve() for path in given}) < len(given):
         raise click.UsageError("two outputs have one name", click.get_current_context())
     there = [path for path in given if path.exists()]
     for one in inputs if there else ():
         for file in [one, *files_of(one, input_format)] if isinstance(one, Path) else ():
-            for path in there:
-                if not isinstance(file, RemotePath) and file.exists() and path.samefile(file):
-                    raise ValueError(f"{path}: is an input; expected another file for the output")
+            refuse_input(file, there)
 
 
 def files_of(path: Path, input_format: str | None = None) -> list[Path]:

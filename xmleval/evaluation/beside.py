@@ -18,7 +18,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces
-from xmleval.input.small_texts import load_inverse_propensity, read_edges, read_group_lines
+from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.message import Keyword, Message
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
@@ -89,7 +89,7 @@ def propensity_of(
         return q, []
     path = file_of("inverse_propensity", q)
     with naming_files({"inverse_propensity": path} if path else {}):
-        q = q if path is None else load_inverse_propensity(path)
+        q = q if path is None else load_numbers(path)
         return given_or_estimated(q, request.y_train, constants, n_labels, names, closed)
 
 
@@ -131,7 +131,7 @@ def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
         value = getattr(request, argument)
         path = file_of(argument, value)
         if path is not None and argument == "sample_weight":
-            of_rows_found[argument] = str(path), load_inverse_propensity(path)
+            of_rows_found[argument] = str(path), load_numbers(path, "weight per row")
         elif path is not None:
             of_rows_found[argument] = str(path), _groups_of_rows(argument, rows, path)
         elif value is not None:

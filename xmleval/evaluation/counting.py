@@ -83,7 +83,7 @@ def _refuse_other_count(
 def _refuse_other_length(
     argument: str, name: str, names: Sequence[str], truth: RowReader, n_rows: int
 ) -> None:
-    """Refuse a file whose number of row groups, or of clusters, is not that of the rows."""
+    """Refuse values of rows, such as clusters, whose number is not that of the rows."""
     if len(names) != n_rows:
         noun = noun_of(argument)
         told = counted(len(names), f"{noun}s do not match", f"{noun} does not match")

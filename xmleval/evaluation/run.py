@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from xmleval.evaluation.inputs import (
 from xmleval.evaluator import Evaluator
 from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
+from xmleval.files.output import refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
@@ -354,6 +356,11 @@ def evaluate_files(
     limit = budget_of(request.memory).limit()
     with limited(limit):
         run = open_run(request, limit)
+    states = state_files(request.save, run.names)
+    for path in states:
+        refuse_unwritable(path)
+    for file in itertools.chain(*run.files.values(), request.files_of_labels.values()):
+        refuse_input(file, states)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown))
     writing = WRITING.get()

@@ -8,7 +8,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +23,29 @@ class _Output(io.BufferedWriter):
     def fileno(self) -> int:
         """Refuse."""
         raise io.UnsupportedOperation("fileno")
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is computed; a remote one is not asked for."""
+    if isinstance(path, RemotePath):
+        return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def refuse_input(file: Path, outputs: Iterable[Path]) -> None:
+    """Refuse outputs that would replace an input."""
+    for path in outputs:
+        local = not isinstance(file, RemotePath) and not isinstance(path, RemotePath)
+        if local and file.exists() and path.exists() and path.samefile(file):
+            raise ValueError(f"{path}: is an input; expected another file for the output")
 
 
 @contextlib.contextmanager

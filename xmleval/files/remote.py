@@ -169,7 +169,8 @@ def as_path(name: str | os.PathLike[str]) -> Path:
     """Return the path of a file on this machine, or of the remote one at an address."""
     if isinstance(name, Path):
         return name
-    text = os.fspath(name)
+    if not is_file(name) or not (text := os.fspath(name)):
+        raise ValueError(f"{name!r} is not the name of a file")
     return RemotePath(text) if "://" in text else Path(text)
 
 

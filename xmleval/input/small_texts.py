@@ -25,7 +25,7 @@ from xmleval.numerals import decimal_number, whole_number
 from xmleval.records import Ints
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
-PROPENSITIES = "one inverse propensity per label, as an .npy vector or as text, one number a line"
+NUMBERS = "one {}, as an .npy vector or as text, one number a line"
 GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
 PAIRS = "pairs of a row and a label, one a line, both counted from 0"
@@ -90,11 +90,12 @@ def load_names(path: Path) -> list[str]:
     return [*place_of]
 
 
-def load_inverse_propensity(path: Path) -> NDArray[Any]:
-    """Read inverse propensities."""
+def load_numbers(path: Path, what: str = "inverse propensity per label") -> NDArray[Any]:
+    """Read numbers, by default inverse propensities."""
+    expected = NUMBERS.format(what)
     is_array, numbers = path.name.lower().endswith(".npy"), array("d")
-    vector = open_array(path, PROPENSITIES, n_dims=1) if is_array else None
-    with naming(path, PROPENSITIES):
+    vector = open_array(path, expected, n_dims=1) if is_array else None
+    with naming(path, expected):
         if vector is not None:
             take_memory(NUMBER_BYTES * vector.shape[0])
             return read_arrays([vector])[0]
@@ -154,8 +155,8 @@ class GroupLines(NamedTuple):
 
 
 def noun_of(argument: str) -> str:
-    """Return what messages call an entry of ``label_groups``, ``row_groups`` or ``clusters``."""
-    return "cluster" if argument == "clusters" else "group"
+    """Return what messages call an entry of ``label_groups``, or of what has a value for each row."""
+    return {"clusters": "cluster", "sample_weight": "weight"}.get(argument, "group")
 
 
 def read_group_lines(argument: str, path: Path) -> GroupLines:
