@@ -9,7 +9,6 @@ from unittest import mock
 SMALL = {
     "cluster.cutting": {"LEAST_BYTES": 64, "FAN_IN": 2},
     "cluster.job": {"LEAST_FILE": 1},
-    "cluster.ranges": {"MOST_SENT": 2},
     "cli.convert": {"STREAMED_BYTES": 64},
     "files.ranges": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},

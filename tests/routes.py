@@ -194,11 +194,10 @@ def needs_numbers(problem: Problem) -> bool:
 
 
 def by_workers(problem: Problem, draw: Draw) -> Report:
-    """Count tasks in any order, some of them twice; many are merged by tasks, and labels in ranges."""
+    """Count tasks in any order, some of them twice; many are merged by tasks."""
     pieces = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
     leaves = [
-        leaf(first, task.rows(), task.n_rows, f"{number}", problem.has("sample_weight"))
-        for number, (first, task) in enumerate(pieces)
+        leaf(first, task.rows(), task.n_rows, f"{number}") for number, (first, task) in enumerate(pieces)
     ]
     job, engine = job_of(problem.evaluator()), ShuffledEngine(draw(st.integers(0, 99)))
     with tempfile.TemporaryDirectory() as folder:

@@ -18,13 +18,13 @@ from xmleval.cluster.run import SerialEngine as SerialEngine
 MEMORY = 1 << 23  # bytes of a task
 
 
-def job_of(evaluator: Evaluator, *, keep_states: bool = False) -> Job:
-    return make_job(evaluator, MEMORY, 1, keep_states=keep_states)
+def job_of(evaluator: Evaluator) -> Job:
+    return make_job(evaluator, MEMORY, 1)
 
 
-def leaf(first: int, rows: Any, n_rows: int, key: str = "", weighted: bool = False) -> Leaf:
+def leaf(first: int, rows: Any, n_rows: int, key: str = "") -> Leaf:
     """Return the task of rows that follow one another."""
-    return Leaf(count_block, (first, rows), key or str(first), n_rows, weighted)
+    return Leaf(count_block, (first, rows), key or str(first), n_rows)
 
 
 def count_leaves(

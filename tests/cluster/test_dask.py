@@ -24,7 +24,7 @@ from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
-FEW = ["p@1", "curves"]  # which go by the tree and by ranges of labels
+FEW = ["p@1", "curves"]
 EVERYTHING: dict[str, Any] = {"metrics": ["all"], "confidence": 0.95, "bounds": True}
 EVERYTHING["inverse_propensity"] = 1 + np.arange(N_LABELS) / 7
 

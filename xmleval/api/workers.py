@@ -33,8 +33,7 @@ def count_on_workers(workers: int | None, scheduler: str | None, given: Run, sho
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            kept = request.save is not None
-            job = make_job(evaluator, given.budget.memory, request.threads, keep_states=kept)
+            job = make_job(evaluator, given.budget.memory, request.threads)
             first_row = rows.first_row or 0
             leaves = leaves_of(cut(job, inputs, vectors, pairs, request.exclude_from, first_row))
             plans.append((job, leaves))

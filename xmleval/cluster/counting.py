@@ -12,7 +12,6 @@ import scipy.sparse
 from xmleval.budget import Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.ranges import add_bytes, take_pieces, whole
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
@@ -22,12 +21,13 @@ from xmleval.input.errors import InputError
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard
+from xmleval.records import Chunks
 
 FORM = Form("xmleval part", 3, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 
 
-def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> Part:
+def count(job: Job, task: Task, path: str | None = None) -> Part:
     """Return the counts of a task, or ``{"error": ...}`` where trying again could not help.
 
     Parameters
@@ -38,8 +38,6 @@ def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> P
         The rows.
     path : str, optional
         File to put the counts into; then it is returned in place of them.
-    n_ranges : int, default 0
-        Ranges by which some states are apart, see `cluster.ranges`; 0 if none is.
     """
 
     def counted() -> Evaluator:
@@ -53,10 +51,10 @@ def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> P
         _refuse_changed(task)
         return evaluator
 
-    return put(counted, path, n_ranges)
+    return put(counted, path)
 
 
-def count_block(job: Job, first_row: int, block: Any, path: str | None = None, n_ranges: int = 0) -> Part:
+def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -> Part:
     """Return the counts of rows in memory: (y_true, y_score), or a dict of arguments of `update`."""
 
     def counted() -> Evaluator:
@@ -69,7 +67,7 @@ def count_block(job: Job, first_row: int, block: Any, path: str | None = None, n
             raise InputError(error.argument, error.reason, row=row, value=error.value) from None
         return evaluator
 
-    return put(counted, path, n_ranges)
+    return put(counted, path)
 
 
 def size_of(block: Any) -> tuple[int, int] | ValueError:
@@ -83,8 +81,8 @@ def size_of(block: Any) -> tuple[int, int] | ValueError:
 
 
 def told_of(part: Part) -> dict[str, Any]:
-    """Return the number of rows of a part, its bytes by state, and its error, None without."""
-    return {name: part.get(name) for name in ("n_rows", "n_bytes", "error")}
+    """Return the number of rows of a part, and its error, None without."""
+    return {name: part.get(name) for name in ("n_rows", "error")}
 
 
 def restored_part(job: Job, part: Part) -> Evaluator:
@@ -95,22 +93,24 @@ def restored_part(job: Job, part: Part) -> Evaluator:
         return like.with_counts(saved)
 
 
-def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -> Part:
+def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
     """Return counts as a part, in a file where there is a path for it."""
     try:
         evaluator = counted()
     except ValueError as error:
         return {"error": error}
-    # first the pieces: where there is a part, there is all
-    pieces, n_bytes = take_pieces(evaluator, n_ranges, path) if n_ranges else ([], {})
     counts = evaluator.counts(loose=True)
-    add_bytes(n_bytes, counts.arrays)
-    told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
         save_state(as_path(path), counts, FORM)
-        return {"file": path, **told}
-    arrays = {name: whole(array) for name, array in counts.arrays.items()}
-    return {"meta": counts.meta, "arrays": arrays, "pieces": pieces, **told}
+        return {"file": path, "n_rows": evaluator.n_rows}
+    arrays = {name: _in_memory(array) for name, array in counts.arrays.items()}
+    return {"meta": counts.meta, "arrays": arrays, "n_rows": evaluator.n_rows}
+
+
+def _in_memory(array: Any) -> Any:
+    if not isinstance(array, Chunks):
+        return array
+    return np.concatenate([np.empty(0, array.dtype), *array.read()])
 
 
 def _refuse_changed(task: Task) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from xmleval.files.folder_lock import locked
 from xmleval.files.remote import RemotePath
 
 PROPENSITY = "propensity.npy"
-PART = re.compile(r"([0-9a-f]{32})(-range[0-9]+)?\.npz")
+PART = re.compile(r"([0-9a-f]{32})\.npz")
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,9 @@ class Exchange:
         """Return the job with its propensities in a file of the folder."""
         return job.with_file(self.folder / PROPENSITY)
 
-    def keys(self) -> dict[str, int]:
-        """Return the keys of the parts that are there, and how many ranges of each are in files beside it."""
-        parts = [part for name in self._names() if (part := PART.fullmatch(name))]
-        n_ranges = Counter(part[1] for part in parts if part[2])
-        return {part[1]: n_ranges[part[1]] for part in parts if not part[2]}
+    def keys(self) -> set[str]:
+        """Return the keys of the parts that are there."""
+        return {part[1] for name in self._names() if (part := PART.fullmatch(name))}
 
     def _names(self) -> list[str]:
         """Return the names of its files; object storage has no empty folders."""
@@ -67,8 +64,7 @@ class Exchange:
             if n_parts and not resume:
                 raise ValueError(f"{self.folder}: holds parts of this run; resume it, or remove them")
             yield n_parts
-            names = sorted(self._names(), key=lambda name: "-range" in name)
-            for name in names:  # ranges last: a part that is left where this is killed has its own
+            for name in self._names():
                 if PART.fullmatch(name) or name.startswith(".") or name == PROPENSITY:
                     (self.folder / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # a task that ran twice may put its part after the end

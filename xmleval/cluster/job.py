@@ -48,8 +48,6 @@ class Job:
         Bytes that each task may use, beside rows that are read.
     threads : int or None
         Threads of each task; None for those that its process has for it, `THREADS`.
-    keep_states : bool
-        Whether the evaluator of all rows has all states, to be saved or merged, and not their values alone.
     """
 
     digest: str
@@ -59,7 +57,6 @@ class Job:
     constants: dict[str, str]
     memory: int
     threads: int | None
-    keep_states: bool
 
     @property
     def n_bytes(self) -> int:
@@ -75,14 +72,14 @@ class Job:
         return replace(self, propensity=str(path))
 
 
-def make_job(evaluator: Evaluator, memory: int, threads: int | None, *, keep_states: bool = False) -> Job:
+def make_job(evaluator: Evaluator, memory: int, threads: int | None) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
     constants = own_constants()
     propensity = saved.arrays.pop("propensity", None)
     of_propensity = "" if propensity is None else digest_of(None, {"propensity": propensity})
-    digest = digest_of([constants, saved.meta, of_propensity, keep_states], saved.arrays)
-    return Job(digest, to_bytes(saved), propensity, of_propensity, constants, memory, threads, keep_states)
+    digest = digest_of([constants, saved.meta, of_propensity], saved.arrays)
+    return Job(digest, to_bytes(saved), propensity, of_propensity, constants, memory, threads)
 
 
 def opened(job: Job, threads: int | None = None) -> Evaluator:

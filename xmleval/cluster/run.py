@@ -11,7 +11,6 @@ from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
-from xmleval.cluster.ranges import give_back, merge_range, piece_of, ranges_of, without_pieces
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
 from xmleval.threads import available_processors
@@ -36,17 +35,12 @@ class Engine(Protocol):
 
 
 class Leaf(NamedTuple):
-    """What is counted by one task: a function, its arguments after the job, its key and number of rows.
-
-    ``weighted`` tells whether the rows have weights, as far as that is known; ``first_row`` is the number of
-    the first row of all.
-    """
+    """What is counted by one task: a function, its arguments after the job, its key, and its rows."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     key: str
     n_rows: int
-    weighted: bool = False
     first_row: int = 0
 
 
@@ -67,12 +61,7 @@ class SerialEngine:
 
 def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
     """Return what is counted of files."""
-    return [
-        Leaf(
-            count, (task,), task.key, task.stop - task.start, "sample_weight" in task.vectors, task.first_row
-        )
-        for task in tasks
-    ]
+    return [Leaf(count, (task,), task.key, task.stop - task.start, task.first_row) for task in tasks]
 
 
 def run(
@@ -106,14 +95,8 @@ def run(
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     found = opened(job, available_processors())
-    weighted = any(leaf.weighted for leaf in leaves)
-    n_ranges = 0 if few or job.keep_states else ranges_of(found, len(leaves), weighted, exchange is None)
-    of_run = digest_of([leaf.key for leaf in leaves])  # as an engine may run several
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
-    there = set[str]()
-    if exchange is not None:  # a task whose pieces are not all there is done again
-        keys, own_keys = exchange.keys(), {leaf.key for leaf in leaves}
-        there = {key for key, n_pieces in keys.items() if n_pieces == n_ranges or key not in own_keys}
+    there = set[str]() if exchange is None else exchange.keys()
 
     def path_of(key: str) -> str | None:
         return None if exchange is None else str(exchange.path(key))
@@ -126,24 +109,9 @@ def run(
         leaf = leaves[place]
         part: Any = stored(leaf.key)
         if part is None:
-            own = sent, *leaf.arguments, path_of(leaf.key), n_ranges
-            part = engine.submit(leaf.function, *own, key=leaf.key)
+            part = engine.submit(leaf.function, sent, *leaf.arguments, path_of(leaf.key), key=leaf.key)
             reported[place] = part if few else engine.submit(told_of, part, key=f"told-{leaf.key}")
         return part
-
-    def counted(place: int) -> Any:
-        part = part_of(place)
-        apart = n_ranges and exchange is None
-        return engine.submit(without_pieces, part, key=f"rest-{leaves[place].key}") if apart else part
-
-    def merged(number: int) -> Any:
-        own = [*map(part_of, range(len(leaves)))]
-        if exchange is None:
-            named = zip(own, leaves, strict=True)
-            own = [
-                engine.submit(piece_of, part, number, key=f"range{number}-{leaf.key}") for part, leaf in named
-            ]
-        return engine.submit(merge_range, sent, number, n_ranges, own, key=f"range-{number}-{of_run}")
 
     def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:
         """Return the few parts that are left to merge; of these, those that are not stored are made."""
@@ -161,8 +129,7 @@ def run(
 
         return summed(sums, one)
 
-    last = summed([leaf.key for leaf in leaves], counted)
-    ranges = [merged(number) for number in range(n_ranges)]
+    last = summed([leaf.key for leaf in leaves], part_of)
     failed = dict[int, Exception]()
     done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in reported)
     others = [part for part in last if not few or all(part is not own for own in reported.values())]
@@ -178,19 +145,15 @@ def run(
         elif not failed:
             add(job, found, part)
 
-    n_waiting, of_ranges = len(places) + len(waiting), dict[int, Any]()
-    for number, result in engine.completed([*reported.values(), *waiting, *ranges]):
+    for number, result in engine.completed([*reported.values(), *waiting]):
         if number < len(places):
             place = places[number]
             if result.get("error") is not None:
                 failed[place] = result["error"]
-                engine.cancel([own for at, own in reported.items() if at > place] + waiting + ranges)
+                engine.cancel([own for at, own in reported.items() if at > place] + waiting)
             done += leaves[place].n_rows
             show(done)
-        if number >= n_waiting:
-            of_ranges[number - n_waiting] = result
-            of_merges += [result["error"]] if "error" in result else []
-        elif few or number >= len(places):
+        if few or number >= len(places):
             added(result)
     if failed:
         raise failed[min(failed)]
@@ -199,7 +162,6 @@ def run(
     if of_merges:
         raise of_merges[0]
     expect_rows(found, leaves[0].first_row, sum(leaf.n_rows for leaf in leaves))
-    give_back(found, [of_ranges[number] for number in range(n_ranges)])
     return found
 
 

@@ -45,22 +45,12 @@ class LabelSets(State):
         self.n_rows = 0
         self._distinct: list[Grouped] = []  # each without duplicates; several after merges
         self._recent: list[Ints] = []  # joined once larger than the others, which keeps time linear
-        self.n_elsewhere: int | None = None  # distinct sets, where other processes counted them
 
     def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
         if not self._recent and len(self._distinct) == 1:
             return self._distinct[0].rows
         return self._joined(self.work.threads).rows
-
-    def sorted_fingerprints(self) -> Ints:
-        """Return the distinct fingerprints, int64 (d, 2), by their second part and then the first."""
-        found = self.fingerprints()
-        return found[np.lexsort(found.T)]
-
-    def keep_only(self, fingerprints: Ints) -> None:
-        """Keep distinct fingerprints alone."""
-        self._distinct, self._recent = [Grouped.of(fingerprints)], []
 
     def _joined(self, threads: int = 1) -> Grouped:
         return _without_repeats([*self._distinct, *map(Grouped.of, _whole(self._recent))], threads)
@@ -88,32 +78,25 @@ class LabelSets(State):
 
     def finish(self) -> Results:
         """Return the values of the formulas."""
-        n_distinct = len(self.fingerprints()) if self.n_elsewhere is None else self.n_elsewhere
-        sizes = n_distinct, self.n_rows
+        sizes = len(self.fingerprints()), self.n_rows
         return Results(values={s.name: s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        if self.n_elsewhere is not None:
-            raise RuntimeError("label sets were counted by other processes, which had their fingerprints")
-        return {"fingerprints": self.sorted_fingerprints(), "n_rows": np.array([self.n_rows])}
+        found = self.fingerprints()
+        return {"fingerprints": found[np.lexsort(found.T)], "n_rows": np.array([self.n_rows])}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_sets = len(self.restore_some(contents))
-        expect(n_sets > 0 or not self.n_rows, f"no label sets of {self.n_rows} rows")
-
-    def restore_some(self, contents: Contents) -> Ints:
-        """Restore the state from the fingerprints of some of its label sets, and return these."""
         self.n_rows = contents.n_rows
         contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
         found: Ints = contents.take("fingerprints", None, 2, least=None)
         (low, high), (next_low, next_high) = found[:-1].T, found[1:].T
         rising = (high < next_high) | ((high == next_high) & (low < next_low))
         expect(bool(rising.all()), "fingerprints are not rising")
-        expect(len(found) <= self.n_rows, f"{len(found)} label sets of {self.n_rows} rows")
-        self.keep_only(found)
-        return found
+        fits = min(1, self.n_rows) <= len(found) <= self.n_rows
+        expect(fits, f"{len(found)} label sets of {self.n_rows} rows")
+        self._distinct, self._recent = [Grouped.of(found)], []
 
 
 def _whole(parts: list[Ints]) -> list[Ints]:

@@ -298,8 +298,6 @@ class ScoreRuns(State):
         return self._arrays(packed=False)
 
     def _arrays(self, packed: bool) -> Arrays:
-        if self.swept is not None:
-            raise RuntimeError("scores of labels were swept by other processes, which had them")
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         few: dict[str, list[Any]] = {}
