@@ -87,7 +87,8 @@ def check(results: Path, **options: Any) -> int:
         pairs = options[name] or ()
         options[name] = dict(pairs)
         if len(options[name]) < len(pairs):
-            raise InputError(name, "a measure is given twice")
+            twice = next(one for one in options[name] if [given for given, _ in pairs].count(one) > 1)
+            raise InputError(name, f"{twice or 'a value for all measures'} is given twice")
     checked = check_reports(results, **options)
     write_stdout(f"{checked}\n")
     return 0 if checked else FAILED

@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
-from xmleval.cli.forms import WRITERS, in_form
+from xmleval.cli.forms import WRITERS, in_form, in_options
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import (
@@ -120,7 +120,7 @@ def compare(
     with hinting(truth):
         compared = compare_files(models, truth, baseline=own_baseline, progress=on_terminal(), **options)
     if html is not None:
-        write_result(compared.to_html(about=about([truth, *scores, options["y_train"]])), html)
+        write_result(in_options(compared).to_html(about=about([truth, *scores, options["y_train"]])), html)
     if plot is not None:
         write_figure(compared.plot("differences"), plot)
     write_result(in_form(compared, output_format, output), output)

@@ -49,7 +49,7 @@ class Parsed(click.ParamType[Any]):
         try:
             return self.read(value) if isinstance(value, str) else value
         except ValueError as error:
-            self.fail(str(error).removeprefix("conventions: "), param, ctx)
+            self.fail(re.sub("^conventions(: |=)", "", str(error)), param, ctx)
 
 
 def read_number(text: str) -> float:

@@ -28,7 +28,7 @@ from xmleval.message import counted
 from xmleval.thresholds import fit as fit_files
 from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS
-from xmleval.view.rule import MEASURES, TUNABLE, Rule
+from xmleval.view.rule import MEASURES, TUNABLE
 
 FEATURES = {
     "features": Opt(
@@ -106,9 +106,7 @@ def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
     check_outputs([], [scores, saved, *options.values()], [output], options["input_format"])
     options["progress"] = on_terminal()
     with notes_told():
-        sets = apply_to_files(
-            Rule.load(saved), scores, options.pop("features"), options.pop("labels"), options
-        )
+        sets = apply_to_files(saved, scores, options.pop("features"), options.pop("labels"), options)
     with replacing(output) as file:
         scipy.sparse.save_npz(file, sets)
     n_rows, n_labels = sets.shape

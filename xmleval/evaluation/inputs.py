@@ -278,7 +278,8 @@ def prediction_batches(given: Opened, facts: Any = None, fields: Fields | None =
     if getattr(facts, "judged_by", None) is not None and fields is not None and isinstance(given, Input):
         (given,) = with_fields(fields._replace(score_of_truth=True), given)
     if (batches := _batches(given, "scores")) is None:
-        raise ValueError(f"{given.name}: expected one file of predictions with names")
+        told = "" if given.named else "has no names, and others have; "
+        raise ValueError(f"{given.name}: {told}expected one file of predictions with names")
     return batches
 
 

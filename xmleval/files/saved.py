@@ -108,7 +108,8 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise
-        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
+        told = f"no {error} in it" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({told})") from None
 
 
 def first_difference(

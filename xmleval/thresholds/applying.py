@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ from xmleval.notes import Note
 from xmleval.view.rule import Rule
 
 
-def apply_to_files(rule: Rule, y_score: Any, features: Any, labels: Any, options: Mapping[str, Any]) -> Any:
-    """Return the sets that a rule makes of scores in a file, read row by row, as a sparse array of bool."""
+def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, options: Mapping[str, Any]) -> Any:
+    """Return the sets that a saved rule makes of scores in a file, read row by row, as a sparse array."""
     shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
     request = Request(y_true=None, labels=labels, **more)
     given = open_input("y_score", y_score, request)
     (given,) = with_own_fields(request.fields(joined=True), given)
-    rule, pieces = _by_number(rule, given, labels)
+    rule, pieces = _by_number(saved, given, labels)
     if features is not None and given.named:
         raise InputError("features", f"are by number, and {given.name} has names")
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
@@ -50,22 +51,21 @@ def apply_to_files(rule: Rule, y_score: Any, features: Any, labels: Any, options
     return scipy.sparse.vstack(found, format="csr")
 
 
-def _by_number(rule: Rule, given: Opened, labels: Any) -> tuple[Rule, Pieces]:
+def _by_number(saved: Path, given: Opened, labels: Any) -> tuple[Rule, Pieces]:
     """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
+    rule = Rule.load(saved)
     if not given.named:
         if labels is not None:
             raise InputError("labels", "is for files with names")
         if rule.by_name:
-            raise InputError("decision", f"knows labels by name, and {given.name} has none")
+            raise ValueError(f"{saved}: knows labels by name, and {given.name} has none")
         return rule, given.pieces()
     if labels is None and rule.label_names is None:
-        raise ValueError(
-            Message(f"{given.name}: has names, which the rule has not; give ", Keyword("labels"))
-        )
+        raise ValueError(Message(f"{given.name}: has names, which {saved} has not; give ", Keyword("labels")))
     names = load_names(as_path(labels)) if is_file(labels) else labels
     names = [*map(str, names or rule.label_names or ())]
-    rows = read_scores_alone(given, names, labels or "the rule")[0]
+    rows = read_scores_alone(given, names, labels or saved)[0]
     n_unknown = len({*names}.difference(rule.label_names or names))
     if n_unknown:
-        warnings.warn(Note("the rule", "labels unknown in fitting", n_unknown), stacklevel=4)
+        warnings.warn(Note(str(saved), "labels unknown in fitting", n_unknown), stacklevel=4)
     return replace(rule.for_labels(names), label_names=None), whole(rows, len(names))
