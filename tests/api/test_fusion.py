@@ -135,7 +135,7 @@ TWO = [MATRIX] * 2
 
 
 @pytest.mark.parametrize(("predictions", "options", "message"), [
-    ([MATRIX], {}, "predictions: 1 given; expected those of two models or more"),
+    ([MATRIX], {}, "predictions: expected those of two models or more, in a list"),
     (TWO, {"rule": "rff"}, "rule: 'rff' is not one of mean, sum, rrf, .*did you mean rrf"),
     ([MATRIX, MATRIX[:1]], {}, r"predictions\[1\]: 1 row does not match the 2 of predictions\[0\]"),
     ([MATRIX, LIST], {"rule": "mean"}, r"predictions\[1\]: lists without scores; the rule mean adds"),

@@ -106,23 +106,23 @@ def fuse(
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """
-    if not isinstance(predictions, list):
-        raise InputError("predictions", f"{type(predictions).__name__} is no list of those of each model")
+    if not isinstance(predictions, list) or len(predictions) < 2:
+        raise InputError("predictions", "expected those of two models or more, in a list")
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
     request, models = Request(y_true=None, n_labels=n_labels, **files), list[Any]()
     names = [f"predictions[{number}]" for number in range(len(predictions))]
     for name, value in zip(names, predictions, strict=True):
         with renaming("y_score", name):
-            own = as_own_rows("y_score", value)
-            models.append(open_input("y_score", own, request, name))
+            models.append(open_input("y_score", as_own_rows("y_score", value), request, name))
     models = with_own_fields(request.fields(joined=True), *models)
     joint = _matched(models)
-    values, width, readers = _numbered([] if joint else models, n_labels)
-    if joint is not None:
-        values, width = joint.scores, len(joint.label_names)
-    paths = {name: one.name for name, one in zip(names, models, strict=True) if one.name != name}
-    with naming_rows(readers, 0, paths):
+    values, width, readers = _numbered(models, n_labels) if joint is None else (
+        [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), dict[str, Any]()
+    )  # fmt: skip
+    with naming_rows(
+        readers, 0, {n: one.name for n, one in zip(names, models, strict=True) if one.name != n}
+    ):
         known = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
         how = Reading("", known, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
         each = zip(values, names, strict=True)
@@ -140,10 +140,9 @@ def fuse(
         def fused(start: int) -> Rows:
             rankings = block(start)
             for model, one in zip(models, rankings, strict=True):
-                if one.given and one.given.falls:
-                    falling.add(model.name)
-                elif one.given and one.given.rises and one.given.n_listed - one.n_above.size >= LEAST_STEPS:
-                    rising.add(model.name)
+                given, n_rows_of = one.given, one.n_above.size
+                if given and (given.falls or (given.rises and given.n_listed - n_rows_of >= LEAST_STEPS)):
+                    (falling if given.falls else rising).add(model.name)
             return _fused(checked, rankings, known, start, best_first=joint is not None or width is None)
 
         if checked.name == "rank":
@@ -167,8 +166,6 @@ def _checked(
     if name not in RULES:
         near = did_you_mean(str(rule), [*RULES, *OTHER_NAMES])
         raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}; {near}".rstrip("; "))
-    if n_models < 2:
-        raise InputError("predictions", f"{n_models} given; expected those of two models or more")
     constant = 60.0 if rank_constant is None else real_number("rank_constant", rank_constant)
     if rank_constant is not None and name != "rrf":
         raise InputError("rank_constant", f"is for the rule rrf, not {name}")
@@ -186,13 +183,11 @@ def _checked(
 
 def _matched(models: Sequence[Any]) -> Joined | None:
     """Return predictions by number, with names; None where none of them has names."""
-    several: list[tuple[str, Any]] = []
+    several = list[tuple[str, Any]]()
     for one in models:
-        with renaming("y_score", one.name):
-            rows = read_predictions(one) if one.named else None
-            if rows is None and isinstance(one, Held):  # lists that are all empty may have names, too
-                rows = without_labels(one.value)
-        several.append((one.name, rows))
+        with renaming("y_score", one.name):  # lists that are all empty may have names, too
+            empty = without_labels(one.value) if isinstance(one, Held) else None
+            several.append((one.name, read_predictions(one) if one.named else empty))
     if not any(one.named for one in models):
         return None
     for name, rows in several:
@@ -200,15 +195,12 @@ def _matched(models: Sequence[Any]) -> Joined | None:
             raise InputError(name, "has no names, which others have; give names to all")
         for note in notes_of(name, rows.origin):
             warnings.warn(note, UserWarning, stacklevel=3)
-    joint = join_models(several)
-    return joint._replace(scores=[as_scores(rows, None) for rows in joint.scores])
+    return join_models(several)
 
 
-def _numbered(
-    models: Sequence[Any], n_labels: int | None
-) -> tuple[list[Any], int | None, dict[str, RowReader | None]]:
+def _numbered(models: Sequence[Any], n_labels: int | None) -> tuple[list[Any], int | None, dict[str, Any]]:
     """Return predictions by number; the number of labels, None of lists alone; and readers of files."""
-    several, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, RowReader | None]()
+    several, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, Any]()
     for number, one in enumerate(models):
         with renaming("y_score", one.name):
             if isinstance(one, Held) and is_sparse(one.value):
@@ -216,8 +208,7 @@ def _numbered(
             several.append((one.name, one.pieces()))
             with closing(RowReader(*several[-1], PIECE_BYTES)) as reader:
                 values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
-        if not isinstance(one, Held):
-            readers[f"predictions[{number}]"] = reader
+        readers |= {} if isinstance(one, Held) else {f"predictions[{number}]": reader}
     told = None if n_labels is not None else told_by(several)
     return values, told[1].n_labels if told else n_labels, readers
 
@@ -227,16 +218,16 @@ def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: in
     n_rows = rankings[0].ptr.size - 1
     rows = [np.repeat(np.arange(n_rows), row_sizes(one.ptr)) for one in rankings]
     listed = [row * n_labels + one.labels for row, one in zip(rows, rankings, strict=True)]
-    cells, place = np.unique(np.concatenate(listed), return_inverse=True)
+    cells, _, place = np.unique(np.concatenate(listed), True, True)  # merges what is sorted
     row_of, labels = np.divmod(cells, n_labels)
     sizes = np.bincount(row_of, minlength=n_rows)
     unlisted = [(sizes + 1 - row_sizes(one.ptr)) / 2 for one in rankings]  # points that labels share in borda
     each = enumerate(zip(rankings, rows, unlisted, strict=True))
     points = [_points(rule, n, one, row, sizes + 1 - share, first_row) for n, (one, row, share) in each]
     values = np.concatenate(points)
-    if len(rankings) > 2:  # add the smallest first, so that no bit depends on the order of the models
-        order = np.argsort(values)
-        place, values = place[order], values[order]
+    many = np.flatnonzero(np.bincount(place)[place] > 2)  # in cells whose sum may depend on the order
+    order = many[np.argsort(values[many])]
+    place[many], values[many] = place[order], values[order]
     scores = np.bincount(place, values, minlength=cells.size).astype(np.float64)
     if rule.name == "borda":
         shares = [weight * share for weight, share in zip(rule.weights, unlisted, strict=True)]
