@@ -455,8 +455,8 @@ class Evaluator:
         before = found._counting.settings.sharing(saved.arrays.get("propensity"))
         asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
         unknown, cells = settings.get("unknown", False) is True, settings.get("counts_cells", True) is True
-        own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
-        own = replace(own, unknown=unknown, counts_cells=cells)
+        constants = known_constants(meta["constants"])
+        own = replace(before, asked=asked, constants=constants, unknown=unknown, counts_cells=cells)
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)

@@ -341,14 +341,3 @@ def check_row_groups(value: Any, n_rows: int) -> RowGroups:
     refuse_many_groups("row_groups", len(every))
     places = {name: place for place, name in enumerate(every)}
     return RowGroups(every, np.array([places[name] for name in names], np.int64))
-
-
-def checked_groups(names_and_ranges: Any, of: Any) -> Groups:
-    """Return the groups of labels of a saved file; raise ValueError where they are none."""
-    names, ranges = names_and_ranges
-    texts = [*names, *ranges]
-    fits = all(type(text) is str for text in texts) and len({*names}) == len(names) <= MOST_GROUPS
-    fits = fits and len(ranges) in (0, len(names)) and of.dtype == np.uint16 and of.ndim == 1
-    if not fits or np.unique(of).tolist() != [*range(len(names))]:
-        raise ValueError("label_groups are no groups of labels")
-    return Groups(names, of, ranges)

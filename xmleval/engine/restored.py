@@ -11,7 +11,7 @@ from xmleval.datasets import published
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, KEPT, Settings
 from xmleval.files.saved import Saved
-from xmleval.groups import checked_groups
+from xmleval.groups import LabelGroups
 from xmleval.hierarchy import from_edges
 from xmleval.input.errors import positive_integer
 from xmleval.notes import notes_as_json, notes_from_json
@@ -30,7 +30,8 @@ def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[st
             raise ValueError("label_counts are no numbers of training rows")
         q = described(q.astype(np.float64, copy=False), {}, None, True, counts)
     if settings["label_groups"] is not None:
-        groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
+        names, ranges = ([*map(str, texts)] for texts in settings["label_groups"])
+        groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if settings["hierarchy"] is not None:
         edges, n_labels = arrays.pop("hierarchy", np.empty((0, 2), np.int64)), settings["n_labels"]
         most = positive_integer("n_labels", n_labels) + edges.size - 1
