@@ -87,14 +87,14 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     return choose_format(path, name, kind)
 
 
-def read_truth(path: PathLike, *, format: str | None = None) -> Any:
+def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
     """Read relevant labels, or predicted sets, from a file.
 
     Parameters
     ----------
     path : path
         File of one of `xmleval.io.FORMATS`, by number.
-    format : str, optional
+    input_format : str, optional
         Name of the format, such as ``"lines"``; default by the file's name.
 
     Returns
@@ -115,10 +115,10 @@ def read_truth(path: PathLike, *, format: str | None = None) -> Any:
     >>> read_truth("Y_test.npz").shape
     (2, 3)
     """
-    return _read(path, "truth", format)
+    return _read(path, "truth", input_format)
 
 
-def read_scores(path: PathLike, *, format: str | None = None) -> Any:
+def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
     """Read scores or a top-k list from a file.
 
     Parameters
@@ -126,7 +126,7 @@ def read_scores(path: PathLike, *, format: str | None = None) -> Any:
     path : path
         As of `read_truth`. Either file of a top-k list, ``NAME_indices.npy`` or ``NAME_scores.npy``, or
         ``NAME`` stands for both.
-    format : str, optional
+    input_format : str, optional
         As of `read_truth`.
 
     Returns
@@ -150,7 +150,7 @@ def read_scores(path: PathLike, *, format: str | None = None) -> Any:
     >>> labels.tolist(), scores
     ([[4, 2], [0, -1]], None)
     """
-    return _read(path, "scores", format)
+    return _read(path, "scores", input_format)
 
 
 def _read(path: PathLike, kind: str, name: str | None) -> Any:

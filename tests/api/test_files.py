@@ -87,6 +87,9 @@ def test_names_in_memory_are_matched_with_names_in_files() -> None:
     ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
     ({"save": "a.npz"}, "a.npz: is an input"),
     ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),
+    ({"y_score": {"a": "a.npz", "b": None}}, "y_score: 'b' is None"),
+    ({"checkpoint": 5}, "checkpoint: 5 is no path"),
+    ({"input_format": "x"}, "input_format='x' is not one of npz"),
     ({"separator": ";"}, "separator: is for CSV and JSON Lines"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, Any], message: str) -> None:
@@ -94,3 +97,13 @@ def test_what_does_not_fit_is_refused_by_argument_or_file(arguments: dict[str, A
     with pytest.raises((ValueError, OSError)) as refused:
         xmleval.evaluate(**{"y_true": "Y.npz", "y_score": "a.npz", "metrics": "p@1", **arguments})
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("call", [
+    lambda **option: xmleval.compare({"a": "a.npz", "b": "b.npz"}, "Y.npz", **option),
+    lambda **option: xmleval.fuse(["a.npz", "b.npz"], **option),
+    lambda **option: xmleval.label_statistics("Y.npz", **option),
+])  # fmt: skip
+def test_options_that_no_function_has_are_refused_with_files(call: Any) -> None:
+    with pytest.raises(TypeError, match="there is no option 'metrcs'"):
+        call(metrcs=["p@1"])

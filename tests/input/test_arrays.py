@@ -94,7 +94,7 @@ def test_names_that_do_not_tell_a_format(refused: Any) -> None:
         read_truth("Y")
     Path("Y.npz").rename("Y.dat")
     assert "Y.dat: its name does not tell its format" in refused("stats Y.dat")
-    assert read_truth("Y.dat", format="npz").shape == DENSE.shape
+    assert read_truth("Y.dat", input_format="npz").shape == DENSE.shape
     np.save("ranked.npy", LABELS)
     with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
         read_scores("ranked.npy")

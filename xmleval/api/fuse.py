@@ -14,6 +14,8 @@ import numpy as np
 
 from xmleval.budget import MEMORY, PIECE_BYTES
 from xmleval.engine.run import make_work
+from xmleval.engine.settings import refuse_unknown
+from xmleval.evaluation.collect import FileOptions
 from xmleval.evaluation.counting import naming_rows
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.run import Request, with_own_fields
@@ -108,6 +110,7 @@ def fuse(
     """
     if not isinstance(predictions, list) or len(predictions) < 2:
         raise InputError("predictions", "expected those of two models or more, in a list")
+    refuse_unknown(files, FileOptions.__annotations__)
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
     request, models = Request(y_true=None, n_labels=n_labels, **files), list[Any]()

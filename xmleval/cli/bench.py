@@ -80,7 +80,10 @@ def bench(
     if truth is None or scores is None:
         y_true, y_score = generate(n_rows, n_labels, k)
     else:
-        y_true, y_score = read_truth(truth, format=input_format), read_scores(scores, format=input_format)
+        y_true, y_score = (
+            read_truth(truth, input_format=input_format),
+            read_scores(scores, input_format=input_format),
+        )
     settings: Any = {"metrics": metrics, "threads": threads, "decision": f"top{N_RELEVANT}"}
     seconds = list[float]()
     with naming_files({"y_true": truth, "y_score": scores, "y_train": truth}):

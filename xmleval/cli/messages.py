@@ -19,7 +19,6 @@ OTHERS = {
     "y_true": "TRUTH",
     "y_score": "SCORES",
     "results": "RESULTS",
-    "format": "--input-format",
     "higher_is_better=False": "--lower-is-better",
     **{name: f"--{name.replace('_', '-')}" for name in (
         "per_label", "per_row", "leave_out", "margin", "rank_constant", "rule", "weights", "model", "test",

@@ -21,7 +21,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import Constants, constants_of, given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity
@@ -71,6 +71,14 @@ class Options(TypedDict, total=False):
     label_groups: Any
     hierarchy: Any
     confidence: float | None
+
+
+def refuse_unknown(options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse arguments by name that a function does not have."""
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, known) or f"options are {', '.join(sorted(known))}"
+        raise TypeError(f"there is no option {unknown!r}; {hint}")
 
 
 def file_of(argument: str, value: Any) -> Path | None:
@@ -197,16 +205,14 @@ class Settings:
         n_labels: int | None,
         names: list[Any] | None = None,
         closed: bool = True,
+        /,
         **options: Unpack[Options],
     ) -> Settings:
         """Check the arguments of `Evaluator`; raise ValueError for the first invalid one.
 
         ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
         """
-        unknown = next((name for name in options if name not in Options.__annotations__), None)
-        if unknown:
-            known = ", ".join(Options.__annotations__)
-            raise TypeError(f"there is no option {unknown!r}; options are {known}")
+        refuse_unknown(options, Options.__annotations__)
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         names = names if labels is None else labels

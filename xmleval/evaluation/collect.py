@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from xmleval.budget import check_memory, limited, take_memory
 from xmleval.engine.run import make_work
+from xmleval.engine.settings import refuse_unknown
 from xmleval.evaluation.beside import with_values_of_rows
 from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.inputs import refuse_many_labels
@@ -21,6 +22,7 @@ from xmleval.threads import Work
 from xmleval.view.linear import check_features
 
 T = TypeVar("T")
+FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
 FEATURE_BYTES = 100  # of a feature, while its weight is found
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
@@ -44,6 +46,7 @@ def collect(
 
     Scores may be None, where the truth alone is counted.
     """
+    refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
     shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
     models = {} if y_score is None else {"y_score": y_score}
     request = Request(y_true=y_true, models=models, fits=True, **more)

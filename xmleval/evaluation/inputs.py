@@ -249,7 +249,9 @@ def _truth_batches(truth: Opened, why: Message, predictions: Sequence[Opened] = 
         return batches
     named = next((given.name for given in predictions if given.named), None)
     why = why if named is None else Message(f"predictions have names ({named})")
-    hint: list[object] = ["; of names on each line, ", Keyword("format", "lines")] * (".txt" in truth.name)
+    hint: list[object] = ["; of names on each line, ", Keyword("input_format", "lines")] * (
+        ".txt" in truth.name
+    )
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
     told = "; expected one file of relevant labels with names"

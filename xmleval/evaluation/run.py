@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import MEMORY, Budget, MemoryLimit, limited, memory_bytes
-from xmleval.engine.settings import Options, file_of
+from xmleval.engine.settings import Options, file_of, refuse_unknown
 from xmleval.evaluation.beside import (
     hierarchy_of,
     label_groups_of,
@@ -58,6 +58,7 @@ FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
     "exclude", "decision",
 )  # fmt: skip
+OF_CALLS = ("y_score", "progress", "workers", "scheduler")  # of `evaluate`, and no part of a request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,6 +337,7 @@ def _resumed(run: Run) -> Iterator[Run]:
 def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
     """Return the request of arguments of `evaluate` beside the scores of models."""
     own = {name: value for name, value in arguments.items() if name in Request.__dataclass_fields__}
+    refuse_unknown(arguments, {*Request.__dataclass_fields__, *Options.__annotations__, *OF_CALLS})
     settled = Options.__annotations__.keys() - own.keys()
     options = {name: value for name, value in arguments.items() if name in settled}
     return Request(models=models, options=options, **own)
@@ -347,6 +349,12 @@ def evaluate_files(
     count_run: Callable[[Run, Progress], list[Report]] | None = None,
 ) -> tuple[Run, dict[str, Report]]:
     """Return the reports of models by name, and what was run; ``count_run`` counts it in place of `count`."""
+    for name, path in (("checkpoint", request.checkpoint), ("save", request.save)):
+        if path is not None and not is_file(path):
+            raise InputError(name, f"{path!r} is no path")
+    for name, value in request.models.items():
+        if value is None:
+            raise InputError("y_score", f"{name!r} is None; expected its scores")
     if request.resume and request.checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))

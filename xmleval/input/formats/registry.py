@@ -25,7 +25,7 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
     """Return a format and a file, as `xmleval.io.find_format` does."""
     by_name = {form.name: form for form in FORMATS}
     if name is not None and name not in by_name:
-        raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
+        raise ValueError(Message(Keyword("input_format", repr(name)), f" is not one of {', '.join(by_name)}"))
     asked = by_name.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
     if asked in (QRELS, RUN) and not fits:
@@ -44,7 +44,9 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
             version_of(path)  # which tells if there is no such file
         shown = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
         expected = f"expected one that ends in {shown}, or "
-        raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
+        raise ValueError(
+            Message(f"{path}: its name does not tell its format; {expected}", Keyword("input_format"))
+        )
     return by_ending, whole
 
 
