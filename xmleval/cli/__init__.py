@@ -48,19 +48,13 @@ class Program(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None for a name that is none."""
-        if cmd_name not in COMMANDS:
-            return None
-        found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
-        return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is typed, or refuse what is none with the nearest one."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command {args[0]!r}{nearest_to(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        """Import a command, or refuse what is none with the nearest one."""
+        if cmd_name in COMMANDS:
+            command: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
+            return command
+        if not cmd_name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {cmd_name!r}{nearest_to(cmd_name, COMMANDS)}")
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands for the help text."""
@@ -85,16 +79,8 @@ def program(context: click.Context) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command.
 
-    Parameters
-    ----------
-    args : sequence of str, optional
-        Arguments; default those of the process.
-
-    Returns
-    -------
-    int
-        0 for a result, 1 where `check` finds a failure, 2 for bad usage or bad input after one line on
-        stderr, 130 when interrupted.
+    Without arguments, those of the process are taken. It returns 0 for a result, 1 where `check` finds a
+    failure, 2 for bad usage or bad input after one line on stderr, 130 when interrupted.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail
@@ -104,7 +90,9 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
         code = program.main(args, prog_name="xmleval", standalone_mode=False, terminal_width=width)
-        _flush()
+        if sys.stdout is not None:
+            with naming_stdout():
+                sys.stdout.flush()  # so that a failure is still reported
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
@@ -115,10 +103,3 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"xmleval: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return code if isinstance(code, int) else 0
-
-
-def _flush() -> None:
-    """Write out what is left, so that a failure is still reported."""
-    if sys.stdout is not None:
-        with naming_stdout():
-            sys.stdout.flush()

@@ -92,9 +92,8 @@ def bench(
             start = time.perf_counter()
             report = evaluate(y_true, y_score, **settings)
             seconds.append(time.perf_counter() - start)
-    found = summary(y_true, y_score, seconds, report) | {
-        "metrics": metrics, "threads": make_work(MEMORY, threads).threads
-    }  # fmt: skip
+    n_threads = make_work(MEMORY, threads).threads
+    found = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
     if output_format == "json" or output is not None:
         write_result(json.dumps(found, indent=2), output)
         return
@@ -123,12 +122,9 @@ def generate(n_rows: int, n_labels: int, k: int) -> tuple[Any, Any]:
 
 def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:
     """Return sizes, seconds and rates."""
-    values, n_bytes = [y_true, *(y_score if isinstance(y_score, tuple) else [y_score])], 0
-    for value in [one for one in values if one is not None]:
-        sparse = scipy.sparse.issparse(value)
-        n_bytes += sum(
-            one.nbytes for one in ((value.data, value.indices, value.indptr) if sparse else [value])
-        )
+    values = [y_true, *(y_score if isinstance(y_score, tuple) else [y_score])]
+    arrays = [[one.data, one.indices, one.indptr] if scipy.sparse.issparse(one) else [one] for one in values]
+    n_bytes = sum(array.nbytes for own in arrays for array in own if array is not None)
     n_rows, n_scores, median = report.n_rows, int(values[1].size), statistics.median(seconds[1:])
     sizes = {"rows": n_rows, "labels": report.n_labels, "scores": n_scores, "bytes": n_bytes}
     rates = {"rows_per_second": n_rows / median, "scores_per_second": n_scores / median}
