@@ -132,8 +132,6 @@ def test_names_are_shown_as_text() -> None:
         svg = text.getvalue()
         assert not any(part in svg for part in ("<script", "x" * 30, "\x1b"))
         assert "$x_{1}$ &amp; " in svg or kind == "labels"
-    name = 'id="x" href="#y" #0072b2'  # like marks of a page
-    assert name in Comparison({name: reports[0], "b": reports[0]}, only=["p@1"]).to_html()
 
 
 def test_axes_of_the_caller_are_drawn_into() -> None:

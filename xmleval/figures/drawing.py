@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import math
-import re
 import warnings
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -24,7 +24,6 @@ MOST_MARKERS = 25  # of a line; beyond these it has none
 MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
 SIZE = 3.4, 2.7  # of a panel, in inches
 FORMS = "png", "svg", "pdf"
-MARKS = re.compile(r"(<g(?: clip-path=\"[^\"]*\")?)>((?:\s*<use [^>]*/>)+)")  # of a line, in SVG
 
 
 def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
@@ -86,33 +85,15 @@ def figure_of(panels: Sequence[Panel]) -> Any:
     return axes[0].figure
 
 
-def as_svg(figure: Any, prefix: str) -> str:
-    """Return a figure as SVG for a page, with text as text; ``prefix`` makes its ids unique."""
+def as_image(figure: Any) -> str:
+    """Return the address of a figure for a page, which holds it as SVG."""
     import matplotlib as mpl
 
-    text = io.StringIO()
+    file = io.BytesIO()
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # browsers have fonts for what one font lacks
-        figure.savefig(text, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
-    found = text.getvalue()
-    found = re.sub(r"<metadata>.*?</metadata>", "", found[found.index("<svg") :], flags=re.DOTALL)
-    found = in_tags(r"(\d\.\d\d)\d+", r"\1", found)  # hundredths of a point
-    found = MARKS.sub(_styled_once, found)
-    return in_tags(r'(\bid="|href="#|url\(#)', rf"\1{prefix}-", found)
-
-
-def _styled_once(marks: re.Match[str]) -> str:
-    """Return a group of marks with a style of its own, in place of the same one in each mark."""
-    styles = set(re.findall(r' style="[^"]*"', marks[2]))
-    if len(styles) != 1:
-        return marks[0]
-    (style,) = styles
-    return f"{marks[1]}{style}>{marks[2].replace(style, '')}"
-
-
-def in_tags(pattern: str, new: Any, svg: str) -> str:
-    """Return SVG with a pattern replaced within tags alone: names of models and labels stay as they are."""
-    return re.sub(r"<[^>]*>", lambda tag: re.sub(pattern, new, tag[0]), svg)
+        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def save(axes: Any, file: Any, form: str) -> None:

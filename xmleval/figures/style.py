@@ -7,7 +7,6 @@ from typing import Any
 INK, RULE = "#1b1f24", "#d4d7dc"  # of text and axes, and of the grid
 # Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe and Ito).
 COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]
-DARK = ["#56b4e9", "#ff9040", "#35c99b", "#e394c8", "#dcc13a", "#b4bcc8"]  # the same on a dark page
 MARKERS = "osD^v<>PX*hp"
 DASHES = ["-", "--", ":"]
 SETTINGS: dict[str, Any] = {

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmleval.figures.drawing import as_svg, columns_of, figure_of, in_tags
+from xmleval.figures.drawing import as_image, columns_of, figure_of
 from xmleval.figures.panels import Panel, as_table, described
-from xmleval.figures.style import COLOURS, DARK, INK, RULE
 from xmleval.integrations.library import library
 from xmleval.message import printable
 from xmleval.report.tables import ARROWS, Cell, Table
@@ -85,8 +84,7 @@ def as_page(page: Page) -> str:
     parts = {name: here.get_source(environment, name)[0] for name in PARTS}
     template = environment.from_string(parts["page.html.jinja"])
     figures = []
-    for n, figure in enumerate(page.figures):
-        svg = as_svg(figure.drawn or figure_of(figure.panels), f"figure{n}")
+    for figure in page.figures:
         numbers = [(panel.title or figure.heading, as_table(panel)) for panel in figure.panels]
         figures.append(
             {
@@ -96,7 +94,7 @@ def as_page(page: Page) -> str:
                 "more": figure.more,
                 "described": " ".join(described(panel) for panel in figure.panels),
                 "columns": columns_of(figure.panels),
-                "svg": markup(themed(svg)),
+                "image": as_image(figure.drawn or figure_of(figure.panels)),
                 "numbers": [
                     (told, header, rows[:: -(-len(rows) * len(numbers) // MOST_ROWS) or 1], len(rows))
                     for told, (header, rows) in numbers
@@ -108,20 +106,12 @@ def as_page(page: Page) -> str:
         figures=figures,
         style=markup(parts["page.css"]),
         script=markup(parts["page.js"]),
-        colours=[*enumerate(zip(COLOURS, DARK, strict=True))],
         is_number=_is_number,
         arrows=ARROWS,
         spoken=SPOKEN,
         version=__version__,
     )
     return text
-
-
-def themed(svg: str) -> str:
-    """Return SVG whose colours follow the page's, light or dark."""
-    names = {INK: "ink", RULE: "rule"} | {colour: f"series-{n}" for n, colour in enumerate(COLOURS)}
-    found = in_tags("|".join(names), lambda colour: f"var(--{names[colour[0]]})", svg)
-    return in_tags("fill: (#ffffff|white)", "fill: var(--paper)", found)
 
 
 def _is_number(cell: Cell) -> bool:
