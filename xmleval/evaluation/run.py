@@ -35,7 +35,7 @@ from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import Input, with_fields
@@ -178,6 +178,8 @@ def open_inputs(request: Request, budget: Budget) -> Opening:
     def find(argument: str, value: Any, name: str = "") -> Any:
         return None if value is None else open_input(argument, value, request, name)
 
+    if request.n_labels is not None:
+        positive_integer("n_labels", request.n_labels)
     pred, train = find("y_pred", request.y_pred), find("y_train", request.y_train)
     among = find("candidates", request.candidates)
     models = [find("y_score", value, name) for name, value in request.models.items()]

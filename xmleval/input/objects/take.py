@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import Source, is_sparse
-from xmleval.input.errors import InputError, renaming
+from xmleval.input.errors import InputError, positive_integer, renaming
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
@@ -71,6 +71,8 @@ def take(
     labels beyond ``labels`` are refused; without a list, all that predictions name are labels.
     """
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
+    if n_labels is not None:
+        n_labels = positive_integer("n_labels", n_labels)
     arguments = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
     notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(arguments["y_score"], np.ndarray))
     label_list = None if labels is None else check_labels(labels, n_labels)
