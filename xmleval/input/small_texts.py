@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import check_memory, take_memory
+from xmleval.budget import check_memory, present_limit, take_memory
 from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
@@ -43,7 +43,7 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
     single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
     caller makes of a line, beside its text.
     """
-    separator, n_lines, n_bytes = None, 0, 0
+    separator, n_lines, n_bytes, most = None, 0, 0, present_limit().left
 
     def parse(line: str) -> list[str] | None:
         nonlocal separator
@@ -61,7 +61,8 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
 
     for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
         n_bytes += line_bytes + sum(map(len, cells))
-        check_memory(n_bytes)
+        if n_bytes > most:
+            check_memory(n_bytes)
         if not separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
         yield number, cells

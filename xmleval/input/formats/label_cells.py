@@ -35,11 +35,13 @@ Labels = tuple[list[str], list[float] | None]
 def parsed(text: str) -> Any:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
     n_values = sum(map(text.count, ",:[{(")) if len(text) > VALUE_BYTES else 0
-    check_memory(2 * len(text) + VALUE_BYTES * n_values)
+    if n_values:
+        check_memory(2 * len(text) + VALUE_BYTES * n_values)
     try:
         return json_value(text)
     except json.JSONDecodeError:
-        check_memory(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
+        if n_values:
+            check_memory(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
     with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED.fullmatch(text):
             return _printed(ast.parse(text, mode="eval").body)
