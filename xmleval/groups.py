@@ -227,11 +227,7 @@ def _decile(counts: Ints) -> Ints:
 
 
 def given_groups(
-    value: Any,
-    n_labels: int,
-    names: list[Any] | None,
-    in_order: bool = True,
-    label_counts: Any = None,
+    value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True, label_counts: Any = None
 ) -> tuple[Groups | None, list[str]]:
     """Return groups of labels that are given in any form, for labels by name; and notes.
 

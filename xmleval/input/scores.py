@@ -39,17 +39,7 @@ from xmleval.kernels.ranking import (
 )
 from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import (
-    Given,
-    Ints,
-    Labels,
-    Ranking,
-    Scores,
-    Truth,
-    as_score,
-    label_dtype,
-    row_sizes,
-)
+from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype, row_sizes
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not hold

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.kernels.packing import HEADER, N_PLACES
-from xmleval.kernels.values import (
-    FIELDS,
-    N_BUCKETS,
-    add_sizes,
-    export_buckets,
-    order_by_bucket,
-    pack_buckets,
-)
+from xmleval.kernels.values import FIELDS, N_BUCKETS, add_sizes, export_buckets, order_by_bucket, pack_buckets
 from xmleval.pooled.piles import append_joined
 from xmleval.records import Chunks, Ints, Scores
 from xmleval.threads import Work

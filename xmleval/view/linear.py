@@ -94,8 +94,7 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
         found, stop = lsqr(design, wanted / scale, 0.0, 1e-12, 1e-12, 0.0, MAX_STEPS)[:2]
         if stop not in CONVERGED:
             raise InputError(
-                argument,
-                f"least squares did not converge in {MAX_STEPS} steps; remove duplicate columns",
+                argument, f"least squares did not converge in {MAX_STEPS} steps; remove duplicate columns"
             )
     else:
         found = np.linalg.lstsq(design, wanted / scale, rcond=None)[0]
