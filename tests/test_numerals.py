@@ -18,11 +18,9 @@ from xmleval.budget import (
     Budget,
     MemoryLimit,
     OverLimitError,
-    check_memory,
     limited,
     memory_bytes,
-    memory_lent,
-    take_memory,
+    memory_limit,
 )
 from xmleval.input.small_texts import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
@@ -133,17 +131,17 @@ def test_wrong_amounts_of_memory_are_refused(amount: Any) -> None:
 
 def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
     with pytest.raises(OverLimitError, match="the memory of this machine"):
-        check_memory(1 << 60)
+        memory_limit().check(1 << 60)
     with limited(MemoryLimit(100, "something")), Pool(1) as pool:
-        check_memory(100)
-        pool.submit(take_memory, 60).result()
+        memory_limit().check(100)
+        pool.submit(lambda: memory_limit().take(60)).result()
         with (
-            memory_lent(40),
+            memory_limit().lent(40),
             pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),
         ):
-            take_memory(1)
+            memory_limit().take(1)
         with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
-            check_memory(41, "line 3: ")
+            memory_limit().check(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):
         budget = Budget(memory)
         limit = budget.limit()

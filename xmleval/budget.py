@@ -26,7 +26,7 @@ LEAST_WHOLE = 16 << 20  # files that need less are read in any case
 
 
 class OverLimitError(ValueError):
-    """A file needs more memory than it may take; `naming_file` of it says which file."""
+    """A file needs more memory than it may take; `naming` says which."""
 
 
 class MemoryLimit:
@@ -55,19 +55,24 @@ class MemoryLimit:
         if n_bytes <= self.left:
             return
         beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
-        raise OverLimitError(
-            Message(
-                f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "
-                f"{size_text(self.limit)}, the share of ",
-                self._source,
-                " for what is not read in pieces",
-            )
-        )
+        told = f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "
+        told += f"{size_text(self.limit)}, the share of "
+        raise OverLimitError(Message(told, self._source, " for what is not read in pieces"))
 
     def take(self, n_bytes: int, where: str = "") -> None:
         """Count memory that is about to be held, or refuse it."""
         self.check(n_bytes, where)
         self.taken += n_bytes
+
+    @contextlib.contextmanager
+    def lent(self, n_bytes: int = 0) -> Iterator[None]:
+        """Take memory that is free again at the end, with what is taken within."""
+        before = self.taken
+        self.take(n_bytes)
+        try:
+            yield
+        finally:
+            self.taken = before
 
 
 LIMIT: ContextVar[MemoryLimit | None] = ContextVar("memory limit", default=None)
@@ -83,31 +88,9 @@ def limited(limit: MemoryLimit) -> Iterator[None]:
         LIMIT.reset(before)
 
 
-def present_limit() -> MemoryLimit:
+def memory_limit() -> MemoryLimit:
     """Return the limit of what is read, by default the memory of this machine for each need."""
     return LIMIT.get() or machine_limit()
-
-
-def check_memory(n_bytes: float, where: str = "") -> None:
-    """Refuse a need for memory beyond the limit, before it is allocated."""
-    present_limit().check(n_bytes, where)
-
-
-def take_memory(n_bytes: int, where: str = "") -> None:
-    """Count memory that is about to be held, or refuse it."""
-    present_limit().take(n_bytes, where)
-
-
-@contextlib.contextmanager
-def memory_lent(n_bytes: int = 0) -> Iterator[None]:
-    """Take memory that is free again at the end, with what is taken within."""
-    limit = present_limit()
-    before = limit.taken
-    limit.take(n_bytes)
-    try:
-        yield
-    finally:
-        limit.taken = before
 
 
 def machine_limit() -> MemoryLimit:

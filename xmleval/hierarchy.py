@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import OverLimitError, present_limit
+from xmleval.budget import OverLimitError, memory_limit
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.tensors import refuse_other
@@ -100,7 +100,7 @@ def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | 
     parents = np.ascontiguousarray(edges[:, 1])
     graph = csr_array((np.ones(len(edges), np.int8), parents, ptr), shape=(n_nodes, n_nodes))
     _refuse_cycle(edges, graph, names)
-    limit = present_limit()
+    limit = memory_limit()
     dtype = label_dtype(n_nodes)
     most = int(min(limit.left / dtype.itemsize, np.iinfo(np.int64).max))
     marks, stack = np.zeros((2, n_nodes), np.int64)

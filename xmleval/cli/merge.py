@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_lent
+from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_limit
 from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.forms import in_form
@@ -51,7 +51,7 @@ def merge(
             raise ValueError(f"{states[0]}: {unit}s were not kept; --save it together with --per-{unit}")
     for path in states[1:]:
         try:
-            with memory_lent():
+            with memory_limit().lent():
                 whole.merge(Evaluator.load(path, memory=budget.memory))
         except ValueError as error:
             told = error.args[0] if error.args and isinstance(error.args[0], Message) else Message(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
-from xmleval.budget import check_memory, limited, take_memory
+from xmleval.budget import limited, memory_limit
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import refuse_unknown
 from xmleval.evaluation.beside import with_values_of_rows
@@ -69,10 +69,10 @@ def read_features(features: Any) -> Any:
     if path.name.endswith(".npy"):
         array = open_array(path, FEATURES)
         with naming(path, FEATURES):
-            take_memory(array.n_bytes)
+            memory_limit().take(array.n_bytes)
             return read_arrays([array])[0]
     matrix = read_matrix(open_npz(path))
     n_features = matrix.shape[1]
-    check_memory(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
+    memory_limit().check(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
     with naming_files({"features": path}):
         return check_features(matrix, matrix.shape[0])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Budget, check_memory
+from xmleval.budget import PIECE_BYTES, Budget, memory_limit
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
@@ -513,7 +513,7 @@ def _width_of(
 
 def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES) -> None:
     """Refuse labels whose counts alone would take more memory than there is."""
-    check_memory(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
+    memory_limit().check(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
 
 
 def read_numbered_truth(given: Opened) -> tuple[Rows, list[str], str]:

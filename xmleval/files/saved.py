@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import OverLimitError, check_memory, take_memory
+from xmleval.budget import OverLimitError, memory_limit
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -74,14 +74,14 @@ def load_state(path: Path, form: Form = STATE) -> Saved:
     """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
         archive = Archive(InputFile(path))
-        take_memory(archive["meta"].n_bytes)
+        memory_limit().take(archive["meta"].n_bytes)
         (text,) = read_arrays([archive.pop("meta")])
         meta = parse_json(text.tobytes())
         if meta["format"] != form.mark:
             raise KeyError("format")
         if (version := meta["version"]) == form.version:
             small = [name for name in archive if not LARGE(name)]
-            take_memory(sum(archive[name].n_bytes for name in small))
+            memory_limit().take(sum(archive[name].n_bytes for name in small))
             whole = read_arrays([archive[name] for name in small])
             large: dict[str, Any] = {name: archive[name].chunks() for name in filter(LARGE, archive)}
             return Saved(meta, large | dict(zip(small, whole, strict=True)))
@@ -92,7 +92,7 @@ def parse_json(text: bytes) -> Any:
     """Parse JSON after checking what its values need in memory: many times the text, if they are small."""
     n_characters = len(text) * (1 if text.isascii() else 4)
     n_values = text.count(b",") + text.count(b":") + text.count(b"[") + 3 * text.count(b"{")
-    check_memory(2 * n_characters + JSON_VALUE_BYTES * n_values)
+    memory_limit().check(2 * n_characters + JSON_VALUE_BYTES * n_values)
     return json.loads(text)
 
 

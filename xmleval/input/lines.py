@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import check_memory, present_limit
+from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.kernels.decimal import SPARE
@@ -76,11 +76,11 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
 
 def read_at_once(path: Path) -> bytes:
     """Read a file of JSON or XML at once, compressed or not."""
-    most = int(min(MOST_AT_ONCE, present_limit().left // 3))  # bytes, twice while they are joined, and text
+    most = int(min(MOST_AT_ONCE, memory_limit().left // 3))  # bytes, twice while they are joined, and text
     with open_text(InputFile(path)) as file:
         held = file.read(most + 1)
     if len(held) > most:
-        check_memory(3 * len(held))
+        memory_limit().check(3 * len(held))
         raise ValueError(f"more than {MOST_AT_ONCE} bytes, which are read at once")
     return held
 
@@ -133,7 +133,7 @@ def parsed_lines(
 
     Lines of which it makes None are passed over; what it refuses is named by the number of the line.
     """
-    longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, present_limit().left // LINE_BYTES)))
+    longest = int(max(SPLIT_BYTES, min(LONGEST_LINE, memory_limit().left // LINE_BYTES)))
     with open_text(file) as opened:
         for number, line in enumerate(iter(partial(opened.readline, longest), b""), 1):
             if len(line) >= longest:
@@ -170,7 +170,7 @@ def _check_length(number: int, length: int, line_bytes: int) -> None:
     """Refuse a line that is too long, or needs too much memory, so much for each byte."""
     if length >= LONGEST_LINE:
         raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
-    check_memory(line_bytes * length, f"line {number}: ")
+    memory_limit().check(line_bytes * length, f"line {number}: ")
 
 
 def shown(text: str | bytes) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import present_limit, take_memory
+from xmleval.budget import memory_limit
 from xmleval.cached import cached
 from xmleval.input.errors import InputError
 from xmleval.input.placed import PlacedRows
@@ -147,7 +147,7 @@ class Match:
         first = next(every, None) or Rows(
             [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=FileNotes()
         )
-        placed = PlacedRows(argument, present_limit().left / HELD_SHARE, self._cell)
+        placed = PlacedRows(argument, memory_limit().left / HELD_SHARE, self._cell)
         for rows in map(without_empty_names, chain([first], every)):
             n_bytes = self.n_bytes
             if (of_row := self._number_rows(seen, rows)) is not None:
@@ -155,10 +155,10 @@ class Match:
                 self.n_unmatched_pairs += int((~kept).sum()) if role == "exclude" else 0
                 rows = rows.only(kept)
             placed.add(rows, self._number_labels(seen, rows), of_row)
-            take_memory(self.n_bytes - n_bytes, f"{argument}: ")
+            memory_limit().take(self.n_bytes - n_bytes, f"{argument}: ")
         self._close(seen)
         placed.close(seen.n_rows if seen.present is None else self.n_rows or 0)
-        take_memory(placed.n_bytes, f"{argument}: ")
+        memory_limit().take(placed.n_bytes, f"{argument}: ")
         return placed
 
     def place_rows(self, role: str, argument: str, rows: Rows) -> Rows:

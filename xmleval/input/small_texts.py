@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import check_memory, present_limit, take_memory
+from xmleval.budget import memory_limit
 from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
@@ -43,7 +43,7 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
     single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
     caller makes of a line, beside its text.
     """
-    separator, n_lines, n_bytes, most = None, 0, 0, present_limit().left
+    separator, n_lines, n_bytes, most = None, 0, 0, memory_limit().left
 
     def parse(line: str) -> list[str] | None:
         nonlocal separator
@@ -62,7 +62,7 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
     for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
         n_bytes += line_bytes + sum(map(len, cells))
         if n_bytes > most:
-            check_memory(n_bytes)
+            memory_limit().check(n_bytes)
         if not separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
         yield number, cells
@@ -87,7 +87,7 @@ def load_names(path: Path) -> list[str]:
                 raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string, or empty")
             if place_of.setdefault(name, place) != place:
                 raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
-        take_memory(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
+        memory_limit().take(INDEX_BYTES * len(place_of) + sum(map(sys.getsizeof, place_of)))
     return [*place_of]
 
 
@@ -98,14 +98,14 @@ def load_numbers(path: Path, what: str = "inverse propensity per label") -> NDAr
     vector = open_array(path, expected, n_dims=1) if is_array else None
     with naming(path, expected):
         if vector is not None:
-            take_memory(NUMBER_BYTES * vector.shape[0])
+            memory_limit().take(NUMBER_BYTES * vector.shape[0])
             return read_arrays([vector])[0]
         for line, (text,) in text_columns(path, NUMBER_BYTES):
             value = decimal_number(text)
             if value is None:
                 raise ValueError(f"line {line}: {shown(text)} is not a number")
             numbers.append(value)
-        take_memory(NUMBER_BYTES * len(numbers))
+        memory_limit().take(NUMBER_BYTES * len(numbers))
     return np.asarray(numbers)
 
 
@@ -165,7 +165,7 @@ def read_group_lines(argument: str, path: Path) -> GroupLines:
     noun = noun_of(argument)
     with naming(path, GROUPS.format(noun)):
         lines = [*text_columns(path, LINE_BYTES, "\t,")]
-        take_memory(LINE_BYTES * len(lines))
+        memory_limit().take(LINE_BYTES * len(lines))
     return GroupLines(path, noun, lines)
 
 
@@ -178,7 +178,7 @@ def read_edges(path: Path) -> dict[int, tuple[str, str]]:
                 edges[number] = child, parent
         if not edges:
             raise ValueError("the file has no edges")
-        take_memory(LINE_BYTES * len(edges))
+        memory_limit().take(LINE_BYTES * len(edges))
     return edges
 
 
@@ -210,7 +210,7 @@ def read_pairs(path: Path) -> Pairs:
             if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
                 raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
             pairs.extend((int(words[0]), int(words[1]), number))
-        take_memory(KEPT_BYTES * (len(pairs) // 3))
+        memory_limit().take(KEPT_BYTES * (len(pairs) // 3))
     found = np.asarray(pairs).reshape(-1, 3)
     distinct, first = np.unique(found[:, :2], axis=0, return_index=True)
     return Pairs(path, distinct[:, 0], distinct[:, 1], found[first, 2])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from xmleval.budget import check_memory, take_memory
+from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
@@ -48,7 +48,7 @@ def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
             names.append(words[0])
             are_binary.append(re.sub("['\"]|%.*", "", "".join(words[1:])) == "{0,1}")
             n_bytes += ATTRIBUTE_BYTES + len(words[0])
-            check_memory(n_bytes)
+            memory_limit().check(n_bytes)
         else:
             said = f"{shown(' '.join([word, *words]))} is not @relation, @attribute NAME TYPE or @data"
             raise ValueError(f"line {number}: {said}")
@@ -69,7 +69,7 @@ def read_labels(path: Path) -> list[str]:
     """Return the names of the labels in the order of an XML file, nested ones after the one around them."""
     with naming(path, EXPECTED_XML):
         text = read_at_once(path)
-        take_memory(ATTRIBUTE_BYTES * text.count(b"<"))
+        memory_limit().take(ATTRIBUTE_BYTES * text.count(b"<"))
         if b"<!DOCTYPE" in text:  # where entities are declared
             raise ValueError("a document type declaration, which is never read")
         try:
@@ -128,7 +128,7 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     listed = [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
         places = find_labels(relation, names, listed)
-        take_memory(ATTRIBUTE_BYTES * len(places))
+        memory_limit().take(ATTRIBUTE_BYTES * len(places))
         for place in places:
             if not are_binary[place]:
                 raise ValueError(f"label {shown(names[place])} is not of type {{0,1}}")

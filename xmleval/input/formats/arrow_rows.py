@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import check_memory, present_limit
+from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     LABEL_COLUMN,
@@ -180,7 +180,7 @@ def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[
         for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
             first += rows.n_rows
-            check_memory(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
+            memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             if is_unscored and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
             yield rows._replace(origin=facts)
@@ -225,7 +225,7 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
 
 def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
     """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
-    placed = PlacedRows(instance, present_limit().left / HELD_SHARE, lambda row, label: (row, label))
+    placed = PlacedRows(instance, memory_limit().left / HELD_SHARE, lambda row, label: (row, label))
     n_rows = n_entries = 0
     for rows in batches:
         keys: Any = rows.keys
@@ -233,10 +233,10 @@ def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
         # a false number would make us allocate that much memory
         if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
             raise ValueError(f"{n_rows} instances with {n_entries} labels")
-        check_memory(PLACED_BYTES * n_rows)
+        memory_limit().check(PLACED_BYTES * n_rows)
         placed.add(rows, rows.labels, keys)
     placed.close(n_rows)
-    check_memory(ROW_ENTRY_BYTES * placed.most_labels)
+    memory_limit().check(ROW_ENTRY_BYTES * placed.most_labels)
     return placed
 
 
@@ -283,7 +283,7 @@ def hash_columns(paths: Sequence[Path], names: list[str]) -> ColumnHashes:
 def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
     for cells in zip(*(batch.column(name).to_pylist() for name in hashes.names), strict=True):
         hashes.add(cells)
-    check_memory(hashes.n_bytes)
+    memory_limit().check(hashes.n_bytes)
 
 
 ARROW = Format(

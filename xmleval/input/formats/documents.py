@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import check_memory
+from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     PRED,
@@ -78,7 +78,7 @@ def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
             if line.strip(" \r"):
                 first, size = first or number, size + len(line)
                 if size > SPLIT_BYTES:
-                    check_memory(LINE_BYTES * size, f"line {first}: ")
+                    memory_limit().check(LINE_BYTES * size, f"line {first}: ")
                 yield line.removesuffix("\r") + "\n"
 
     texts = lines()
@@ -107,7 +107,8 @@ def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     is_first = True
     for number, line in numbered_lines(file):
         if len(line) > CHECKED_BYTES:
-            check_memory(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
+            n_values = sum(map(line.count, ",:[{"))
+            memory_limit().check(2 * len(line) + ENTRY_BYTES * n_values, f"line {number}: ")
         try:
             record = json_value(line)
         except ValueError as error:
@@ -160,7 +161,7 @@ class Documents:
                 except ValueError as error:
                     raise ValueError(f"line {number}: {error}") from None
                 if batch.is_full:
-                    check_memory(facts.columns.n_bytes)
+                    memory_limit().check(facts.columns.n_bytes)
                     yield batch.rows()
             if not number:
                 raise ValueError("no row in it")

@@ -25,7 +25,7 @@ class Format:
     """One file format: what its files are called and hold, and how they are read and written.
 
     Readers take a path and a kind ("truth", "scores", or "grades" for a truth with grades of relevance). What
-    they cannot read in pieces they take from the memory limit (`xmleval.budget.take_memory`).
+    they cannot read in pieces they take from the memory limit (`xmleval.budget.memory_limit`).
 
     Parameters
     ----------

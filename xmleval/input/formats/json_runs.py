@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xmleval.budget import check_memory
+from xmleval.budget import memory_limit
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, number_of
 from xmleval.input.lines import read_at_once, shown
@@ -34,7 +34,7 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
 
 def _objects(path: Path) -> dict[str, Any]:
     held = read_at_once(path)
-    check_memory(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
+    memory_limit().check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
     try:
         objects = json_value(held.decode("utf-8"))
     except ValueError as error:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xmleval.budget import check_memory
+from xmleval.budget import memory_limit
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS
@@ -36,12 +36,12 @@ def parsed(text: str) -> Any:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
     n_values = sum(map(text.count, ",:[{(")) if len(text) > VALUE_BYTES else 0
     if n_values:
-        check_memory(2 * len(text) + VALUE_BYTES * n_values)
+        memory_limit().check(2 * len(text) + VALUE_BYTES * n_values)
     try:
         return json_value(text)
     except json.JSONDecodeError:
         if n_values:
-            check_memory(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
+            memory_limit().check(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
     with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED.fullmatch(text):
             return _printed(ast.parse(text, mode="eval").body)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import PIECE_BYTES, check_memory, take_memory
+from xmleval.budget import PIECE_BYTES, memory_limit
 from xmleval.files.archive import Array, open_npy
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -69,8 +69,8 @@ def array_pieces(
     """
     for array in arrays:
         with naming(array.file.path, expected):
-            take_memory(array.by_column and array.n_bytes)
-            check_memory(ROW_ENTRY_BYTES * array.shape[1])
+            memory_limit().take(array.by_column and array.n_bytes)
+            memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 
     def rows(array: Array, step: int, first: int, stop: int) -> Iterator[NDArray[Any]]:

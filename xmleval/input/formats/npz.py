@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import PIECE_BYTES, check_memory, memory_lent, take_memory
+from xmleval.budget import PIECE_BYTES, memory_limit
 from xmleval.files.archive import Archive, Array, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
@@ -59,7 +59,7 @@ def open_npz(path: Path) -> Archive:
 def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
     """Return the storage scheme and the shape of a matrix."""
     arrays = archive["format"], check_array(archive["shape"], "iu", 1)
-    take_memory(sum(array.n_bytes for array in arrays))
+    memory_limit().take(sum(array.n_bytes for array in arrays))
     scheme, shape = read_arrays(arrays)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
     if name not in SCHEMES:
@@ -76,7 +76,7 @@ def read_matrix(archive: Archive) -> Any:
     """Read a sparse matrix of any storage scheme."""
     with naming(archive.file.path, MATRIX):
         _layout(archive)
-        take_memory(sum(array.n_bytes for array in archive.values()))
+        memory_limit().take(sum(array.n_bytes for array in archive.values()))
         return archive.load_sparse()
 
 
@@ -87,12 +87,13 @@ def _matrix_pieces(archive: Archive, kind: str) -> Pieces:
         if scheme == "csr":
             return _csr_pieces(archive, shape)
         n_bytes = sum(array.n_bytes for array in archive.values())
-        with memory_lent(2 * n_bytes + CONVERTING_BYTES * (math.prod(archive["data"].shape) + shape[0])):
+        n_bytes += n_bytes + CONVERTING_BYTES * (math.prod(archive["data"].shape) + shape[0])
+        with memory_limit().lent(n_bytes):
             matrix = archive.load_sparse()
             if kind == "scores":
                 refuse_padding("scores", matrix)
             rows = matrix_rows(kind, matrix, None)
-        take_memory(rows.n_bytes)
+        memory_limit().take(rows.n_bytes)
     return whole(rows, shape[1])
 
 
@@ -130,7 +131,7 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
                     last = max(int(np.searchsorted(places, most, "right")) - 1, row + 1)
                     lo, hi = int(places[row]), int(places[last])
                     if last == row + 1:
-                        check_memory(ROW_ENTRY_BYTES * (hi - lo))
+                        memory_limit().check(ROW_ENTRY_BYTES * (hi - lo))
                     labels, values = (take_part(lo, hi) for take_part in takes)
                     yield rows_by_id(places[row : last + 1] - lo, labels, values)
                     row = last
@@ -171,7 +172,7 @@ def _truth_pieces(archive: Archive) -> Pieces:
         if arrays[0].shape[1] != 2:
             raise ValueError(str(arrays[0]))
         n_pairs, n_rows = (array.shape[0] for array in arrays)
-        with memory_lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
+        with memory_limit().lent(sum(array.n_bytes for array in arrays) + PAIR_BYTES * n_pairs):
             pairs, ids = read_arrays(arrays)
             rows, labels = pairs.T
             if (bad := np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))).size:
@@ -180,7 +181,7 @@ def _truth_pieces(archive: Archive) -> Pieces:
             least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
             shape, ones = (n_rows, least), np.ones(n_pairs, np.bool_)
             relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
-        take_memory(relevant.n_bytes)
+        memory_limit().take(relevant.n_bytes)
     return replace(whole(relevant), least_labels=least)
 
 

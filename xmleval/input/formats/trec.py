@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import memory_lent, take_memory
+from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import numbered_lines, shown
@@ -101,7 +101,7 @@ def qrels_pieces(path: Path, kind: str) -> Pieces:
         for name in (*(first.keys or ()), *(first.names or ())):
             if not NUMBER.fullmatch(name):
                 return with_names(path, f"{shown(name)} is no number")
-    with memory_lent():
+    with memory_limit().lent():
         named = read_named(str(path), read, kind, None)
     names = named.row_names, named.label_names
     rows, labels = ([*map(int, each)] if all(map(NUMBER.fullmatch, each)) else None for each in names)
@@ -109,7 +109,7 @@ def qrels_pieces(path: Path, kind: str) -> Pieces:
         return with_names(path)
     matrix, ids = named.matrix[np.argsort(rows)], np.array(labels, np.int64)
     by_id = rows_by_id(matrix.indptr.astype(np.int64), ids[matrix.indices], matrix.data)
-    take_memory(by_id.n_bytes)
+    memory_limit().take(by_id.n_bytes)
     return whole(by_id, max(labels, default=-1) + 1)
 
 
