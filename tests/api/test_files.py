@@ -85,6 +85,7 @@ def test_names_in_memory_are_matched_with_names_in_files() -> None:
     ({"y_score": MODELS["a"], "checkpoint": "kept"}, "checkpoint: needs files, and y_score= is none"),
     ({"y_score": "a*.npz", "row_groups": ["x"]}, "row_groups: "),
     ({"decision": "topp3"}, "decision: 'topp3' is neither topK"),
+    ({"y_score": MODELS}, "y_score: row 0: a csr_"),
     ({"n_labels": "x"}, "n_labels: 'x' is not a positive integer"),
     ({"save": "a.npz"}, "a.npz: is an input"),
     ({"y_score": {"a": MODELS["a"], "b": ""}}, "'' is not the name of a file"),

@@ -41,6 +41,9 @@ def read_rows(argument: str, value: Any) -> Rows | None:
     for number, row in enumerate(rows):
         if hasattr(row, "__next__"):
             refuse_other(argument, row, number)
+    if is_sparse(matrix := next((row for row in rows if row is not None), None)):
+        told = f"a {type(matrix).__name__} is no list of labels; `xmleval.compare` takes models by name"
+        raise InputError(argument, told, row=0)
     filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
     if (filled_row := next(filled, None)) is None:
         return None if is_plain else _empty_rows(len(rows), keys, match)
