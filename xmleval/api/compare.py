@@ -160,11 +160,8 @@ def evaluate_models(
         from xmleval.evaluation.lists import lists_of_files  # imports all formats
         from xmleval.evaluation.run import evaluate_files, request_of
 
-        flat = {
-            (f"{name} {n}" if n else name): one[0]
-            for name, own in several.items()
-            for n, one in enumerate(own)
-        }
+        seeds_of = [(name, n, one[0]) for name, own in several.items() for n, one in enumerate(own)]
+        flat = {(f"{name} {n}" if n else name): scores for name, n, scores in seeds_of}
         count_run = counting_of(options)
         request = request_of({"y_true": y_true, **options}, flat)
         run, by_name = evaluate_files(request, options.get("progress", False), count_run)

@@ -250,9 +250,8 @@ def evaluate(
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
     """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
-    return any(file_of(name, arguments.get(name)) is not None for name in FILES) or any(
-        arguments.get(name) for name in WITH_FILES
-    )
+    files = (file_of(name, arguments.get(name)) for name in FILES)
+    return any(files) or any(arguments.get(name) for name in WITH_FILES)
 
 
 def counting_of(given: dict[str, Any]) -> Any:

@@ -137,8 +137,8 @@ def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
         elif value is not None:
             names = None if rows.row_names is None else [*rows.row_names]
             of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
-    first = request.first_row
-    first = None if first is None else positive_integer("first_row", first, least=0)
+    if (first := request.first_row) is not None:
+        first = positive_integer("first_row", first, least=0)
     return rows._replace(of_rows=of_rows_found, first_row=first)
 
 

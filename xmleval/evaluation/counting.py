@@ -40,9 +40,8 @@ def count_rows(
     """Count all rows, behind those that were counted before.
 
     There is one evaluator, or what else has ``n_labels`` and ``update``, for each input of scores, or one if
-    there is none. ``before`` is
-    called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
-    with the number of rows counted so far.
+    there is none. ``before`` is called with the file of the truth that the next rows are in, and the index of
+    the first in it; ``after`` with the number of rows counted so far.
     """
     truth, scores, sets = inputs.readers(budget, skipped)
     readers = [truth, *scores, *itertools.chain(*sets.values())]
