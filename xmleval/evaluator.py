@@ -25,8 +25,6 @@ from xmleval.message import ALL_LABELS, Message, counted
 from xmleval.notes import joined_notes
 from xmleval.report.report import Report
 from xmleval.spec import Spec
-from xmleval.states.folds import new_states
-from xmleval.states.state import States
 from xmleval.view.rule import as_parts, from_parts
 
 
@@ -384,10 +382,6 @@ class Evaluator:
     def counted(self) -> Counted:
         """What was counted of all rows (@private)."""
         return self._replace(self._counting.settled)
-
-    def empty_states(self, given: Iterable[str]) -> States:
-        """Return the states of no rows, where these inputs are given (@private)."""
-        return new_states(self._counting.settings.plan(frozenset(given)), self._counting.work)
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""

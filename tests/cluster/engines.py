@@ -13,9 +13,21 @@ from xmleval.cluster.exchange import Exchange as Exchange
 from xmleval.cluster.job import Job as Job
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import Leaf, run
-from xmleval.cluster.run import SerialEngine as SerialEngine
 
 MEMORY = 1 << 23  # bytes of a task
+
+
+class SerialEngine:
+    """Runs every function at once, in this process."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
+        return function(*arguments)
+
+    def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        yield from enumerate(handles)
+
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Do nothing: all have run."""
 
 
 def job_of(evaluator: Evaluator) -> Job:

@@ -44,21 +44,6 @@ class Leaf(NamedTuple):
     first_row: int = 0
 
 
-class SerialEngine:
-    """Runs every function at once, in this process."""
-
-    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
-        """Return what the function returns."""
-        return function(*arguments)
-
-    def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield all results."""
-        yield from enumerate(handles)
-
-    def cancel(self, handles: Sequence[Any]) -> None:
-        """Do nothing: all have run."""
-
-
 def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
     """Return what is counted of files."""
     return [Leaf(count, (task,), task.key, task.stop - task.start, task.first_row) for task in tasks]
