@@ -33,7 +33,7 @@ LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line
 SPLIT_BYTES = 1 << 16  # of a line, which may have as many whatever the memory
 LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
 PARSED_BYTES = 16  # likewise of a line that is parsed into the entries of an array
-ROW_BYTES = 40  # of memory for a row that is parsed; each byte of a text may be one
+TEXT_BYTES, ROW_BYTES = 4, 40  # of memory for a byte of a text that is parsed, and for a line of it
 ID_BYTES = 24  # of memory for an id or a row of them, with copies
 WORKERS = 2  # threads that parse, beside one that reads and inflates
 SHOWN = 40  # characters of a file that a message quotes
@@ -86,12 +86,12 @@ def read_at_once(path: Path) -> bytes:
 
 
 def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Iterator[Lines]:
-    """Yield the rest of a file, about ``n_bytes`` of whole lines at a time, each in memory of its own.
+    """Yield the rest of a file, whole lines that need about ``n_bytes`` once parsed at a time, copied.
 
     The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
     memory.
     """
-    least = room = max(n_bytes, 1)
+    least = room = max(n_bytes // TEXT_BYTES, 1)
     rest = np.empty(0, np.uint8)
     while True:
         text = np.empty(room + 1 + SPARE, np.uint8)
@@ -102,11 +102,14 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
             text[filled] = NEWLINE
             filled += 1
         stop = find_last(text[:filled], NEWLINE) + 1
+        while (n_lines := count_byte(text[:stop], NEWLINE)) > max(n_bytes // ROW_BYTES, 1):
+            if not (half := find_last(text[: stop // 2], NEWLINE) + 1):
+                break
+            stop = half
         if stop:
-            lines = Lines(text[: stop + SPARE], count_byte(text[:stop], NEWLINE), first)
-            yield lines
-            first += lines.n_lines
-        if ended:
+            yield Lines(text[: stop + SPARE], n_lines, first)
+            first += n_lines
+        if ended and stop == filled:
             return
         rest, room = text[stop:filled], least
         if rest.size >= room:

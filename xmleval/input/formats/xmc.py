@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
-from xmleval.input.lines import ROW_BYTES, Lines, in_order, open_text, shown, whole_lines
+from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.stack import sorted_rows
@@ -65,7 +65,7 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
         n_read = 0
         with naming(path, expected), open_text(source) as file:
             file.read(len(first))
-            for rows in in_order(parse, whole_lines(file, n_bytes // ROW_BYTES, 2)):
+            for rows in in_order(parse, whole_lines(file, n_bytes, 2)):
                 n_read += rows.n_rows
                 if n_read > n_rows:
                     more = f"more than the {n_rows} rows that the header promises"
@@ -89,7 +89,7 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
             n_read, vectors = 0, VectorRows(ADVICE)
-            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes // ROW_BYTES, 1)):
+            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes, 1)):
                 n_read += rows.n_rows
                 vectors.take(rows.ptr, rows.labels)
                 yield rows
