@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -217,11 +216,19 @@ class Batch:
         self, notes: FileNotes, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
     ) -> None:
         self._notes, self._by_key, self._is_long, self._best_first = notes, by_key, is_long, best_first
-        self._rows, self.n_bytes = list[tuple[str, Sequence[str], Sequence[float], int]](), 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._keys, self._labels, self._values = list[str](), list[str](), list[float]()
+        self._sizes, self._places, self.n_bytes = list[int](), list[int](), 0
 
     def add(self, key: str, labels: Sequence[str], values: Sequence[float] | None, place: int) -> None:
         """Add a row."""
-        self._rows.append((key, labels, values or (), place))
+        self._keys.append(key)  # flat lists: the collector of garbage visits lists of lists again and again
+        self._labels += labels
+        self._values += values or ()
+        self._sizes.append(len(labels))
+        self._places.append(place)
         self.n_bytes += ENTRY_BYTES * (1 + len(labels)) + len(key) + sum(map(len, labels))
 
     @property
@@ -231,17 +238,17 @@ class Batch:
 
     def rows(self) -> Rows:
         """Return the rows that were added since this was asked for last."""
-        keys, lists, scores, places = zip(*self._rows, strict=True) if self._rows else ((),) * 4
-        self._rows, self.n_bytes = [], 0
-        values = np.array([*chain.from_iterable(scores)], np.float64)
-        return Rows(
-            [*keys] if self._by_key else None,
+        values = np.array(self._values, np.float64) if self._values else None
+        rows = Rows(
+            self._keys if self._by_key else None,
             BY_KEY if self._by_key else None,
-            pointer([*map(len, lists)]),
-            *numbered([*chain.from_iterable(lists)]),
-            values if values.size else None,
+            pointer(self._sizes),
+            *numbered(self._labels),
+            values,
             self._best_first,
-            np.array(places, np.int64),
+            np.array(self._places, np.int64),
             self._is_long,
             origin=self._notes,
         )
+        self._clear()
+        return rows
