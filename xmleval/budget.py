@@ -11,8 +11,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from xmleval.input.errors import InputError, positive_integer
-from xmleval.message import Keyword, Message
+from xmleval.errors import InputError, Keyword, Message, positive_integer
 
 LEAST_POINTS = 1000  # of a curve, whatever the memory
 MEMORY = "1GiB"  # where no limit is given

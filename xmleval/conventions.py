@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from xmleval.message import Keyword, Message, did_you_mean
+from xmleval.errors import Keyword, Message, did_you_mean
 from xmleval.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from xmleval.input.errors import InputError
-from xmleval.message import Keyword, Message, did_you_mean
+from xmleval.errors import InputError, Keyword, Message, did_you_mean
 
 DEFAULT = (0.55, 1.5)
 # The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.

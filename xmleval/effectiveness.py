@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.errors import InputError, positive_integer
 from xmleval.input.csr import MOST_LABELS
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.records import MOST_ROWS, Ints
 
 __all__ = ["Effectiveness", "effectiveness", "f1_bound", "hamming_bound", "threshold_error"]

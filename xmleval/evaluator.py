@@ -16,12 +16,11 @@ from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import Options, Settings
+from xmleval.errors import ALL_LABELS, InputError, Message, counted, positive_integer
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.door import excluded_inputs, make_door
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
-from xmleval.message import ALL_LABELS, Message, counted
 from xmleval.notes import joined_notes
 from xmleval.report.report import Report
 from xmleval.spec import Spec

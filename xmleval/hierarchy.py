@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from xmleval.budget import OverLimitError, memory_limit
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.input.csr import is_sparse
-from xmleval.input.errors import InputError
 from xmleval.input.tensors import refuse_other
 from xmleval.kernels.ancestors import list_ancestors
-from xmleval.message import Keyword, Message
 from xmleval.records import Hierarchy, Ints, label_dtype
 
 ARGUMENT = "hierarchy"

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import PIECE_BYTES
+from xmleval.errors import InputError, renaming
 from xmleval.files.remote import as_path
 from xmleval.input.csr import is_sparse, matrix_rows
-from xmleval.input.errors import InputError, renaming
 from xmleval.input.formats.arrow import save_table
 from xmleval.input.formats.arrow_rows import named_rows
 from xmleval.input.formats.format import Format

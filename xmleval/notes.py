@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from xmleval.message import Keyword, Message
+from xmleval.errors import Keyword, Message
 
 
 class NoteKind(NamedTuple):

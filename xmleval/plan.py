@@ -8,7 +8,7 @@ from typing import Any
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
-from xmleval.message import Keyword, Message
+from xmleval.errors import Keyword, Message
 from xmleval.metrics import TABLE, Setting
 from xmleval.records import Groups, Hierarchy, Propensity
 from xmleval.spec import Spec, parse_spec

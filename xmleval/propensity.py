@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.datasets import DEFAULT, published
+from xmleval.errors import TRANSPOSED, InputError, Keyword, Message, counted, positive_integer, real_number
 from xmleval.input.csr import Source, as_array
-from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.shapes import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name, for_names, nameless, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
 LABELS_AT_A_TIME = 1 << 18

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_GROUPS = 1000  # of labels, or of rows
-MOST = 1 << 60  # of what is counted: sums of several counts fit in 64 bits
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.input.errors import positive_integer
+from xmleval.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.numerals import decimal_number, whole_number
 from xmleval.spellings import canonical, nearest

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from xmleval.errors import InputError
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import is_file
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.propensity import count_labels_of

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from xmleval.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.remote import as_path
-from xmleval.input.errors import InputError, real_number
-from xmleval.message import Keyword, Message, counted, did_you_mean, printable
 from xmleval.report.gates import (
     Difference,
     Failure,

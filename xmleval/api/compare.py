@@ -10,17 +10,16 @@ import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.comparing.differences import JACKKNIFE, check_test
+from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.lists import lists_of
 from xmleval.files.remote import as_path, is_file
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_propensity
-from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.report.changes import refuse_no_labels

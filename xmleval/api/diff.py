@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.errors import InputError, positive_integer
 from xmleval.report.changes import Diff, find_changes
 from xmleval.spec import parse_spec
 

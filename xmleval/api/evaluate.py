@@ -13,10 +13,9 @@ from xmleval.conventions import Conventions
 from xmleval.engine.counted import Counted, Counting, read_rows
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import Options, Settings, file_of
+from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluator import make_report
 from xmleval.input.door import make_door
-from xmleval.input.errors import InputError, positive_integer
-from xmleval.message import Keyword, Message
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
 from xmleval.view.rule import Rule

@@ -15,12 +15,22 @@ import numpy as np
 from xmleval.budget import MEMORY, PIECE_BYTES
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import refuse_unknown
+from xmleval.errors import (
+    NO_MATCH,
+    RISING,
+    InputError,
+    Message,
+    counted,
+    did_you_mean,
+    positive_integer,
+    real_number,
+    renaming,
+)
 from xmleval.evaluation.collect import FileOptions
 from xmleval.evaluation.counting import naming_rows
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.run import Request, with_own_fields
 from xmleval.input.csr import MOST_LABELS, is_sparse, rows_at_a_time
-from xmleval.input.errors import InputError, positive_integer, real_number, renaming
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import without_labels
 from xmleval.input.objects.shapes import as_own_rows
@@ -29,7 +39,6 @@ from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.kernels.ranking import rank_rows
-from xmleval.message import NO_MATCH, RISING, Message, counted, did_you_mean
 from xmleval.records import LEAST_STEPS, Floats, Ints, Ranking, row_sizes
 
 OF_SCORES, OF_RANKS = ("mean", "sum"), ("rrf", "rank", "borda")

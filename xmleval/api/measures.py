@@ -16,8 +16,7 @@ import warnings
 from typing import Any
 
 from xmleval.api.evaluate import evaluate
-from xmleval.input.errors import positive_integer
-from xmleval.message import TIES
+from xmleval.errors import TIES, positive_integer
 
 
 def _at(name: str, k: int) -> str:

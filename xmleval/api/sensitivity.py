@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from xmleval.api.compare import checked_once, evaluated
+from xmleval.errors import InputError, real_number
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError, real_number
 from xmleval.input.sets import remembered
 from xmleval.propensity import InversePropensity, described, inverse_propensity
 from xmleval.records import Floats

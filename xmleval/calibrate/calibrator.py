@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError, counted
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array, is_sparse
-from xmleval.input.errors import InputError
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.objects.shapes import as_own_rows
 from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.recalibrating import interpolate, write_platt
-from xmleval.message import counted
 from xmleval.records import Floats, Ints, Scores
 
 METHODS = {

@@ -13,8 +13,8 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.conventions import Conventions
 from xmleval.engine.run import make_work
 from xmleval.engine.scored import ScoredRows
+from xmleval.errors import InputError, did_you_mean, positive_integer
 from xmleval.files.remote import is_file
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
@@ -34,7 +34,6 @@ from xmleval.kernels.recalibrating import (
     log_ratio,
     pool_violators,
 )
-from xmleval.message import did_you_mean
 from xmleval.plan import Plan
 from xmleval.pooled.weight_sums import ONE, as_units
 from xmleval.records import Floats

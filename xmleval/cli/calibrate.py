@@ -15,10 +15,10 @@ from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, RESOURCES, Opt, command, named
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.cli.patterns import hinting
+from xmleval.errors import counted
 from xmleval.evaluation.inputs import read_scores_alone
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.stack import as_rows
-from xmleval.message import counted
 
 FIT = {
     "method": Opt(

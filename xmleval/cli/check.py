@@ -10,7 +10,7 @@ import click
 from xmleval.api.check import check as check_reports
 from xmleval.cli.options import FILE, Opt, Parsed, command, named, read_names
 from xmleval.cli.stdout import write_stdout
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError
 from xmleval.numerals import decimal_number
 
 FAILED = 1

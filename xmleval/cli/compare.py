@@ -31,7 +31,7 @@ from xmleval.cli.options import (
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of
 from xmleval.comparing.differences import JACKKNIFE, TESTS
-from xmleval.message import did_you_mean
+from xmleval.errors import did_you_mean
 from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 

@@ -16,6 +16,7 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.cli.messages import on_terminal, tell, tell_notes
 from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
 from xmleval.cli.output import check_outputs
+from xmleval.errors import counted
 from xmleval.evaluation.counting import naming_files, naming_rows, progress
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
 from xmleval.input.formats.documents import Fields
@@ -29,7 +30,6 @@ from xmleval.input.rows import Rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.writing import canonical
-from xmleval.message import counted
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 OPTIONS = {

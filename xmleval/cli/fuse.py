@@ -27,13 +27,13 @@ from xmleval.cli.options import (
     read_number,
 )
 from xmleval.cli.output import write_result
+from xmleval.errors import counted
 from xmleval.evaluation.counting import naming_files
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.run import Request
 from xmleval.input.csr import is_sparse, matrix_rows
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.scores import list_rows
-from xmleval.message import counted
 
 
 def read_weights(text: str) -> list[float]:

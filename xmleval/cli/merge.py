@@ -12,9 +12,8 @@ from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.forms import in_form
 from xmleval.cli.options import FILE, Opt, command, named
 from xmleval.cli.output import check_outputs, write_result
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluator import Evaluator
-from xmleval.input.errors import InputError
-from xmleval.message import Keyword, Message
 
 OPTIONS = {
     "save": Opt("--save", FILE, "File for the state of all together."),

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from xmleval.cli.help import nearest_to
-from xmleval.input.errors import InputError
-from xmleval.message import Keyword, Message, printable
+from xmleval.errors import InputError, Keyword, Message, printable
 
 # What keywords of the Python interface are called here, beside the options of `xmleval.cli.options`.
 OTHERS = {

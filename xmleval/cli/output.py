@@ -17,9 +17,9 @@ import numpy as np
 from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
+from xmleval.errors import printable
 from xmleval.files.output import naming_output, refuse_input, refuse_unwritable, replacing
 from xmleval.files.remote import RemotePath
-from xmleval.message import printable
 from xmleval.report.tables import csv_text
 
 if TYPE_CHECKING:

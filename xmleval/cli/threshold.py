@@ -23,8 +23,8 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.cli.patterns import hinting
+from xmleval.errors import counted
 from xmleval.files.output import replacing
-from xmleval.message import counted
 from xmleval.thresholds import fit as fit_files
 from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS

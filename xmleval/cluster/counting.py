@@ -12,12 +12,12 @@ import scipy.sparse
 from xmleval.budget import Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
+from xmleval.errors import InputError
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.input.door import pairs_of_rows
-from xmleval.input.errors import InputError
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard

@@ -8,8 +8,8 @@ from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, put, restored_part
 from xmleval.cluster.job import Job, opened
 from xmleval.engine.spans import COMMON
+from xmleval.errors import counted
 from xmleval.evaluator import Evaluator
-from xmleval.message import counted
 
 
 def merge(job: Job, parts: Sequence[Part], path: str | None = None) -> Part:

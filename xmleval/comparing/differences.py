@@ -17,9 +17,8 @@ from xmleval.comparing.paired import (
     wilcoxon_p,
     wins_ties_losses,
 )
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.jackknife import Estimate, difference_p, estimate
-from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats, Ints, RowValues
 from xmleval.results import Results
 from xmleval.rounding import bound_rounding, subtract

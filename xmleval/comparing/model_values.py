@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.errors import InputError, Keyword, Message, counted, real_number
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.errors import InputError, real_number
 from xmleval.input.objects.frames import Frame, open_frame
-from xmleval.message import Keyword, Message, counted
 from xmleval.records import Floats
 from xmleval.report.report import Report
 from xmleval.report.saved_results import SavedReport, load_results

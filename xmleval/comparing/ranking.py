@@ -18,8 +18,7 @@ from xmleval.comparing.friedman import (
     ranks_within_rows,
 )
 from xmleval.comparing.model_values import Measure, by_data_set, measure_of, table_of
-from xmleval.input.errors import InputError, real_number
-from xmleval.message import counted, did_you_mean
+from xmleval.errors import InputError, counted, did_you_mean, real_number
 from xmleval.report.printed import Printed
 from xmleval.report.tables import (
     Cell,

@@ -8,15 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.errors import (
+    ALL_LABELS,
+    LIST_TRANSPOSED,
+    NO_MATCH,
+    TRANSPOSED,
+    InputError,
+    Keyword,
+    Message,
+    counted,
+)
 from xmleval.groups import check_row_groups
 from xmleval.input.clusters import folds_of_clusters
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
-from xmleval.input.errors import InputError
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import ALL_LABELS, LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, as_score, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit

@@ -11,17 +11,16 @@ from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
+from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
 from xmleval.input.csr import Source
 from xmleval.input.door import Door
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import swapped_notes
 from xmleval.input.objects.take import Taken, take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.message import Keyword, Message
 from xmleval.notes import joined_notes
 from xmleval.plan import Plan
 from xmleval.records import Block, Truth

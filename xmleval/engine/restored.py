@@ -10,10 +10,10 @@ from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, KEPT, Settings
+from xmleval.errors import positive_integer
 from xmleval.files.saved import Saved
 from xmleval.groups import LabelGroups
 from xmleval.hierarchy import from_edges
-from xmleval.input.errors import positive_integer
 from xmleval.notes import notes_as_json, notes_from_json
 from xmleval.propensity import described
 from xmleval.states.contents import Contents

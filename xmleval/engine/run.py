@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.budget import memory_bytes
 from xmleval.engine.blocks import Blocks
-from xmleval.input.errors import positive_integer
+from xmleval.errors import positive_integer
 from xmleval.plan import Plan
 from xmleval.records import Block
 from xmleval.states.folds import new_states

@@ -6,7 +6,7 @@ from typing import Any
 
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.run import count
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.plan import Plan

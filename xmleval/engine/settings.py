@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.conventions import Conventions
+from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.files.remote import as_path, is_file
 from xmleval.groups import DECILES, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.door import NAMES, WITHIN, Door, fewer_labels
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
-from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import Constants, constants_of, given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity

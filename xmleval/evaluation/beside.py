@@ -10,16 +10,15 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES, Budget
 from xmleval.engine.settings import file_of
+from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counting import naming_files, read_sets
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.groups import OTHER, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
-from xmleval.message import Keyword, Message
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.propensity import Constants, count_labels_of, given_or_estimated, inverse_propensity

@@ -12,11 +12,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from xmleval.errors import Keyword, Message
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import write_archive
 from xmleval.files.output import replacing
 from xmleval.files.saved import CHECKPOINT, Saved, first_difference, load_state, meta_of, naming_damage
-from xmleval.message import Keyword, Message
 
 DRAFT = re.compile(r"\.checkpoint\.npz\.[0-9a-f]{16}")  # what a run was writing when it was killed
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, TypeVar
 from xmleval.budget import limited, memory_limit
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import refuse_unknown
+from xmleval.errors import counted
 from xmleval.evaluation.beside import with_values_of_rows
 from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.inputs import refuse_many_labels
@@ -17,7 +18,6 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
 from xmleval.input.formats.npz import open_npz, read_matrix
-from xmleval.message import counted
 from xmleval.threads import Work
 from xmleval.view.linear import check_features
 

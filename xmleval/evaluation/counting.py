@@ -14,14 +14,21 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import Budget
+from xmleval.errors import (
+    LIST_TRANSPOSED,
+    NO_MATCH,
+    TRANSPOSED,
+    InputError,
+    LabelRangeError,
+    Message,
+    counted,
+)
 from xmleval.evaluation.inputs import Inputs, Readers
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import list_width
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import noun_of
-from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Message, counted
 from xmleval.records import Truth
 
 REFRESH_SECONDS, BAR = 0.1, 20  # and characters of a bar

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import PIECE_BYTES, Budget, memory_limit
+from xmleval.errors import InputError, Keyword, Message, counted
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
-from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes
 from xmleval.input.lines import shown
@@ -32,7 +32,6 @@ from xmleval.input.scores import has_scores, is_pair, list_rows, pair_members
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import as_plain
-from xmleval.message import Keyword, Message, counted
 from xmleval.numerals import whole_number
 from xmleval.spec import DEFAULT_K, expand_metrics
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from xmleval.budget import MEMORY, Budget, MemoryLimit, limited, memory_bytes
 from xmleval.engine.settings import Options, file_of, refuse_unknown
+from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.beside import (
     hierarchy_of,
     label_groups_of,
@@ -35,12 +36,10 @@ from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
-from xmleval.message import Keyword, Message
 from xmleval.notes import Note
 from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import conventions_of

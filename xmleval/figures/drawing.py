@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.errors import InputError, counted
 from xmleval.figures.panels import Panel, Series, abridged
 from xmleval.figures.style import COLOURS, INK, SETTINGS, look
-from xmleval.input.errors import InputError
 from xmleval.integrations.library import library
-from xmleval.message import counted
 
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side

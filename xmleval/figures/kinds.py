@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.errors import Keyword, Message, did_you_mean
 from xmleval.figures.panels import LONGEST, Outlier, Panel, Series, abridged
 from xmleval.jackknife import estimate
-from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats
 from xmleval.report.tables import ARROWS
 from xmleval.spec import Spec

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.message import printable
+from xmleval.errors import printable
 from xmleval.records import Floats
 
 LONGEST = 28  # characters of a name in a figure

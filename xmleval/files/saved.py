@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import OverLimitError, memory_limit
+from xmleval.errors import Message
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
-from xmleval.message import Message
 
 LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
 JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError, counted
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.folds import find_folds
-from xmleval.message import counted
 from xmleval.records import Bytes, Ints
 
 

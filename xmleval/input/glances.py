@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError
 from xmleval.input.rows import Rows
 from xmleval.records import Ints, row_sizes
 

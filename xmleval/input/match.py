@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from xmleval.budget import memory_limit
 from xmleval.cached import cached
-from xmleval.input.errors import InputError
+from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, FileNotes, Rows, rows_by_id, without_empty_names
 from xmleval.input.ties import order_ties
-from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.notes import Note
 from xmleval.records import Ints
 

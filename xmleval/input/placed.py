@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError
 from xmleval.files.spill import Run, SpillFile
-from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
 from xmleval.records import Ints

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError, Message
 from xmleval.input.columns import ColumnHashes
-from xmleval.input.errors import InputError
-from xmleval.message import Message
 from xmleval.records import Bools, Ints, Labels
 
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there

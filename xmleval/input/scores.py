@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError, Keyword, Message, counted, positive_integer
 from xmleval.input.csr import (
     Source,
     as_array,
@@ -20,7 +21,6 @@ from xmleval.input.csr import (
     refuse_first,
     sorted_part,
 )
-from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
@@ -38,7 +38,6 @@ from xmleval.kernels.ranking import (
     select_heads,
 )
 from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
-from xmleval.message import Keyword, Message, counted
 from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype, row_sizes
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.errors import Keyword, positive_integer
 from xmleval.input.csr import (
     MOST_LABELS,
     Source,
@@ -18,12 +19,10 @@ from xmleval.input.csr import (
     refuse_first,
     sorted_part,
 )
-from xmleval.input.errors import positive_integer
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain
-from xmleval.message import Keyword
 from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.errors import InputError
 from xmleval.files.input import version_of
 from xmleval.files.ranges import RangeReader
 from xmleval.files.remote import RemotePath, as_path, is_there
-from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import PAIRS, is_other_list

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError
 from xmleval.input.csr import as_signed, sorted_part
-from xmleval.input.errors import InputError
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.records import Ints, Labels, label_dtype
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError
 
 KNOWN = (np.ndarray, list, tuple, dict)
 NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their values

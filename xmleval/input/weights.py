@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.errors import InputError
 from xmleval.input.csr import as_array, refuse_first
-from xmleval.input.errors import InputError
 from xmleval.input.rows import rows_by_id
 from xmleval.records import Floats, Propensity
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.errors import InputError
 from xmleval.files.output import replacing
 from xmleval.input.csr import Source, sorted_part
-from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows

@@ -15,7 +15,7 @@ from xmleval.cluster.evaluation import Paths, Progress
 from xmleval.cluster.job import THREADS
 from xmleval.cluster.run import as_it_is
 from xmleval.engine.settings import Options
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError
 from xmleval.integrations.library import library
 from xmleval.report.report import Report
 

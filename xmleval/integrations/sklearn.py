@@ -8,9 +8,8 @@ from typing import Any, Unpack
 
 from xmleval.api.evaluate import evaluate
 from xmleval.engine.settings import Options
-from xmleval.input.errors import InputError
+from xmleval.errors import TIES, InputError
 from xmleval.input.objects.shapes import class_one_scores
-from xmleval.message import TIES
 from xmleval.spec import DEFAULT_K, expand_metrics
 
 METHODS = ("decision_function", "predict_proba")  # scikit-learn's own order

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from xmleval.engine.settings import Options
+from xmleval.errors import InputError
 from xmleval.evaluator import Evaluator
 from xmleval.files.saved import from_bytes, to_bytes
-from xmleval.input.errors import InputError
 from xmleval.integrations.library import library
 from xmleval.integrations.topk import Cut
 from xmleval.report.frames import flat_name

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from xmleval.errors import printable
 from xmleval.figures.drawing import as_image, columns_of, figure_of
 from xmleval.figures.panels import Panel, as_table, described
 from xmleval.integrations.library import library
-from xmleval.message import printable
 from xmleval.report.tables import ARROWS, Cell, Table
 from xmleval.version import __version__
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.errors import InputError
-from xmleval.message import counted, printable
+from xmleval.errors import InputError, counted, printable
 from xmleval.records import Floats, Ints
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report

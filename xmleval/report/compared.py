@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
-from xmleval.message import counted
+from xmleval.errors import counted
 from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.changes import Diff, find_changes
 from xmleval.report.comparison import EQUAL_DEPTH, SAME_DEPTH, Comparison

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from xmleval.cached import cached
-from xmleval.message import counted
+from xmleval.errors import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from xmleval.errors import counted
 from xmleval.jackknife import Estimate, estimate
-from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.spec import Spec
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.errors import InputError
-from xmleval.message import did_you_mean
+from xmleval.errors import InputError, did_you_mean
 from xmleval.report.saved_results import KINDS, SHARES, SavedReport
 from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import parse_spec

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from xmleval.errors import counted
 from xmleval.figures.kinds import KINDS
-from xmleval.message import counted
 from xmleval.page.page import Figure, Page, Section, rows_of
 from xmleval.report.changes import MOST_CHANGED, find_changes
 from xmleval.report.tables import Table, short

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from xmleval.message import counted
+from xmleval.errors import counted
 from xmleval.report.confidence import confidence_as_json
 from xmleval.report.tables import Cell, Table, as_json_value
 from xmleval.results import Part, Results

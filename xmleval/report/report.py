@@ -11,8 +11,8 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
+from xmleval.errors import ALL_LABELS, counted
 from xmleval.jackknife import Estimate
-from xmleval.message import ALL_LABELS, counted
 from xmleval.records import Floats
 from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.report.frames import as_frame, flat_name, name_column

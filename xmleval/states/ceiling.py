@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.message import counted
+from xmleval.errors import counted
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results

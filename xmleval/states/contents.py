@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.errors import MOST
 from xmleval.kernels.fixed import BITS, LIMBS, carry
-from xmleval.records import MOST, MOST_ROWS, Chunks, Ints
+from xmleval.records import MOST_ROWS, Chunks, Ints
 
 
 class Contents:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.discounts import logs_of
+from xmleval.errors import Keyword, Message
 from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
-from xmleval.message import Keyword, Message
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
 from xmleval.plan import Plan

@@ -9,9 +9,8 @@ from copy import copy
 import numpy as np
 
 from xmleval.budget import size_text
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.kernels.folds import N_FOLDS, find_folds
-from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Block, Floats, Ints, known_of
 from xmleval.results import Results

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.message import printable
+from xmleval.errors import printable
 from xmleval.plan import Plan, is_of_sets
 from xmleval.records import Floats, Ints, row_sizes
 from xmleval.results import Part, Results

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from xmleval.budget import size_text
-from xmleval.input.errors import InputError
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.kernels.folds import N_FOLDS
-from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
-from xmleval.message import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.plan import SETS_OF_LABELS, Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results

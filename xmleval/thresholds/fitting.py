@@ -13,8 +13,8 @@ import numpy as np
 from xmleval.budget import MEMORY, Budget, limited, memory_bytes
 from xmleval.conventions import Conventions
 from xmleval.engine.run import make_work
+from xmleval.errors import InputError, positive_integer, real_number
 from xmleval.files.remote import is_file
-from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows

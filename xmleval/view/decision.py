@@ -13,14 +13,13 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
-from xmleval.input.errors import InputError
+from xmleval.errors import MOST, InputError, Keyword, Message, counted
 from xmleval.kernels.calibrating import find_outside
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 from xmleval.kernels.weighted import mark_best
-from xmleval.message import Keyword, Message, counted
 from xmleval.numerals import decimal_number
-from xmleval.records import MOST, Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
+from xmleval.records import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import LEAST_WHOLE
+from xmleval.errors import printable
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.writing import canonical, known_labels
-from xmleval.message import printable
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import memory_limit
+from xmleval.errors import counted
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     LABEL_COLUMN,
@@ -31,7 +32,6 @@ from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, FileNotes, Rows, pointer
-from xmleval.message import counted
 from xmleval.records import Bools, Ints
 
 BATCH_BYTES = 1 << 22

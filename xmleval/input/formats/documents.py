@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import memory_limit
+from xmleval.errors import counted
 from xmleval.files.input import InputFile
 from xmleval.input.columns import (
     PRED,
@@ -37,7 +38,6 @@ from xmleval.input.formats.label_cells import (
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
 from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, MISSING_WORDS, Batch, FileNotes, Rows
-from xmleval.message import counted
 from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"

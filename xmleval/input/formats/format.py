@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xmleval.budget import OverLimitError
+from xmleval.errors import InputError, Message
 from xmleval.files.remote import RemotePath
-from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces, with_names
-from xmleval.message import Message
 
 if TYPE_CHECKING:
     from xmleval.input.formats.documents import Fields

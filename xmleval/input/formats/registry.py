@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xmleval.errors import Keyword, Message
 from xmleval.files.input import version_of
 from xmleval.files.remote import is_there
 from xmleval.input.formats.arff import ARFF
@@ -16,7 +17,6 @@ from xmleval.input.formats.npy import DENSE, NPY, PAIRS, is_other_list
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import SVMLIGHT, XMC
-from xmleval.message import Keyword, Message
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 

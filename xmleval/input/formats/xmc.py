@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import counted
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
@@ -22,7 +23,6 @@ from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, HASH, blank_comments, count_byte, parse_entries, parse_lists
-from xmleval.message import counted
 from xmleval.numerals import DECIMAL, decimal_number
 from xmleval.records import Floats, label_dtype
 

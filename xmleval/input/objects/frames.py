@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError
 from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
@@ -24,7 +25,6 @@ from xmleval.input.columns import (
     named_as,
 )
 from xmleval.input.csr import is_sparse
-from xmleval.input.errors import InputError
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.objects.wide import RowColumns, Wide, as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, without_empty_names

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError
 from xmleval.input.csr import as_array
-from xmleval.input.errors import InputError
 
 CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.input.columns import LABEL_COLUMN
-from xmleval.input.errors import InputError
 from xmleval.input.match import SAME_ORDER, as_numbers, refuse_order
 from xmleval.input.objects.frames import open_frame
 from xmleval.input.objects.wide import BY_POSITION, as_list, numbers_of_columns
-from xmleval.message import Keyword, Message
 
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
