@@ -18,6 +18,8 @@ def locked(folder: Path) -> Iterator[None]:
 
     The system gives the lock up when its process ends, however it ends; then its empty file is taken over.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: is a file; expected a folder")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LOCK
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
