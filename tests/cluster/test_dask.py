@@ -169,12 +169,15 @@ import resource
 from pathlib import Path
 from xmleval.cluster import cutting
 from xmleval.cluster.evaluation import cut_files, evaluate_files
-from xmleval.cluster.run import SerialEngine
+
+class Serial:
+    submit = lambda self, function, *arguments, key: function(*arguments)
+    completed = lambda self, handles: enumerate(handles)
 
 def count(rows):
     files = {"y_true": f"Y_{rows}.npz", "y_score": f"m_{rows}.npy"}
     tasks = cut_files(files, metrics=["auc.micro", "p@1"], memory="4MiB")
-    return evaluate_files(SerialEngine(), *tasks, "parts").to_json()
+    return evaluate_files(Serial(), *tasks, "parts").to_json()
 
 cutting.LEAST_BYTES = 12 << 20
 count("few")

@@ -203,9 +203,9 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", IN_BLOCKS)
-def test_the_first_bad_row_is_named_in_any_blocks(case: str) -> None:
+def test_a_bad_row_of_the_first_bad_block_is_named(case: str) -> None:
     argument, bad, message = IN_BLOCKS[case]
-    for rows, block_rows in (([10], 2), ([5, 6, 11], 1), ([0, 7], 5), ([8, 9], None)):
+    for rows, block_rows in (([8], 2), ([5, 6, 11], 1), ([0, 7], 5)):
         for later, bad_later, _ in IN_BLOCKS.values():  # of which the last row has a fault, too
             arguments = {**GOOD, later: bad_later([11]), argument: bad(rows)}
             with pytest.raises(ValueError, match=f"^{argument}: row {rows[0]}: {message}"):
