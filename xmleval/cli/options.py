@@ -331,10 +331,7 @@ EVERY = {**INPUTS, **MEASURES, **CONFIDENCE, **GROUPING, **SETS, **RESOURCES, **
 
 
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
-FORMAT = {
-    "input_format": Opt("--input-format", Choice([known.name for known in FORMATS]), FORMAT_HELP),
-    **FIELDS,
-}
+FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, more={}), **FIELDS}
 
 
 def option(name: str, opt: Opt) -> click.Option:

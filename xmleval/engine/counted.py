@@ -16,7 +16,7 @@ from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
 from xmleval.input.csr import Source
 from xmleval.input.door import Door
-from xmleval.input.glances import swapped_notes
+from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import Taken, take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
@@ -28,7 +28,6 @@ from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import Work
 
-UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 
 
@@ -169,7 +168,7 @@ class Counting:
             block_rows=self.block_rows, door=door, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
-        unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
+        unread = [unread_grades("y_true")] * (taken.grades and any(spec.metric.graded for spec in plan.specs))
         notes = *taken.notes, *swapped, *self.settings.on_arguments, *unread, *rows.notes
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))

@@ -20,7 +20,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
-from xmleval.input.glances import swapped_notes
+from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.names import score_pieces, set_pieces
@@ -343,9 +343,7 @@ def _named_rows(
     match, shared = named.match, notes_of(truth.name, named.facts)
     asked = [] if request.fits else expand_metrics(request.metrics, request.options.get("k", DEFAULT_K))
     if named.has_grades and truth.kind != "grades" and any(spec.metric.graded for spec, _ in asked):
-        shared.append(
-            Message(f"{truth.name}: grades above 1 count as 1, unless ", Keyword("gains"), " is given")
-        )
+        shared.append(unread_grades(truth.name))
     alone = isinstance(truth, Input) and not (in_truth_file or predictions)
     if alone and truth.shards[0].format.for_fields and any(spec.needs for spec, _ in asked):
         LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)

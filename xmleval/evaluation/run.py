@@ -201,9 +201,8 @@ def open_inputs(request: Request, budget: Budget) -> Opening:
     return Opening(rows, widths, inputs, train, closed, *found)
 
 
-def open_run(request: Request, limit: MemoryLimit) -> Run:
+def open_run(request: Request, budget: Budget, limit: MemoryLimit) -> Run:
     """Open the files within a limit that is set, and settle what is to be counted."""
-    budget = budget_of(request.memory)
     rows, widths, inputs, train, closed, counts, n_train = open_inputs(request, budget)
     rows = with_values_of_rows(rows, request)
     of_sets = rows.pred is not None and not rows.scores and request.metrics is None
@@ -226,10 +225,10 @@ def open_run(request: Request, limit: MemoryLimit) -> Run:
         with naming_files(files_of_labels):
             evaluator = Evaluator(
                 metrics, n_labels=n_labels, memory=rest.evaluator(len(rows.scores)), threads=request.threads,
-            block_rows=request.block_rows, decision=decision, inverse_propensity=q, label_groups=groups,
-            hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed),
-            curve_points=own, **options,
-        )  # fmt: skip
+                block_rows=request.block_rows, decision=decision, inverse_propensity=q, label_groups=groups,
+                hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed), curve_points=own,
+                **options,
+            )  # fmt: skip
         rows.notes[place].extend([*notes, *unnamed])
         if rows.by_name:
             evaluator.take_names(closed)
@@ -362,25 +361,26 @@ def evaluate_files(
     if request.y_pred is not None and request.decision is not None:
         decision = Keyword("decision", str(request.decision))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    limit = budget_of(request.memory).limit()
+    budget = budget_of(request.memory)
+    limit = budget.limit()
     with limited(limit):
-        run = open_run(request, limit)
+        run = open_run(request, budget, limit)
     states = state_files(request.save, run.names)
     for path in states:
         refuse_unwritable(path)
     for file in itertools.chain(*run.files.values(), request.files_of_labels.values()):
         refuse_input(file, states)
     if count_run is not None:
-        return run, _reports(run, count_run(run, shown))
+        return run, _reports(run, count_run(run, shown), states)
     writing = WRITING.get()
     with contextlib.nullcontext(writing) if writing else contextlib.ExitStack() as opened:
         run = opened.enter_context(_resumed(run))
-        return run, _reports(run, count(run, shown))
+        return run, _reports(run, count(run, shown), states)
 
 
-def _reports(run: Run, reports: list[Report]) -> dict[str, Report]:
+def _reports(run: Run, reports: list[Report], states: Sequence[Path]) -> dict[str, Report]:
     """Return reports by the names of models, and save the states where they are asked for."""
-    for evaluator, path in zip(run.evaluators, state_files(run.request.save, run.names), strict=False):
+    for evaluator, path in zip(run.evaluators, states, strict=False):
         evaluator.save(path)
     return dict(zip(run.names, reports, strict=True))
 

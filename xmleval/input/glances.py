@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError
+from xmleval.errors import InputError, Keyword, Message
 from xmleval.input.rows import Rows
 from xmleval.records import Ints, row_sizes
 
@@ -75,6 +75,11 @@ def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[st
         return []
     right = f"the scores of {scores} are whole numbers from 0 to {MOST_GRADE}"
     return [f"{truth}: its grades {wrong}, and {right}; are the truth and the scores swapped?"]
+
+
+def unread_grades(truth: str) -> Message:
+    """Return the note on a truth that has grades, where no gains are asked for."""
+    return Message(f"{truth}: grades above 1 count as 1, unless ", Keyword("gains"), " is given")
 
 
 def _first_values(rows: Any) -> NDArray[Any]:
