@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
     absent = [path for module, paths in EXAMPLES_OF.items() if find_spec(module) is None for path in paths]
     ignored = [str(config.rootpath / path) for path in absent]
     config.option.ignore = [*(config.option.ignore or ()), *ignored]
-    pytest.MonkeyPatch().setattr("xmleval.evaluation.run.LEAST_MEMORY", 1)  # so that small files are cut, too
+    pytest.MonkeyPatch().setattr("xmleval.evaluation.files.LEAST_MEMORY", 1)  # small files are cut, too
     # processes that tests start would go on ignoring the signals that this one ignores, as under nohup
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:

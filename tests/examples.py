@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval import Evaluator
-from xmleval.engine.spans import Spans, new_source
+from xmleval.evaluation.spans import Spans, new_source
 
 Y_TEST = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
 Y_TRAIN = np.array([[1, 0, 0, 0, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0]], np.float32)

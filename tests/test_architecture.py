@@ -16,7 +16,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 # from the top down; a room imports itself and rooms of lower floors
 FLOORS = """
 __main__ > cli > dask ray > demo integrations > cluster > api > statistics io
-> calibrate > thresholds > evaluation > evaluator > comparing report > page figures > engine > states > pooled
+> calibrate > thresholds > evaluation > comparing report > page figures > states > pooled
 > results jackknife plan > spec > spellings > metrics > view > groups > propensity hierarchy effectiveness
 > datasets > input > files > threads > budget > discounts exact rounding > kernels
 > records conventions cached version > notes numerals > errors

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from xmleval.api.sensitivity import Sensitivity, propensity_sensitivity
     from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
-    from xmleval.evaluator import Evaluator
+    from xmleval.evaluation.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
@@ -126,7 +126,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Compared": "report.compared",
     "Comparison": "report.comparison",
     "Conventions": "conventions",
-    "Evaluator": "evaluator",
+    "Evaluator": "evaluation.evaluator",
     "LabelGroups": "groups",
     "Ranking": "comparing.ranking",
     "Report": "report.report",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from xmleval.errors import InputError
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.remote import is_file
 from xmleval.input.csr import Source
 from xmleval.input.sets import set_rows

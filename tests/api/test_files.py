@@ -10,7 +10,7 @@ import pytest
 import xmleval
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval import calibrate, thresholds
-from xmleval.evaluation import run
+from xmleval.evaluation import files as evaluation
 
 TRUTH, TRAIN = make_truth(60), make_truth(80, seed=1)
 MODELS = {name: make_scores(60, seed=seed) for name, seed in (("a", 2), ("b", 3))}
@@ -21,7 +21,7 @@ METRICS = ["p@3", "psp@3", "f1.macro@3", "auc.micro"]
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "LEAST_MEMORY", 1)  # so that files are read in several pieces
+    monkeypatch.setattr(evaluation, "LEAST_MEMORY", 1)  # so that files are read in several pieces
     for name, matrix in {"Y": TRUTH, "T": TRAIN, **MODELS}.items():
         npz(Path(name), matrix)
     np.save("w.npy", np.arange(1.0, 61))

@@ -16,7 +16,7 @@ from typing import Any
 from tests.commands import main
 from tests.file_routes import saving_each_time
 from xmleval import Evaluator
-from xmleval.evaluation import run as evaluation
+from xmleval.evaluation import files as evaluation
 from xmleval.files.spill import SpillFile
 
 MOMENTS: list[tuple[Any, str]] = [(os, name) for name in ("replace", "fsync", "unlink", "rmdir")]

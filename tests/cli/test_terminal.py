@@ -25,8 +25,8 @@ compiles = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 SLOWLY = """
 import sys, time
 from xmleval.cli import main
-from xmleval.evaluation import run as evaluation
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation import files as evaluation
+from xmleval.evaluation.evaluator import Evaluator
 evaluation.LEAST_MEMORY = 1
 update = Evaluator.update
 def slowly(*arguments, **options):

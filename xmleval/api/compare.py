@@ -156,8 +156,8 @@ def evaluate_models(
     parts = [part for own in several.values() for one in own for part in one]
     of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, parts))
     if y_pred is None and of_files:
+        from xmleval.evaluation.files import evaluate_files, request_of
         from xmleval.evaluation.lists import lists_of_files  # imports all formats
-        from xmleval.evaluation.run import evaluate_files, request_of
 
         seeds_of = [(name, n, one[0]) for name, own in several.items() for n, one in enumerate(own)]
         flat = {(f"{name} {n}" if n else name): scores for name, n, scores in seeds_of}

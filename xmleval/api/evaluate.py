@@ -10,11 +10,10 @@ from typing import Any
 
 from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
-from xmleval.engine.counted import Counted, Counting, read_rows
-from xmleval.engine.run import make_work
-from xmleval.engine.settings import Options, Settings, file_of
 from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluator import make_report
+from xmleval.evaluation.counts import Counted, Counting, make_work, read_rows
+from xmleval.evaluation.evaluator import make_report
+from xmleval.evaluation.settings import Options, Settings, file_of
 from xmleval.input.door import make_door
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
@@ -269,7 +268,7 @@ def counting_of(given: dict[str, Any]) -> Any:
 
 def _of_files(given: dict[str, Any]) -> Any:
     """Evaluate files, alone or beside arrays: one report, or those of several models."""
-    from xmleval.evaluation.run import evaluate_files, request_of  # imports all formats
+    from xmleval.evaluation.files import evaluate_files, request_of  # imports all formats
     from xmleval.report.comparison import Comparison
 
     y_score, count_run = given["y_score"], counting_of(given)

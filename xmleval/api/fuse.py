@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.budget import MEMORY, PIECE_BYTES
-from xmleval.engine.run import make_work
-from xmleval.engine.settings import refuse_unknown
 from xmleval.errors import (
     NO_MATCH,
     RISING,
@@ -27,9 +25,11 @@ from xmleval.errors import (
     renaming,
 )
 from xmleval.evaluation.collect import FileOptions
-from xmleval.evaluation.counting import naming_rows
+from xmleval.evaluation.counts import make_work
+from xmleval.evaluation.files import Request, with_own_fields
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
-from xmleval.evaluation.run import Request, with_own_fields
+from xmleval.evaluation.reading import naming_rows
+from xmleval.evaluation.settings import refuse_unknown
 from xmleval.input.csr import MOST_LABELS, is_sparse, rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import without_labels

@@ -10,10 +10,10 @@ from xmleval.cluster.cutting import cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import leaves_of, run
-from xmleval.evaluation.counting import Progress, naming_files, progress
+from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.files import Run, reports_of
 from xmleval.evaluation.inputs import LOG
-from xmleval.evaluation.run import Run, reports_of
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.reading import Progress, naming_files, progress
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved
 from xmleval.integrations.dask import connected

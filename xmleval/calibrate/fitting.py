@@ -11,9 +11,9 @@ import numpy as np
 from xmleval.budget import MEMORY
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.conventions import Conventions
-from xmleval.engine.run import make_work
-from xmleval.engine.scored import ScoredRows
 from xmleval.errors import InputError, did_you_mean, positive_integer
+from xmleval.evaluation.counts import make_work
+from xmleval.evaluation.scored import ScoredRows
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -125,7 +125,7 @@ def fit(
     fitting = Fitting(method, k)
     if any(map(is_file, (y_true, y_score, labels, sample_weight))) or files:
         from xmleval.evaluation.collect import collect  # imports all formats
-        from xmleval.evaluation.counting import naming_files
+        from xmleval.evaluation.reading import naming_files
 
         options = {
             "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,

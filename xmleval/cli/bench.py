@@ -29,8 +29,8 @@ from xmleval.cli.options import (
     read_names,
 )
 from xmleval.cli.output import check_outputs, show, write_result
-from xmleval.engine.run import make_work
-from xmleval.evaluation.counting import naming_files
+from xmleval.evaluation.counts import make_work
+from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
 from xmleval.propensity import inverse_propensity
 

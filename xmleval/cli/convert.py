@@ -17,8 +17,8 @@ from xmleval.cli.messages import on_terminal, tell, tell_notes
 from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
 from xmleval.cli.output import check_outputs
 from xmleval.errors import counted
-from xmleval.evaluation.counting import naming_files, naming_rows, progress
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
+from xmleval.evaluation.reading import naming_files, naming_rows, progress
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npz import NPZ

@@ -30,7 +30,7 @@ from xmleval.cli.options import (
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
-from xmleval.evaluation.run import state_files
+from xmleval.evaluation.files import state_files
 from xmleval.report.comparison import Comparison
 from xmleval.spec import expand_metrics
 

@@ -28,9 +28,9 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_result
 from xmleval.errors import counted
-from xmleval.evaluation.counting import naming_files
+from xmleval.evaluation.files import Request
 from xmleval.evaluation.inputs import open_input, read_scores_alone
-from xmleval.evaluation.run import Request
+from xmleval.evaluation.reading import naming_files
 from xmleval.input.csr import is_sparse, matrix_rows
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.scores import list_rows

@@ -13,7 +13,7 @@ from xmleval.cli.forms import in_form
 from xmleval.cli.options import FILE, Opt, command, named
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.errors import InputError, Keyword, Message
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 
 OPTIONS = {
     "save": Opt("--save", FILE, "File for the state of all together."),

@@ -29,7 +29,7 @@ from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, share
 from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
-from xmleval.evaluation.counting import naming_files
+from xmleval.evaluation.reading import naming_files
 from xmleval.report.saved_results import load_results
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec

@@ -16,7 +16,7 @@ from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import FILE, GROUPING, INPUTS, RESOURCES, Opt, command, named
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of
-from xmleval.evaluation.run import LABEL_TABLES
+from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.groups import DECILES
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison

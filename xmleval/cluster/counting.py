@@ -13,7 +13,7 @@ from xmleval.budget import Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
 from xmleval.errors import InputError
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state

@@ -16,9 +16,9 @@ from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Engine, Leaf, leaves_of, run
-from xmleval.engine.settings import Options
 from xmleval.errors import InputError, positive_integer
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.settings import Options
 from xmleval.files.remote import as_path
 from xmleval.input.shards import Input, find_inputs
 from xmleval.report.report import Report

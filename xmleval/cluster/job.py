@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.discounts import tabulated_discounts
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import RemotePath, as_path

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, put, restored_part
 from xmleval.cluster.job import Job, opened
-from xmleval.engine.spans import COMMON
 from xmleval.errors import counted
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.spans import COMMON
 
 
 def merge(job: Job, parts: Sequence[Part], path: str | None = None) -> Part:

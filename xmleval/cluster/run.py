@@ -12,7 +12,7 @@ from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.threads import available_processors
 
 WITH_TASKS = 1 << 14  # bytes of a job that each task gets, where sending it first would cost a task more

@@ -1,1 +1,1 @@
-"""One evaluation, from its inputs to its reports."""
+"""One evaluation, from its settings and inputs to its counts and reports."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from xmleval.budget import PIECE_BYTES, Budget
-from xmleval.engine.settings import file_of
 from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.counting import naming_files, read_sets
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
+from xmleval.evaluation.reading import naming_files, read_sets
+from xmleval.evaluation.settings import file_of
 from xmleval.groups import OTHER, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import Source

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.errors import Keyword, Message
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.archive import write_archive
 from xmleval.files.output import replacing
 from xmleval.files.saved import CHECKPOINT, Saved, first_difference, load_state, meta_of, naming_damage

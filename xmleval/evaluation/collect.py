@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
 from xmleval.budget import limited, memory_limit
-from xmleval.engine.run import make_work
-from xmleval.engine.settings import refuse_unknown
 from xmleval.errors import counted
 from xmleval.evaluation.beside import with_values_of_rows
-from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.counts import make_work
+from xmleval.evaluation.files import Opening, Request, budget_of, open_inputs
 from xmleval.evaluation.inputs import refuse_many_labels
-from xmleval.evaluation.run import Opening, Request, budget_of, open_inputs
+from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.settings import refuse_unknown
 from xmleval.files.archive import read_arrays
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.formats.format import naming

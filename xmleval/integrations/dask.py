@@ -14,8 +14,8 @@ from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths, Progress
 from xmleval.cluster.job import THREADS
 from xmleval.cluster.run import as_it_is
-from xmleval.engine.settings import Options
 from xmleval.errors import InputError
+from xmleval.evaluation.settings import Options
 from xmleval.integrations.library import library
 from xmleval.report.report import Report
 

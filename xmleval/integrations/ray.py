@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from xmleval.budget import MEMORY
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths, Progress
-from xmleval.engine.settings import Options
+from xmleval.evaluation.settings import Options
 from xmleval.integrations.library import library
 from xmleval.report.report import Report
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Unpack
 
 from xmleval.api.evaluate import evaluate
-from xmleval.engine.settings import Options
 from xmleval.errors import TIES, InputError
+from xmleval.evaluation.settings import Options
 from xmleval.input.objects.shapes import class_one_scores
 from xmleval.spec import DEFAULT_K, expand_metrics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xmleval.engine.settings import SCORED, Settings
+from xmleval.evaluation.settings import SCORED, Settings
 
 
 class Cut:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from xmleval.engine.settings import Options
 from xmleval.errors import InputError
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.settings import Options
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.integrations.library import library
 from xmleval.integrations.topk import Cut

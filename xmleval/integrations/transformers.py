@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.engine.settings import Options
 from xmleval.errors import InputError
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.settings import Options
 from xmleval.input.rows import rows_by_id
 from xmleval.integrations.topk import Cut
 from xmleval.report.report import Report

@@ -15,9 +15,9 @@ import scipy.sparse
 from xmleval.budget import MEMORY, Budget, memory_bytes
 from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.evaluation.collect import read_features
-from xmleval.evaluation.counting import naming_rows, progress
+from xmleval.evaluation.files import Request, with_own_fields
 from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
-from xmleval.evaluation.run import Request, with_own_fields
+from xmleval.evaluation.reading import naming_rows, progress
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.small_texts import load_names

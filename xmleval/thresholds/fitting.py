@@ -12,8 +12,8 @@ import numpy as np
 
 from xmleval.budget import MEMORY, Budget, limited, memory_bytes
 from xmleval.conventions import Conventions
-from xmleval.engine.run import make_work
 from xmleval.errors import InputError, positive_integer, real_number
+from xmleval.evaluation.counts import make_work
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
@@ -148,7 +148,7 @@ def fit(
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
     if any(map(is_file, (y_true, y_score, labels, features))) or files:
         from xmleval.evaluation.collect import collect, read_features  # imports all formats
-        from xmleval.evaluation.counting import naming_files
+        from xmleval.evaluation.reading import naming_files
 
         options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
         with limited(Budget(memory_bytes("memory", memory)).limit()):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.engine.scored import ScoredRows
+from xmleval.evaluation.scored import ScoredRows
 from xmleval.plan import Plan
 from xmleval.pooled.cuts import best_cut, best_label_cuts
 from xmleval.records import Floats

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmleval.engine.blocks import join_arguments
-from xmleval.engine.run import count
 from xmleval.errors import InputError
+from xmleval.evaluation.blocks import join_arguments
+from xmleval.evaluation.counts import count
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.plan import Plan

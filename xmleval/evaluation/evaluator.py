@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from xmleval.budget import LIMIT, MEMORY, Budget, limited
-from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
-from xmleval.engine.run import make_work
-from xmleval.engine.settings import Options, Settings
 from xmleval.errors import ALL_LABELS, InputError, Message, counted, positive_integer
+from xmleval.evaluation.counts import Counted, Counting, make_work
+from xmleval.evaluation.saved import known_constants, restored, saved_counts, setting_options
+from xmleval.evaluation.settings import Options, Settings
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.door import excluded_inputs, make_door

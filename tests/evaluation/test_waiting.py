@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.engine.data import COPIES
+from tests.evaluation.data import COPIES
 from tests.problems import indicator
 from xmleval import Evaluator, evaluate
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.data import METRICS, N_ROWS, RESOURCES, SCORES, STATES, TRUTH, bytes_of, counting, empty
+from tests.evaluation.data import METRICS, N_ROWS, RESOURCES, SCORES, STATES, TRUTH, bytes_of, counting, empty
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.states import label_table

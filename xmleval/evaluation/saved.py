@@ -8,9 +8,9 @@ import numpy as np
 
 from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
-from xmleval.engine.counted import Counted
-from xmleval.engine.settings import GIVEN, KEPT, Settings
 from xmleval.errors import positive_integer
+from xmleval.evaluation.counts import Counted
+from xmleval.evaluation.settings import GIVEN, KEPT, Settings
 from xmleval.files.saved import Saved
 from xmleval.groups import LabelGroups
 from xmleval.hierarchy import from_edges

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.engine.data import COPIES
+from tests.evaluation.data import COPIES
 from xmleval import Evaluator, evaluate
 
 TRUTH, SCORES = np.eye(6, dtype=int), np.arange(36.0).reshape(6, 6)

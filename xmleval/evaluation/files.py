@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xmleval.budget import MEMORY, Budget, MemoryLimit, limited, memory_bytes
-from xmleval.engine.settings import Options, file_of, refuse_unknown
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.beside import (
     hierarchy_of,
@@ -21,7 +20,7 @@ from xmleval.evaluation.beside import (
     with_values_of_rows,
 )
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
-from xmleval.evaluation.counting import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import (
     LOG,
     Inputs,
@@ -31,7 +30,8 @@ from xmleval.evaluation.inputs import (
     open_rows,
     refuse_many_labels,
 )
-from xmleval.evaluator import Evaluator
+from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.settings import Options, file_of, refuse_unknown
 from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import refuse_input, refuse_unwritable

@@ -1,1 +1,0 @@
-"""The evaluation engine: settings, blocks of rows, threads and accumulated counts."""
