@@ -233,6 +233,8 @@ def given_or_estimated(
             raise InputError(name, Message("given together with ", other, "; choose one"))
         if value is not None and y_train is None:
             raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
+    if q is None and y_train is None:
+        return None, []
     if y_train is None:
         q, notes = of_labels("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes

@@ -108,7 +108,9 @@ def read_rows(
     y_true, y_score, y_pred, *sets = taken.inputs
     door = door.with_sets(sets, taken.n_unmatched_pairs)
     given = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    weight, fold, group = (of_rows(name, value, taken.row_names) for name, value in given.items())
+    weight, fold, group = (
+        None if value is None else of_rows(name, value, taken.row_names) for name, value in given.items()
+    )
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
     return Rows(taken, truth, y_score, y_pred, weight, fold, group, door, notes)
@@ -173,7 +175,8 @@ class Counting:
             block_rows=self.block_rows, door=door, row_groups=row_groups,
             by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
-        unread = [unread_grades("y_true")] * (taken.grades and any(spec.metric.graded for spec in plan.specs))
+        has_unread = taken.grades and any(spec.metric.graded for spec in plan.specs)
+        unread = [unread_grades("y_true")] if has_unread else []
         notes = *taken.notes, *swapped, *self.settings.on_arguments, *unread, *rows.notes
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))

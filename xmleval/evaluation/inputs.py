@@ -17,21 +17,20 @@ import numpy as np
 from xmleval.budget import PIECE_BYTES, Budget, memory_limit
 from xmleval.errors import InputError, Keyword, Message, counted
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.csr import MOST_LABELS, as_array, check_shape, is_sparse, matrix_rows
+from xmleval.input.csr import MOST_LABELS, check_shape
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.names import score_pieces, set_pieces
-from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import Rows, missing_names_note
-from xmleval.input.scores import has_scores, is_pair, list_rows, pair_members
+from xmleval.input.scores import by_number, has_scores
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import shape_of
 from xmleval.numerals import whole_number
 from xmleval.spec import DEFAULT_K, expand_metrics
 
@@ -123,17 +122,12 @@ class Held:
 
     def pieces(self) -> Pieces:
         """Return its rows by number."""
-        value = as_plain(self.argument, self.value)
-        if is_sparse(value):
-            return whole(matrix_rows(self.argument, value, None), value.shape[1])
-        if is_pair(value):
-            members = pair_members(self.argument, value, self.n_labels or MOST_LABELS)
-            return whole(list_rows(self.argument, *members))
-        if isinstance(value, list | tuple) and self.n_labels is not None:
-            rows = rows_of_ids(self.argument, value)
-            return whole(rows if self.kind == "scores" else rows._replace(best_first=False), self.n_labels)
-        dense = as_array(self.argument, value)
-        return whole(dense, check_shape(self.argument, dense.shape, None)[1])
+        rows = by_number(self.argument, self.value, self.n_labels, None)
+        if not isinstance(rows, Rows):
+            return whole(rows, check_shape(self.argument, rows.shape, None)[1])
+        shape = shape_of(self.value)
+        n_labels = shape[1] if shape else self.n_labels if isinstance(self.value, list) else None
+        return whole(rows if self.kind == "scores" else rows._replace(best_first=False), n_labels)
 
 
 Opened = Input | Held

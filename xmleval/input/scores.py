@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, Keyword, Message, counted, positive_integer
+from xmleval.errors import InputError, Keyword, Message, counted
 from xmleval.input.csr import (
+    MOST_LABELS,
     Source,
     as_array,
     check_shape,
@@ -98,31 +99,36 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     be None, or, where the caller gave ``n_labels``, ragged lists. NaN, ids that are out of range or twice in
     a row, and other shapes are refused.
     """
-    if n_labels is not None:
-        positive_integer("n_labels", n_labels)
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
     if isinstance(value, NamedColumns):
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
-    if is_pair(value):
-        return _listed_rows(how, list_rows(how.argument, *pair_members(how.argument, value, how.n_labels)))
-    value = as_plain(how.argument, value)
-    if is_sparse(value):
-        if how.unlisted != 0:
-            refuse_padding(how.argument, value)
-        names = getattr(value, "label_names", None)
-        rows = matrix_rows(how.argument, value, how.n_labels)
-        value = rows._replace(names=names, is_written=names is not None)
-    elif n_labels is not None and isinstance(value, list):
-        value = rows_of_ids(how.argument, value)._replace(best_first=True)
+    if is_sparse(value) and how.unlisted != 0:
+        refuse_padding(how.argument, value)
+    value = by_number(how.argument, value, n_labels, how.n_labels)
     if isinstance(value, Rows):
         return _listed_rows(replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value)
-    array = as_array(how.argument, value)
-    if array.ndim == 2 and array.shape[1] != how.n_labels and array.dtype.kind in "iu":
+    if value.ndim == 2 and value.shape[1] != how.n_labels and value.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
-        said = f"shape {array.shape} has {counted(array.shape[1], 'labels')}, not {how.n_labels}{ids}"
+        said = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
         raise InputError(how.argument, said)
-    return _dense_rows(how, array)
+    return _dense_rows(how, value)
+
+
+def by_number(argument: str, value: Any, n_labels: int | None, width: int | None) -> Any:
+    """Return scores without names as rows by id, or as a dense array.
+
+    ``n_labels`` is the caller's, without which lists are dense, and ``width`` that of a matrix, if known.
+    """
+    if is_pair(value):
+        return list_rows(argument, *pair_members(argument, value, width or MOST_LABELS))
+    value = as_plain(argument, value)
+    if is_sparse(value):
+        names = getattr(value, "label_names", None)
+        return matrix_rows(argument, value, width)._replace(names=names, is_written=names is not None)
+    if n_labels is not None and isinstance(value, list):
+        return rows_of_ids(argument, value)._replace(best_first=True)
+    return value if isinstance(value, Rows) else as_array(argument, value)
 
 
 def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any], NDArray[Any] | None]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.errors import Keyword, positive_integer
 from xmleval.input.csr import (
@@ -53,30 +54,33 @@ def set_rows(
         if value.are_lists:
             refuse_vectors(argument, value.ptr, value.labels, n_labels)
     if isinstance(value, Rows):
-        rows, width = value, max(width, len(value.names or ()))
-        n_rows, entries, entry_bytes = rows.n_rows, int(rows.ptr[-1]), 16.0
-
-        def part(start: int, stop: int) -> Rows:
-            return sorted_part(argument, rows.part(start, stop), width, start)[0]
+        n_rows, width = value.n_rows, max(width, len(value.names or ()))
+        n_entries, entry_bytes = int(value.ptr[-1]), 16.0
     else:
-        array = as_array(argument, value)
-        n_rows, width = check_shape(argument, array.shape, known)
-        entries, entry_bytes = array.size, float(array.dtype.itemsize)
+        value = as_array(argument, value)
+        n_rows, width = check_shape(argument, value.shape, known)
+        n_entries, entry_bytes = value.size, float(value.dtype.itemsize)
 
-        def part(start: int, stop: int) -> Rows:
-            values = array[start:stop].reshape(-1)
-            if is_graded:
-                ptr, places = np.arange(stop - start + 1) * width, np.arange(values.size)
-            else:
-                (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
-                ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
-                values = values[places]
-            return rows_by_id(ptr, (places % width).astype(label_dtype(width)), values)
+    def block(start: int, stop: int) -> Truth:
+        if isinstance(value, Rows):
+            rows = sorted_part(argument, value.part(start, stop), width, start)[0]
+        else:
+            rows = _cells(value[start:stop], is_graded)
+        return _truth(argument, rows, start, gains)
 
-    row_bytes = (32.0 if is_graded else entry_bytes) * entries / max(n_rows, 1)
-    return Source(
-        n_rows, width, row_bytes, lambda start, stop: _truth(argument, part(start, stop), start, gains)
-    )
+    return Source(n_rows, width, (32.0 if is_graded else entry_bytes) * n_entries / max(n_rows, 1), block)
+
+
+def _cells(array: NDArray[Any], every: bool) -> Rows:
+    """Return the cells of a dense array that are not 0, or all, as rows."""
+    (n_rows, width), values = array.shape, array.reshape(-1)
+    if every:
+        ptr, places = np.arange(n_rows + 1) * width, np.arange(values.size)
+    else:
+        (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
+        ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
+        values = values[places]
+    return rows_by_id(ptr, (places % width).astype(label_dtype(width)), values)
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:

@@ -53,6 +53,15 @@ def refuse_other(argument: str, value: Any, row: int | None = None) -> None:
         raise InputError(argument, f"a {kind.__name__} is no list; list(...) makes one of it", row=row)
 
 
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of what has two dimensions."""
+    try:
+        shape = getattr(value, "shape", None)
+    except RuntimeError:  # of a tensor of rows of several lengths
+        return None
+    return tuple(shape) if shape is not None and len(shape) == 2 else None
+
+
 def is_narrow(dtype: Any) -> bool:
     """Tell whether a type is one that NumPy lacks and whose values float32 holds."""
     return str(dtype).rpartition(".")[2].startswith(NARROW)

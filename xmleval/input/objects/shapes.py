@@ -1,4 +1,4 @@
-"""Shapes of arguments: lists that may be dense arrays, and what other libraries return for arrays."""
+"""Lists that may be dense arrays, and what other libraries return for arrays."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ from numpy.typing import NDArray
 
 from xmleval.errors import InputError
 from xmleval.input.csr import as_array
+from xmleval.input.tensors import shape_of
 
 CLASS_ONE = "y_score: a list as predict_proba returns it; the scores of class 1, its second column, are taken"
-
-
-def shape_of(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of what has two dimensions."""
-    try:
-        shape = getattr(value, "shape", None)
-    except RuntimeError:  # of a tensor of rows of several lengths
-        return None
-    return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
 def dense_list(argument: str, value: Any, width: int | None) -> Any:

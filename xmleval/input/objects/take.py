@@ -14,7 +14,7 @@ from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
 from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
-from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list, shape_of
+from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list
 from xmleval.input.objects.wide import (
     BY_POSITION,
     IN_ORDER,
@@ -28,7 +28,7 @@ from xmleval.input.objects.wide import (
     numbers_of_columns,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
-from xmleval.input.tensors import refuse_other
+from xmleval.input.tensors import refuse_other, shape_of
 from xmleval.records import Ints
 
 
@@ -72,22 +72,27 @@ def take(
     arguments = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
+    label_list = None if labels is None else check_labels(labels, n_labels)
+    if all(map(is_nameless, arguments.values())):
+        _refuse_transposed(arguments, n_labels)
+        notes = [] if label_list is None else missing_names_note(label_list)
+        width = n_labels if label_list is None else len(label_list)
+        return Taken(tuple(arguments.values()), width, label_list, notes=tuple(notes))
     arguments = {argument: as_own_rows(argument, value) for argument, value in arguments.items()}
     notes = [CLASS_ONE] * (isinstance(y_score, list) and isinstance(arguments["y_score"], np.ndarray))
-    label_list = None if labels is None else check_labels(labels, n_labels)
     opened = {argument: read_named(argument, value, label_list) for argument, value in arguments.items()}
     if any(rows is not None for rows in opened.values()):  # lists that are all empty may have names, too
         opened = {a: without_labels(arguments[a]) if rows is None else rows for a, rows in opened.items()}
     inputs = {argument: rows for argument, rows in opened.items() if rows is not None}
-    shapes = {argument: shape_of(inputs.get(argument, value)) for argument, value in arguments.items()}
-    _refuse_transposed(shapes, n_labels)
+    _refuse_transposed(arguments | inputs, n_labels)
     inputs = join_by_ids(inputs, notes)
     names = label_list if label_list or y_true is None else _names_of_truth(arguments, inputs, notes)
     match = Match("y_true", names, listed=labels is not None, fits=fits)
     match.notes, match.n_labels = notes, max(n_labels or 0, match.n_labels)
     if match.closed:
         refuse_other_count(n_labels, match.n_labels)
-    width = match.n_labels or next((shape[1] for shape in shapes.values() if shape), None)
+    shapes = map(shape_of, (arguments | inputs).values())
+    width = match.n_labels or next((shape[1] for shape in shapes if shape), None)
     if n_labels is None:
         lists = {a: value for a, value in arguments.items() if isinstance(value, list) and a not in inputs}
         arguments |= {a: dense_list(a, value, width) for a, value in lists.items()}
@@ -235,6 +240,13 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
+def is_nameless(value: Any) -> bool:
+    """Tell whether a value is None, rows by id, a sparse matrix, or one or two arrays of numbers."""
+    arrays = value if type(value) is tuple else (value,)
+    numbers = (a is None or (isinstance(a, np.ndarray) and a.dtype.kind in "biuf") for a in arrays)
+    return isinstance(value, Rows | Source) or is_sparse(value) or all(numbers)
+
+
 def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
     """Return rows or columns that have names, None for numbers alone."""
     value = as_own_rows(argument, value)
@@ -253,10 +265,10 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
 
 
-def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int | None) -> None:
-    truth = shapes["y_true"]
+def _refuse_transposed(arguments: dict[str, Any], n_labels: int | None) -> None:
+    truth = shape_of(arguments["y_true"])
     for argument in ("y_score", "y_pred"):
-        shape = shapes[argument]
+        shape = shape_of(arguments[argument])
         if truth is None or shape is None or shape == truth or shape[::-1] != truth:
             continue
         wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)

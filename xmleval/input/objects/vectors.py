@@ -17,8 +17,6 @@ from xmleval.input.objects.wide import BY_POSITION, as_list, numbers_of_columns
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
-    if value is None:  # as in most calls
-        return None
     index = _keys(value)
     if index is None:
         refuse_order("y_true", names, argument)
@@ -90,7 +88,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
             raise InputError(argument, Message(*which))
         return value if names is None else value.for_labels(names)
     keys, is_dict = _keys(value), isinstance(value, dict)
-    if value is None or (keys is None and in_order):
+    if keys is None and in_order:
         return value
     if keys is None:
         raise nameless(argument)
