@@ -10,8 +10,7 @@ import numpy as np
 
 from xmleval.budget import OverLimitError, memory_limit
 from xmleval.errors import InputError, Keyword, Message
-from xmleval.input.csr import is_sparse
-from xmleval.input.tensors import refuse_other
+from xmleval.input.tensors import is_sparse, refuse_other
 from xmleval.kernels.ancestors import list_ancestors
 from xmleval.records import Hierarchy, Ints, label_dtype
 

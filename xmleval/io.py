@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from xmleval.budget import PIECE_BYTES
 from xmleval.errors import InputError, renaming
 from xmleval.files.remote import as_path
-from xmleval.input.csr import is_sparse, matrix_rows
+from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrow import save_table
 from xmleval.input.formats.arrow_rows import named_rows
 from xmleval.input.formats.format import Format
@@ -29,6 +29,7 @@ from xmleval.input.rows import Named
 from xmleval.input.scores import refuse_padding
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.tensors import is_sparse
 from xmleval.numerals import whole_number
 
 __all__ = [

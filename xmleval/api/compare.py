@@ -14,11 +14,10 @@ from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_
 from xmleval.evaluation.lists import lists_of
 from xmleval.files.remote import as_path, is_file
 from xmleval.groups import check_row_groups
-from xmleval.input.csr import is_sparse
 from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import remembered, set_rows
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.weights import check_propensity
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints

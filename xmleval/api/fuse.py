@@ -30,7 +30,7 @@ from xmleval.evaluation.files import Request, with_own_fields
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import refuse_unknown
-from xmleval.input.csr import MOST_LABELS, is_sparse, rows_at_a_time
+from xmleval.input.csr import MOST_LABELS, rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import without_labels
 from xmleval.input.objects.shapes import as_own_rows
@@ -38,6 +38,7 @@ from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.tensors import is_sparse
 from xmleval.kernels.ranking import rank_rows
 from xmleval.records import LEAST_STEPS, Floats, Ints, Ranking, row_sizes
 

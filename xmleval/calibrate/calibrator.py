@@ -17,12 +17,12 @@ from xmleval.errors import InputError, counted
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
-from xmleval.input.csr import as_array, is_sparse
+from xmleval.input.csr import as_array
 from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.objects.shapes import as_own_rows
 from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.recalibrating import interpolate, write_platt
 from xmleval.records import Floats, Ints, Scores
 
@@ -114,7 +114,7 @@ or dicts of scores by label, in a list or a dict
             rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
             found = self._of_list(labels, scores, rows)
             return labels, found
-        value = y_score if is_sparse(y_score) else as_plain("y_score", y_score)
+        value = as_plain("y_score", y_score)
         if is_sparse(value):
             matrix = value.tocsr(copy=True)
             rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

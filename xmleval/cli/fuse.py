@@ -31,9 +31,10 @@ from xmleval.errors import counted
 from xmleval.evaluation.files import Request
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_files
-from xmleval.input.csr import is_sparse, matrix_rows
+from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.scores import list_rows
+from xmleval.input.tensors import is_sparse
 
 
 def read_weights(text: str) -> list[float]:

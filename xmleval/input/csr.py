@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
@@ -197,11 +196,3 @@ def sorted_part(argument: str, rows: Rows, n_labels: int, start: int = 0) -> tup
     if code != FINE:
         refuse_code(argument, code, start + row, int(rows.labels[position]), n_labels)
     return rows._replace(labels=labels), places
-
-
-def is_sparse(value: Any) -> bool:
-    """Tell whether a value is a SciPy sparse matrix or array."""
-    if isinstance(value, np.ndarray):
-        return False
-    sparse = sys.modules.get("scipy.sparse")  # whoever made such a value has imported it
-    return sparse is not None and bool(sparse.issparse(value))

@@ -16,7 +16,6 @@ from xmleval.input.csr import (
     Source,
     as_array,
     check_shape,
-    is_sparse,
     matrix_rows,
     refuse_code,
     refuse_first,
@@ -24,7 +23,7 @@ from xmleval.input.csr import (
 )
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import (

@@ -15,7 +15,6 @@ from xmleval.input.csr import (
     Source,
     as_array,
     check_shape,
-    is_sparse,
     matrix_rows,
     refuse_first,
     sorted_part,
@@ -23,7 +22,7 @@ from xmleval.input.csr import (
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
-from xmleval.input.tensors import as_plain
+from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades

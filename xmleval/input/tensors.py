@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import MappingView
 from typing import Any
 
@@ -21,7 +22,7 @@ def as_plain(argument: str, value: Any) -> Any:
     Tensors are detached and copied from their device. The libraries are not imported: their objects have
     ``detach``, ``cpu`` and ``numpy``, or ``__dlpack__`` alone.
     """
-    if isinstance(value, KNOWN):
+    if isinstance(value, KNOWN) or is_sparse(value):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         try:
@@ -41,6 +42,14 @@ def as_plain(argument: str, value: Any) -> Any:
             ) from None
     refuse_other(argument, value)
     return value
+
+
+def is_sparse(value: Any) -> bool:
+    """Tell whether a value is a SciPy sparse matrix or array."""
+    if isinstance(value, np.ndarray):
+        return False
+    sparse = sys.modules.get("scipy.sparse")  # whoever made such a value has imported it
+    return sparse is not None and bool(sparse.issparse(value))
 
 
 def refuse_other(argument: str, value: Any, row: int | None = None) -> None:

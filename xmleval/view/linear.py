@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from xmleval.errors import InputError
-from xmleval.input.csr import as_array, is_sparse
+from xmleval.input.csr import as_array
+from xmleval.input.tensors import is_sparse
 from xmleval.kernels.thresholds import apply_weights, apply_weights_sparse
 from xmleval.records import Floats
 

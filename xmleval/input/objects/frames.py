@@ -24,10 +24,10 @@ from xmleval.input.columns import (
     is_written_index,
     named_as,
 )
-from xmleval.input.csr import is_sparse
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.objects.wide import RowColumns, Wide, as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, without_empty_names
+from xmleval.input.tensors import is_sparse
 
 
 class Frame(NamedTuple):

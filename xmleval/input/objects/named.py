@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.errors import InputError, counted
-from xmleval.input.csr import can_be_numbers, is_sparse
+from xmleval.input.csr import can_be_numbers
 from xmleval.input.objects.wide import as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered, without_empty_names
-from xmleval.input.tensors import as_plain, refuse_other
+from xmleval.input.tensors import as_plain, is_sparse, refuse_other
 from xmleval.records import Ints
 
 NUMBERS = (int, float, np.integer, np.floating)

@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.csr import Source, is_sparse
+from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
@@ -28,7 +28,7 @@ from xmleval.input.objects.wide import (
     numbers_of_columns,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
-from xmleval.input.tensors import refuse_other, shape_of
+from xmleval.input.tensors import is_sparse, refuse_other, shape_of
 from xmleval.records import Ints
 
 

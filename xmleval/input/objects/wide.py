@@ -9,9 +9,10 @@ import numpy as np
 
 from xmleval.errors import InputError
 from xmleval.input.columns import is_other_order, is_written_index
-from xmleval.input.csr import check_shape, is_sparse
+from xmleval.input.csr import check_shape
 from xmleval.input.match import SAME_ORDER, Match, as_numbers
 from xmleval.input.rows import BY_KEY, Rows, rows_by_id
+from xmleval.input.tensors import is_sparse
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.records import Ints, label_dtype
 
