@@ -18,6 +18,7 @@ from tests.damage import answer
 from tests.made_files import make_scores, make_truth, npy, npz
 from xmleval.cli import warmup
 from xmleval.cli.evaluate import SECTIONS, evaluate
+from xmleval.cli.options import flag_of
 
 HOME = str(Path(__file__).resolve().parents[2])
 BEST = "\x1b[1;32m"  # bold and green
@@ -123,7 +124,7 @@ def test_options_of_evaluate_are_arguments_of_evaluate() -> None:
     of_result = {"output_format", "output", "per_label_file", "per_row_file"}
     in_memory = {"y_true", "y_score", "progress", "per_row", "per_label", "curve_points", "block_rows"}
     assert {*options} - of_result == {*inspect.signature(xmleval.evaluate).parameters} - in_memory
-    spelled = {name: options[name].flag for name in options if name not in of_result}
+    spelled = {name: flag_of(name, options[name]) for name in options if name not in of_result}
     other = {name: flag for name, flag in spelled.items() if flag != f"--{name.replace('_', '-')}"}
     assert other == {"y_train": "--train", "y_pred": "--pred", "higher_is_better": "--lower-is-better"}
 

@@ -98,7 +98,8 @@ def check(
         as in ``"tail:p@5"``; a group's share of the whole is ``"shares tail:p@5"``. Where groups of labels
         and of rows have the same name, ``"groups tail:p@5"`` and ``"row_groups tail:p@5"`` tell them apart.
     no_worse_than : as results, optional
-        Earlier results: every measure in them, also within groups, must be in ``results`` and no worse.
+        Earlier results: every measure in them, also within groups, must be in ``results``, and no worse.
+
         Where both keep the values by row (``per_row=True``), a mean over rows is worse only if the whole
         95 % interval of its mean difference by row is.
     margin : float or dict of str to float, default 0

@@ -52,7 +52,7 @@ def compare(
     y_pred : dict of str to y_pred, optional
         Predicted sets of each model.
     baseline : str, optional
-        Compare each other model with this one; default all pairs.
+        Compare each other one with this one; default all pairs.
     test : {"t", "randomisation", "paired_t", "wilcoxon"}, default "t"
         Student's t with the jackknife's standard error, which every measure with a confidence interval has;
         or, for means over rows alone, 10,000 random flips of the signs of row differences (all of them where
@@ -60,9 +60,10 @@ def compare(
         p-values are corrected by Holm's method for all measures, pairs and groups together.
     confidence : float, default 0.95
         Probability that an interval covers. A difference is significant where the corrected p-value is below
-        1 - ``confidence``.
+        1 minus it.
     clusters : array of shape (m,), or values by name, optional
-        Cluster of each instance, see `evaluate`.
+        Cluster of each instance, as `evaluate` takes it: instances that depend on one another, in a file one
+        a line, or row and cluster.
     seeds : bool, default False
         Whether each value of ``models`` is a list of scores, of one training seed each, or a folder or
         pattern of such files. Their means are compared, and the standard deviation over seeds is given beside

@@ -24,7 +24,7 @@ def diff(
     y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
         Relevant labels, see `evaluate`.
     metric : str, default "ndcg@5"
-        A measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
+        The measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
         hits at the cutoff of the measure.
     worst : int, default 20
         Largest number of rows, and of labels; of equal changes, losses come first.

@@ -110,65 +110,73 @@ def evaluate(
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
         Other names in the truth are refused; in predictions, they count as wrong, with ``labels`` or without.
+        A file has one a line, or is a JSON list.
     inverse_propensity : array of shape (l,), or values by name, optional
-        Inverse propensities q, see `inverse_propensity`.
+        Inverse propensities; a file is an .npy vector, or has one number a line. See `inverse_propensity`.
     y_train : as y_true with N rows, optional
-        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5. `popularity` and
-        `tail_share` count them.
+        Training labels, to estimate propensities from; the truth is never taken for them. ``popularity`` and
+        ``tail_share`` count them.
     dataset : str, optional
         With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
         The report names their source.
-    a, b : float, optional
-        With ``y_train``: the constants, in place of 0.55 and 1.5.
+    a : float, optional
+        Constant A of the propensity model, in place of 0.55.
+    b : float, optional
+        Constant B of the propensity model, in place of 1.5.
     decision : str or Rule, optional
-        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
-        a rule fitted by `xmleval.thresholds.fit`.
+        How scores become sets without ``y_pred``: ``top3``, ``threshold0.5`` (strictly better), or a rule
+        that `xmleval threshold fit` wrote. See `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
         ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, also
         with fields that differ from these, as in ``"sklearn,labels=present"``; `Conventions`; or a dict of
         fields that differ from the default.
     unlisted : "below" or float, optional
-        Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
+        Score of labels without a stored one, such as 0.0 of the dense matrix; "below" is below all others.
     gains : {"linear", "exp"}, optional
-        For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade or 2^grade - 1.
-        Labels with a positive grade are relevant in other measures; ``judged@k`` counts all with a grade.
+        For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade (linear, as
+        trec_eval) or 2^grade - 1 (exp). Labels with a positive grade are relevant in other measures;
+        ``judged@k`` counts all with a grade.
     link : {"none", "sigmoid"}, optional
-        For measures of calibration: "sigmoid" makes probabilities of logits. Rankings stay as they are.
+        For measures of calibration: sigmoid makes probabilities of logits. Rankings stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
-        Weight of each instance: 0 or within 2^-30..2^20.
+        Weight of each instance: 0 or within 2^-30..2^20; a file is an .npy vector, or has one number a line.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
         Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks are in
         the group "other". With ``y_train``, also edges as `label_groups` takes them, such as ``[0, 10, 100]``
         or ``"deciles"``. See ``report.groups`` and ``report.shares``.
     row_groups : array of shape (m,), or values by name, optional
-        The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
-        See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
+        The group of each instance, at most 1000 different ones: a name such as its language, or an integer;
+        a file has one a line, or row and group. With ``confidence``, the tables of all groups must fit in
+        ``memory``. See ``report.row_groups``.
     hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
-        Edges between labels, by number or name; a matrix has children as rows and parents as columns. Labels
-        may have several parents. ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors to both sets.
+        Edges between labels, by number or name: ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors
+        to both sets. Labels may have several parents. A file has a child and its parent on each line; a
+        matrix has children as rows and parents as columns.
     exclude : pairs of a row and a label, or as y_true, optional
-        What is left out of the truth and of all predictions, such as pairs that occur in training.
+        What is left out of the truth and of all predictions, such as pairs that occur in training. A file has
+        the numbers of a row and a label on each line.
     exclude_from : {"both", "predictions"}, default "both"
-        With "predictions", the truth keeps what is excluded, as NGAME and DEXML do.
+        With "predictions", the truth keeps what ``exclude`` names, as NGAME and DEXML do.
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
         what they allow.
     higher_is_better : bool, default True
         Whether higher scores are better. With False they are distances, of which lower ones are better.
     bounds : bool, default False
-        Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
-        of unlisted labels up to the last score of their row.
+        Also give lower and upper bounds on measures of the whole ranking, over all scores of unlisted labels
+        up to the last score of their row. See ``report.intervals``.
     per_row, per_label : bool or list of str, default False
         Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
         measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     confidence : float, optional
-        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind:
-        gives ``report.confidence``. Values do not depend on it.
+        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind.
+        Values do not depend on it. See ``report.confidence``.
     clusters : array of shape (m,), or values by name, optional
         Cluster of each instance, integers or strings: instances that depend on one another, such as the
-        sentences of a document. Intervals then cover other clusters.
+        sentences of a document; a file has one a line, or row and cluster. Intervals then cover other
+        clusters.
     first_row : int, optional
         With ``confidence`` and ``save``: number of the first row among those of all shards, to merge them.
     input_format : str, optional
@@ -180,7 +188,7 @@ def evaluate(
         Whether labels predicted in the truth's own file stand best first; else they are sets alone.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
-        files; of files, also for rows that are read. Values do not depend on it.
+        files; of files, at least 16MB, and also for rows that are read. Values do not depend on it.
     threads : int, optional
         Maximum number of threads, by default one per processor. Values do not depend on it.
     block_rows : int, optional
@@ -189,11 +197,13 @@ def evaluate(
         Whether to show a bar in a terminal or a notebook, or what is called with the number of rows that are
         counted, and that of all rows or None. Arrays in memory show none.
     checkpoint : path, optional
-        Of files: folder to keep the counts in every so often; it is removed at the end.
+        Of files: folder to keep the counts in every so often; it is removed at the end. With ``workers``, it
+        may be on object storage.
     resume : bool, default False
         Go on from the checkpoint, if there is one.
     save : path, optional
-        File for the counts, for `Evaluator.load`; of several models, with ``{}`` for their names.
+        File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with ``{}`` for
+        their names, as in ``s_{}.npz``.
     workers : int, optional
         Of files: count in so many processes, through Dask.
     scheduler : str, optional

@@ -18,15 +18,14 @@ from xmleval.cli.options import (
     COUNT,
     FILE,
     FORMAT,
+    LIST,
+    MEASURES,
     OUTPUT,
     RESOURCES,
     Opt,
-    Parsed,
     Whole,
     command,
     format_option,
-    named,
-    read_names,
 )
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.evaluation.counts import make_work
@@ -39,15 +38,10 @@ RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end 
 SHOWN = ("seconds", "first_seconds", "rows_per_second", "scores_per_second", "gb_per_second")
 GENERATED = {"rows": 100_000, "labels": 10_000, "k": 5}
 OPTIONS = {
-    "metrics": Opt(
-        "--metrics",
-        Parsed(read_names),
-        "Measures and groups, as for `xmleval evaluate`.",
-        named("NAMES", multiple=True, default=["xmc"], show_default=True),
-    ),
-    "rows": Opt("--rows", COUNT, "Rows, without files; default 100000."),
-    "labels": Opt("--labels", Whole(min=2 * N_RELEVANT), "Labels, without files; default 10000."),
-    "k": Opt("--k", COUNT, "Scores a row, without files; default 5."),
+    "metrics": MEASURES["metrics"]._replace(more=LIST | {"default": ["xmc"], "show_default": True}),
+    "rows": Opt(COUNT, "N", "Rows, without files; default 100000."),
+    "labels": Opt(Whole(min=2 * N_RELEVANT), "N", "Labels, without files; default 10000."),
+    "k": Opt(COUNT, "N", "Scores a row, without files; default 5.", more={"default": None}),
     "input_format": FORMAT["input_format"],
     "threads": RESOURCES["threads"],
     "output_format": format_option(),
@@ -55,7 +49,7 @@ OPTIONS = {
 }
 
 
-@command({"Options": OPTIONS})
+@command({"Options": OPTIONS}, evaluate)
 @click.argument("truth", type=FILE, required=False)
 @click.argument("scores", type=FILE, required=False)
 def bench(

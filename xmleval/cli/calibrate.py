@@ -12,7 +12,7 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.cli.convert import WRITTEN, check_target, find_files, write_rows, writer_of
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import notes_told, on_terminal
-from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, RESOURCES, Opt, command, named
+from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.cli.patterns import hinting
 from xmleval.errors import counted
@@ -22,16 +22,13 @@ from xmleval.input.stack import as_rows
 
 FIT = {
     "method": Opt(
-        "--method",
-        Choice([*METHODS]),
-        "; ".join(f"{name}: {told}" for name, told in METHODS.items()) + ".",
-        {"default": "isotonic", "show_default": True},
+        Choice([*METHODS]), None, "; ".join(f"{name}: {told}" for name, told in METHODS.items()) + "."
     ),
-    "k": Opt("--k", COUNT, "Fit to the first k labels of each row; default all listed ones."),
+    "k": Opt(COUNT, "N"),
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt("--output", FILE, "File for the map, JSON.", named("MODEL", required=True)),
+    "output": Opt(FILE, "MODEL", "File for the map, JSON.", more=REQUIRED),
 }
 APPLY = {
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
@@ -44,7 +41,7 @@ def calibrate() -> None:
     """Fit probabilities to scores on one data set and apply them to others."""
 
 
-@command({"Options": FIT}, group=calibrate, short_help="Fit a map from scores to probabilities.")
+@command({"Options": FIT}, fit_files, group=calibrate, short_help="Fit a map from scores to probabilities.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:

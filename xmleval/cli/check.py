@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from xmleval.api.check import check as check_reports
-from xmleval.cli.options import FILE, Opt, Parsed, command, named, read_names
+from xmleval.cli.options import FILE, LIST, Opt, Parsed, command, read_names
 from xmleval.cli.stdout import write_stdout
 from xmleval.errors import InputError
 from xmleval.numerals import decimal_number
@@ -37,33 +37,25 @@ def read_limits(text: str) -> list[tuple[str, float]]:
 
 
 LIMITS = Parsed(read_limits)
-OF_NAMES = named("NAME=VALUE", multiple=True)
 SECTIONS: dict[str, dict[str, Any]] = {
     "Limits": {
         "min": Opt(
-            "--min",
-            LIMITS,
+            LIMITS, "NAME=VALUE",
             "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for others.",
-            OF_NAMES,
+            more=LIST,
         ),
-        "max": Opt("--max", LIMITS, "Likewise the largest, as for losses.", OF_NAMES),
+        "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", more=LIST),
     },
     "Earlier results": {
-        "no_worse_than": Opt(
-            "--no-worse-than",
-            FILE,
-            "Earlier results: every measure in them, also within groups, must be in RESULTS, and no worse.",
-            named("LAST"),
-        ),
+        "no_worse_than": Opt(FILE, "LAST"),
         "margin": Opt(
-            "--margin",
-            Parsed(read_margins),
+            Parsed(read_margins), "VALUE",
             "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; default 0.",
-            named("VALUE", multiple=True),
+            more=LIST,
         ),
     },
-    "Reports": {"model": Opt("--model", str, "Check only this one of several reports.", named("NAME"))},
-}
+    "Reports": {"model": Opt(str, "NAME")},
+}  # fmt: skip
 EXAMPLES = """Examples:
 
 \b
@@ -74,7 +66,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command(SECTIONS, epilog=EXAMPLES)
+@command(SECTIONS, check_reports, epilog=EXAMPLES)
 @click.argument("results", type=FILE)
 def check(results: Path, **options: Any) -> int:
     """Check RESULTS, JSON that `xmleval evaluate` or `merge` wrote, against limits or earlier results.

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from xmleval.api.compare import compare as compare_files
+from xmleval.api.evaluate import evaluate
 from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
 from xmleval.cli.forms import WRITERS, in_form, in_options
 from xmleval.cli.help import Choice
@@ -22,54 +23,38 @@ from xmleval.cli.options import (
     OUTPUT,
     RESOURCES,
     SETS,
+    SWITCH,
     Opt,
     command,
-    flag,
     format_option,
-    named,
 )
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of
-from xmleval.comparing.differences import JACKKNIFE, TESTS
+from xmleval.comparing.differences import TESTS
 from xmleval.errors import did_you_mean
 from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 
-LEVEL = Opt(
-    "--confidence",
-    CONFIDENCE["confidence"].type,
-    "Probability that an interval covers; differences are significant below 1 - LEVEL.",
-    named("LEVEL", default="0.95", show_default=True),
-)
 OF_MEASURES = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {
     "decision": SETS["decision"]
 }
 COMPARISON = {
-    "baseline": Opt(
-        "--baseline", str, "Compare each other one with this one; default all pairs.", named("SCORES")
-    ),
+    "baseline": Opt(str, "SCORES"),
     "test": Opt(
-        "--test",
-        Choice([*TESTS]),
+        Choice([*TESTS]), "TEST",
         f"{'; '.join(f'{name}: {title}' for name, title in TESTS.items())}. All but t are for means over "
         "rows alone. p-values are corrected by Holm's method for all measures, pairs and groups together.",
-        named("TEST", default=JACKKNIFE, show_default=True),
     ),
-    "confidence": LEVEL,
+    "confidence": CONFIDENCE["confidence"],
     "clusters": CONFIDENCE["clusters"],
-    "seeds": flag(
-        "--seeds",
+    "seeds": Opt(
+        None, None,
         "Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
         "compare their means, and tell their standard deviation.",
+        more=SWITCH,
     ),
-    "worst": Opt(
-        "--worst",
-        COUNT,
-        "Also name N labels that differ most between each pair, by the first measure that has values by "
-        "label, or hits at its cutoff.",
-        named("N"),
-    ),
-}
+    "worst": Opt(COUNT, "N"),
+}  # fmt: skip
 SECTIONS: dict[str, dict[str, Any]] = {
     "Comparison": COMPARISON,
     "Groups": GROUPING,
@@ -88,7 +73,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command(SECTIONS, epilog=EXAMPLES)
+@command(SECTIONS, compare_files, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def compare(

@@ -14,7 +14,7 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES
 from xmleval.cli.messages import on_terminal, tell, tell_notes
-from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, Opt, command, named
+from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, REQUIRED, Opt, command
 from xmleval.cli.output import check_outputs
 from xmleval.errors import counted
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
@@ -33,18 +33,12 @@ from xmleval.input.writing import canonical
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 OPTIONS = {
-    "kind": Opt(
-        "--kind", click.Choice(["truth", "scores"]), "What IN holds, where its format may hold either."
-    ),
-    "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where IN does not tell it."),
-    "like": Opt(
-        "--like", FILE, "Relevant labels with names, for a TREC run or named scores.", named("TRUTH")
-    ),
+    "kind": Opt(click.Choice(["truth", "scores"]), None, "What IN holds, where its format may hold either."),
+    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where IN does not tell it."),
+    "like": Opt(FILE, "TRUTH", "Relevant labels with names, for a TREC run or named scores."),
     **FORMAT,
 }
-WRITTEN = Opt(
-    "--output", FILE, "File to write, in the format that its name tells.", named("OUT", required=True)
-)
+WRITTEN = Opt(FILE, "OUT", "File to write, in the format that its name tells.", more=REQUIRED)
 
 
 @command({"Options": OPTIONS})

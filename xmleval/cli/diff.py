@@ -8,25 +8,17 @@ from typing import Any
 import click
 
 from xmleval.api.diff import diff as diff_files
+from xmleval.api.evaluate import evaluate
 from xmleval.cli.compare import OF_MEASURES
 from xmleval.cli.forms import in_form
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import COUNT, FILE, INPUTS, OUTPUT, RESOURCES, Opt, command, format_option, named
+from xmleval.cli.options import COUNT, FILE, INPUTS, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of
 from xmleval.report.tables import short_names
 
-CHANGES = {
-    "metric": Opt("--metric", str, "The measure.", named("NAME", default="ndcg@5", show_default=True)),
-    "worst": Opt(
-        "--worst",
-        COUNT,
-        "Largest number of rows, and of labels; of equal changes, losses come first.",
-        named("N", default=20, show_default=True),
-    ),
-}
 SECTIONS: dict[str, dict[str, Any]] = {
-    "Changes": CHANGES,
+    "Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")},
     "Inputs": INPUTS,
     "Measures": {name: opt for name, opt in OF_MEASURES.items() if name not in ("metrics", "k")},
     "Output": {"output_format": format_option(["table", "json", "csv", "markdown"]), "output": OUTPUT},
@@ -42,7 +34,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command(SECTIONS, epilog=EXAMPLES)
+@command(SECTIONS, diff_files, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=2)
 def diff(

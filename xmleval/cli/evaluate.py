@@ -46,14 +46,14 @@ OF_RESULT = {
     "output_format": format_option(list(WRITERS)),
     "output": OUTPUT,
     "per_label_file": Opt(
-        "--per-label",
-        FILE,
+        FILE, None,
         "CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
+        "--per-label",
     ),
     "per_row_file": Opt(
-        "--per-row", FILE, "CSV file for every row: the measures of rows asked for, worst first."
+        FILE, None, "CSV file for every row: the measures of rows asked for, worst first.", "--per-row"
     ),
-}
+}  # fmt: skip
 SECTIONS: dict[str, dict[str, Any]] = {
     "Inputs": INPUTS,
     "Measures": MEASURES,
@@ -65,7 +65,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@command(SECTIONS, epilog=EXAMPLES)
+@command(SECTIONS, evaluate_files, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @kept_until_written()

@@ -18,10 +18,10 @@ from xmleval.files.input import digest
 from xmleval.files.output import replacing
 from xmleval.integrations.library import library
 
-HTML = Opt("--html", FILE, "Also write a page with tables and figures.")
+HTML = Opt(FILE, None, "Also write a page with tables and figures.")
 PAGE_ENDINGS = (".html", ".htm")
 MOST_FILES = 20  # whose digests a page has
-PLOT = Opt("--plot", FILE, "Also draw the figure, as .png, .svg or .pdf.")
+PLOT = Opt(FILE, None, "Also draw the figure, as .png, .svg or .pdf.")
 
 
 def check_figure(path: Path | None) -> None:

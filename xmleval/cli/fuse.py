@@ -16,13 +16,12 @@ from xmleval.cli.options import (
     COUNT,
     FILE,
     FORMAT,
-    LABEL_COUNT,
+    INPUTS,
     MEASURES,
     NUMBER,
     Opt,
     Parsed,
     command,
-    named,
     read_names,
     read_number,
 )
@@ -44,25 +43,21 @@ def read_weights(text: str) -> list[float]:
 
 OPTIONS = {
     "rule": Opt(
-        "--rule",
-        Choice([*RULES, *OTHER_NAMES]),
+        Choice([*RULES, *OTHER_NAMES]), "RULE",
         "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain. "
         f"Also known as: {', '.join(f'{other} ({name})' for other, name in OTHER_NAMES.items())}.",
-        named("RULE", default="rrf", show_default=True),
     ),
-    "k": Opt("--k", COUNT, "How many labels of each row to keep; default all."),
-    "weights": Opt("--weights", Parsed(read_weights), "Weights of the SCORES, such as 1,0.5.", named("LIST")),
-    "rank_constant": Opt(
-        "--rank-constant", NUMBER, "Of rrf: what ranks are added to; else 60.", named("NUMBER")
-    ),
-    "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where no file tells it."),
+    "k": Opt(COUNT, "N"),
+    "weights": Opt(Parsed(read_weights), "LIST", "Weights of the SCORES, such as 1,0.5."),
+    "rank_constant": Opt(NUMBER, "NUMBER", "Of rrf: what ranks are added to; else 60."),
+    "n_labels": INPUTS["n_labels"],
     "higher_is_better": MEASURES["higher_is_better"],
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
     "output": WRITTEN,
-}
+}  # fmt: skip
 
 
-@command({"Options": OPTIONS})
+@command({"Options": OPTIONS}, fuse_files)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> None:
     """Join the lists of several models into one, row by row.

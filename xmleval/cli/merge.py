@@ -10,17 +10,15 @@ from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_limit
 from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.forms import in_form
-from xmleval.cli.options import FILE, Opt, command, named
+from xmleval.cli.options import FILE, Opt, command
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 
 OPTIONS = {
-    "save": Opt("--save", FILE, "File for the state of all together."),
+    "save": Opt(FILE, None, "File for the state of all together."),
     **OF_RESULT,
-    "memory": Opt(
-        "--memory", str, "Memory for pooled scores.", named("SIZE", default=MEMORY, show_default=True)
-    ),
+    "memory": Opt(str, "SIZE", "Memory for pooled scores.", more={"default": MEMORY, "show_default": True}),
 }
 
 

@@ -15,9 +15,6 @@ from xmleval.errors import InputError, Keyword, Message, printable
 
 # What keywords of the Python interface are called here, beside the options of `xmleval.cli.options`.
 OTHERS = {
-    "y_true": "TRUTH",
-    "y_score": "SCORES",
-    "results": "RESULTS",
     "higher_is_better=False": "--lower-is-better",
     **{name: f"--{name.replace('_', '-')}" for name in (
         "per_label", "per_row", "leave_out", "margin", "rank_constant", "rule", "weights", "model", "test",
@@ -72,10 +69,9 @@ def spelled(told: object) -> str:
 
 
 def _option(keyword: Keyword) -> str:
-    from xmleval.cli.options import EVERY  # only once something is wrong: it imports the formats
+    from xmleval.cli.options import FLAGS  # only once something is wrong: it imports the formats
 
-    options = {name: opt.flag for name, opt in EVERY.items()} | OTHERS
-    options |= {f"{name}=True": opt.flag for name, opt in EVERY.items()}
+    options = OTHERS | FLAGS | {f"{name}=True": flag for name, flag in FLAGS.items()}
     if str(keyword) in options:
         return options[str(keyword)]
     name = options.get(keyword.name)

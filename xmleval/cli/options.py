@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from xmleval.budget import MEMORY
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.paths import FileName
 from xmleval.conventions import CHOICES, PRESETS, resolve_conventions
@@ -110,236 +110,149 @@ FORMAT_HELP = "Format of text input files, and of files whose names do not show 
 
 
 class Opt(NamedTuple):
-    """An option: how it is spelled, its type, its help, and what else click takes."""
+    """An option of the command line, which is an argument of the function that a command calls.
 
-    flag: str
+    type, metavar : what its value is, and what the help calls it
+    help : what it does; default what the docstring of the function says
+    flag : how it is spelled; default as the argument
+    more : what else click takes
+    """
+
     type: Any
-    help: str
+    metavar: str | None = None
+    help: str | None = None
+    flag: str | None = None
     more: Mapping[str, Any] = {}
 
 
-def flag(spelled: str, help: str, value: bool = True) -> Opt:
-    """Return an option without a value."""
-    return Opt(spelled, None, help, {"flag_value": value, "default": not value})
+def flag_of(name: str, opt: Opt) -> str:
+    """Return how an option is spelled."""
+    return opt.flag or f"--{name.replace('_', '-')}"
 
 
-def named(metavar: str, **more: Any) -> dict[str, Any]:
-    """Return what click takes of an option whose value has a name in the help."""
-    return {"metavar": metavar, **more}
-
-
+SWITCH, DISTANCES = {"flag_value": True, "default": False}, {"flag_value": False, "default": True}
+LIST, REQUIRED = {"multiple": True}, {"required": True}
 INPUTS = {
-    "y_train": Opt(
-        "--train",
-        FILE,
-        "Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
-        named("Y_TRAIN"),
-    ),
-    "exclude": Opt(
-        "--exclude",
-        FILE,
-        "Pairs of a row and a label, by number and one a line, that are taken out before evaluation.",
-    ),
-    "exclude_from": Opt(
-        "--exclude-from",
-        click.Choice(["both", "predictions"]),
-        "Take pairs out of TRUTH and predictions, or of predictions alone, as NGAME and DEXML do.",
-        {"default": "both", "show_default": True},
-    ),
-    "candidates": Opt(
-        "--candidates",
-        FILE,
-        "Labels of each row within which alone SCORES are ranked: sets, or a list of predictions. A note "
-        "tells what they allow.",
-    ),
-    "n_labels": Opt("--n-labels", LABEL_COUNT, "Number of labels, where no file tells it.", named("N")),
-    "sample_weight": Opt("--sample-weight", FILE, "Weight of each row: an .npy vector, or a number a line."),
-    "labels": Opt("--labels", FILE, "Names of the labels by column, one a line or a JSON list."),
+    "y_train": Opt(FILE, "Y_TRAIN", flag="--train"),
+    "exclude": Opt(FILE),
+    "exclude_from": Opt(click.Choice(["both", "predictions"])),
+    "candidates": Opt(FILE),
+    "n_labels": Opt(LABEL_COUNT, "N", "Number of labels, where no file tells it."),
+    "sample_weight": Opt(FILE),
+    "labels": Opt(FILE),
     "input_format": Opt(
-        "--input-format",
         Choice([known.name for known in FORMATS]),
+        "FORMAT",
         f"{FORMAT_HELP} " + "; ".join(f"{one.name}: {one.title}, {one.files}" for one in FORMATS) + ".",
-        named("FORMAT"),
     ),
-    "true_field": Opt(
-        "--true-field", str, "Of CSV and JSON Lines: the field of relevant labels.", named("NAME")
-    ),
+    "true_field": Opt(str, "NAME", "Of CSV and JSON Lines: the field of relevant labels."),
     "pred_field": Opt(
-        "--pred-field",
-        str,
+        str, "NAME",
         "Likewise: the field of predicted labels; `evaluate` also finds them in TRUTH's own file.",
-        named("NAME"),
     ),
-    "score_field": Opt(
-        "--score-field",
-        str,
-        "The field of their scores, where these stand in one of their own.",
-        named("NAME"),
-    ),
-    "id_field": Opt("--id-field", str, "The field by which rows of several files are joined.", named("NAME")),
+    "score_field": Opt(str, "NAME", "The field of their scores, where these stand in one of their own."),
+    "id_field": Opt(str, "NAME", "The field by which rows of several files are joined."),
     "separator": Opt(
-        "--separator",
-        Parsed(lambda text: {r"\t": "\t"}.get(text, text)),
+        Parsed(lambda text: {r"\t": "\t"}.get(text, text)), "TEXT",
         "What stands between the labels of a field, such as ';'; JSON lists need none.",
-        named("TEXT"),
     ),
-}
+}  # fmt: skip
 MEASURES = {
     "metrics": Opt(
-        "--metrics",
-        Parsed(read_names),
+        Parsed(read_names), "NAMES",
         f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; `xmleval metrics` explains.",
-        named("NAMES", multiple=True, show_default="xmc"),
+        more=LIST | {"show_default": "xmc"},
     ),
     "k": Opt(
-        "--k",
-        Parsed(read_cutoffs),
+        Parsed(read_cutoffs), "LIST",
         "Cutoffs of measures at k that are named without one, such as 1,3,5 or 1-20.",
-        named("LIST", multiple=True, default=[",".join(map(str, DEFAULT_K))], show_default=True),
+        more=LIST | {"default": [",".join(map(str, DEFAULT_K))]},
     ),
-    "gains": Opt(
-        "--gains",
-        Choice(["linear", "exp"]),
-        "TRUTH has grades of relevance. Gain of a label in DCG and nDCG: its grade (linear, as trec_eval) "
-        "or 2^grade - 1 (exp); other measures take labels with a positive grade as relevant.",
-        named("RULE"),
-    ),
-    "unlisted": Opt(
-        "--unlisted",
-        str,
-        "'below', or the score of labels without a stored one, such as 0.0.",
-        named("SCORE"),
-    ),
-    "link": Opt(
-        "--link",
-        Choice(CHOICES["link"]),
-        "For measures of calibration: sigmoid makes probabilities of logits.",
-    ),
-    "higher_is_better": flag("--lower-is-better", "Scores are distances.", False),
+    "gains": Opt(Choice(["linear", "exp"]), "RULE"),
+    "unlisted": Opt(str, "SCORE"),
+    "link": Opt(Choice(CHOICES["link"])),
+    "higher_is_better": Opt(None, None, "Scores are distances.", "--lower-is-better", DISTANCES),
     "conventions": Opt(
-        "--conventions",
-        Parsed(read_conventions),
+        Parsed(read_conventions), "NAMES",
         "What papers and libraries define differently, such as ties and 0/0: a preset "
         f"({', '.join(PRESETS)}), fields such as labels=present,empty=skip, or both, as in "
         "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their values.",
-        named("NAMES"),
     ),
-    "bounds": flag(
-        "--bounds",
-        "Also print the least and the largest value that any scores of unlisted labels could give.",
-    ),
-    "inverse_propensity": Opt(
-        "--inverse-propensity", FILE, "Inverse propensities: an .npy vector, or one number a line."
-    ),
+    "bounds": Opt(None, more=SWITCH),
+    "inverse_propensity": Opt(FILE),
     "dataset": Opt(
-        "--dataset",
-        str,
+        str, "NAME",
         "Take the published constants A and B of the propensity model for a data set: "
         f"{', '.join(one.dataset for one in PUBLISHED)}. The result names their source.",
-        named("NAME"),
     ),
-    "a": Opt("--a", NUMBER, "Constant A of the propensity model, else 0.55.", named("NUMBER")),
-    "b": Opt("--b", NUMBER, "Constant B of the propensity model, else 1.5.", named("NUMBER")),
-    "hierarchy": Opt(
-        "--hierarchy",
-        FILE,
-        "For h_precision, h_recall and h_f1: a child and its parent on each line, by number or name.",
-    ),
-}
+    "a": Opt(NUMBER, "NUMBER"),
+    "b": Opt(NUMBER, "NUMBER"),
+    "hierarchy": Opt(FILE),
+}  # fmt: skip
 CONFIDENCE = {
-    "confidence": Opt(
-        "--confidence",
-        NUMBER,
-        "Also print confidence intervals, such as 0.95: what to expect of other rows of the same kind.",
-        named("LEVEL"),
-    ),
-    "clusters": Opt(
-        "--clusters",
-        FILE,
-        "With --confidence: which rows belong together, such as the sentences of a document; the cluster of "
-        "each row, one a line, or row and cluster.",
-    ),
-    "first_row": Opt(
-        "--first-row",
-        Whole(min=0),
-        "With --confidence and --save: number of the first row among those of all shards, to merge them.",
-        named("N"),
-    ),
+    "confidence": Opt(NUMBER, "LEVEL"),
+    "clusters": Opt(FILE),
+    "first_row": Opt(Whole(min=0), "N"),
 }
 GROUPING = {
     "label_groups": Opt(
-        "--label-groups",
-        Parsed(read_groups),
+        Parsed(read_groups), "GROUPS",
         "Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
         "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
-        named("GROUPS"),
     ),
-    "row_groups": Opt(
-        "--row-groups",
-        FILE,
-        "Measures of groups of rows, too: the group of each row, one a line, or row and group.",
-    ),
-}
+    "row_groups": Opt(FILE),
+}  # fmt: skip
 SETS = {
-    "y_pred": Opt("--pred", FILE, "Predicted sets, for measures of sets."),
-    "decision": Opt(
-        "--decision",
-        Parsed(read_decision),
-        "Or how scores become sets: top3, threshold0.5 (strictly above), or a file that "
-        "`xmleval threshold fit` wrote.",
-        named("RULE"),
-    ),
-    "ranked": flag(
-        "--ranked", "Labels predicted in TRUTH's own file stand best first; without it, they are sets alone."
-    ),
+    "y_pred": Opt(FILE, flag="--pred"),
+    "decision": Opt(Parsed(read_decision), "RULE"),
+    "ranked": Opt(None, more=SWITCH),
 }
-RESOURCES = {
-    "memory": Opt(
-        "--memory",
-        str,
-        "Memory, such as 512MB and at least 16MB, for rows that are read and for scores sorted over all "
-        "rows; more of these goes to temporary files.",
-        named("SIZE", default=MEMORY, show_default=True),
-    ),
-    "threads": Opt("--threads", COUNT, "Most threads to use; no value depends on it."),
-}
+RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
-    "workers": Opt("--workers", COUNT, "Count in so many processes, through Dask."),
-    "scheduler": Opt(
-        "--scheduler",
-        str,
-        "Count on the Dask cluster of this scheduler, whose workers see the files and --checkpoint.",
-        named("ADDRESS"),
-    ),
-    "checkpoint": Opt(
-        "--checkpoint",
-        FILE,
-        "Folder to keep the state in every so often; it is removed at the end. With --workers, it may be "
-        "on object storage.",
-        named("DIR"),
-    ),
-    "resume": flag("--resume", "Go on from the checkpoint, if there is one."),
+    "workers": Opt(COUNT, "N"),
+    "scheduler": Opt(str, "ADDRESS"),
+    "checkpoint": Opt(FILE, "DIR"),
+    "resume": Opt(None, more=SWITCH),
 }
-SAVE = {
-    "save": Opt(
-        "--save",
-        FILE,
-        "File for the state, for `xmleval merge`; of several SCORES, with {} for their names: s_{}.npz.",
-    ),
-}
+SAVE = {"save": Opt(FILE)}
 EVERY = {**INPUTS, **MEASURES, **CONFIDENCE, **GROUPING, **SETS, **RESOURCES, **RUNS, **SAVE}
 
 
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
-FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, more={}), **FIELDS}
+FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
+FLAGS = {
+    "y_true": "TRUTH",
+    "y_score": "SCORES",
+    "results": "RESULTS",
+    **{name: flag_of(name, opt) for name, opt in EVERY.items()},
+}  # of the options of commands, by the arguments that they are
 
 
-def option(name: str, opt: Opt) -> click.Option:
+def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[str, Any]]:
+    """Return what the docstring of a function says of each argument, in options, and its default.
+
+    Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
+    """
+    section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
+    entries = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", section, re.M)
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    texts = {name: " ".join(text.split()).partition(" See ")[0] for name, text in entries}
+    spelled = {
+        name: re.sub("`+([^`]+)`+", lambda quoted: FLAGS.get(quoted[1], quoted[1]), text)
+        for name, text in texts.items()
+    }
+    return {name: (text, defaults.get(name)) for name, text in spelled.items()}
+
+
+def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> click.Option:
     """Return an option as click has it; a file is called FILE."""
-    more: dict[str, Any] = {"metavar": "FILE"} if opt.type is FILE else {}
+    text, default = arguments.get(name, ("", None))
+    more: dict[str, Any] = {"default": default, "show_default": default is not True} if default else {}
     if opt.more.get("multiple"):  # of which each is a list
         more["callback"] = lambda context, parameter, parts: [one for part in parts for one in part] or None
-    return click.Option([opt.flag, name], type=opt.type, help=opt.help, **{**more, **opt.more})
+    metavar = opt.metavar or ("FILE" if opt.type is FILE else None)
+    words: Any = {"type": opt.type, "help": opt.help or text, "metavar": metavar, **more, **opt.more}
+    return click.Option([flag_of(name, opt), name], **words)
 
 
 def format_option(forms: Sequence[str] = ("table", "json")) -> click.Option:
@@ -361,20 +274,31 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> click.Option:
 
 
 OUTPUT = Opt(
-    "--output", FILE, "File for the result, written whole or not at all; default stdout.", {"is_eager": True}
+    FILE, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
 )
 
 
 def command(
-    sections: Mapping[str, Mapping[str, Any]], group: click.Group | None = None, **more: Any
+    sections: Mapping[str, Mapping[str, Any]],
+    *functions: Callable[..., Any],
+    group: click.Group | None = None,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a command with options in sections, by the names of arguments."""
+    """Return a decorator that makes a command with options in sections, by the names of arguments.
 
-    def make(function: Callable[..., Any]) -> click.Command:
+    What the options do is told by the functions whose arguments they are, the first that has one.
+    """
+
+    def make(callback: Callable[..., Any]) -> click.Command:
         kind = {"cls": Sectioned, "sections": sections} if len(sections) > 1 else {}
-        made: click.Command = (group or click).command(**kind, **more)(function)
-        for own in sections.values():
-            made.params += [option(name, opt) if isinstance(opt, Opt) else opt for name, opt in own.items()]
+        made: click.Command = (group or click).command(**kind, **more)(callback)
+        options = {name: opt for own in sections.values() for name, opt in own.items()}
+        FLAGS.update({name: flag_of(name, opt) for name, opt in options.items() if isinstance(opt, Opt)})
+        arguments: dict[str, tuple[str, Any]] = {}
+        for function in functions:
+            arguments = arguments_of(function) | arguments
+        for name, opt in options.items():
+            made.params.append(option(name, opt, arguments) if isinstance(opt, Opt) else opt)
         return made
 
     return make

@@ -7,25 +7,25 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import LEVEL
+from xmleval.api.compare import compare
+from xmleval.api.evaluate import evaluate
 from xmleval.cli.figures import check_figure, write_figure
 from xmleval.cli.help import Choice
-from xmleval.cli.options import FILE, GROUPING, Opt, command, named
+from xmleval.cli.options import CONFIDENCE, FILE, GROUPING, REQUIRED, Opt, command
 from xmleval.cli.report import SHARED, figures_of
 from xmleval.figures.kinds import KINDS
 from xmleval.spec import expand_metrics
 
 FIGURE = {
     "kind": Opt(
-        "--kind",
-        Choice([*KINDS]),
+        Choice([*KINDS]), "KIND",
         "; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
-        named("KIND", required=True),
+        more=REQUIRED,
     ),
-    "output": Opt("--output", FILE, "The figure, as .png, .svg or .pdf.", {"required": True}),
-    "confidence": LEVEL,
+    "output": Opt(FILE, None, "The figure, as .png, .svg or .pdf.", more=REQUIRED),
+    "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
-}
+}  # fmt: skip
 EXAMPLES = """Examples:
 
 \b
@@ -34,7 +34,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Figure": FIGURE, **SHARED}, epilog=EXAMPLES)
+@command({"Figure": FIGURE, **SHARED}, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:

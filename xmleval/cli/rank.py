@@ -15,18 +15,18 @@ from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, wri
 from xmleval.cli.help import Choice
 from xmleval.cli.options import (
     FILE,
+    LIST,
     NUMBER,
     OUTPUT,
     Opt,
     Parsed,
     command,
     format_option,
-    named,
     read_names,
 )
 from xmleval.cli.output import check_outputs, screen, write_result
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
-from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
+from xmleval.comparing.ranking import Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
 from xmleval.evaluation.reading import naming_files
@@ -58,31 +58,21 @@ FORMS: dict[str, Callable[[list[Ranking]], str]] = {
 }
 OPTIONS = {
     "metrics": Opt(
-        "--metric",
-        Parsed(read_names),
+        Parsed(read_names), "NAMES",
         "Measures, separated by commas, with a table for each; default all that every model has.",
-        named("NAMES", multiple=True),
+        "--metric", LIST,
     ),
-    "control": Opt(
-        "--control",
-        str,
-        "Compare the others with this model alone (Bonferroni-Dunn), instead of all pairs (Nemenyi).",
-        named("MODEL"),
-    ),
-    "alpha": Opt("--alpha", NUMBER, "Level of significance.", {"default": ALPHA, "show_default": True}),
-    "leave_out": Opt(
-        "--leave-out",
-        Choice(LEAVE_OUT),
-        "Leave out data sets on which a model has no value, or models without one; default: refuse.",
-    ),
+    "control": Opt(str, "MODEL"),
+    "alpha": Opt(NUMBER, "NUMBER"),
+    "leave_out": Opt(Choice(LEAVE_OUT)),
     "output_format": format_option([*FORMS]),
     "output": OUTPUT,
     "html": HTML,
     "plot": PLOT,
-}
+}  # fmt: skip
 
 
-@command({"Options": OPTIONS}, epilog=EXAMPLES)
+@command({"Options": OPTIONS}, rank_models, epilog=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
     results: tuple[Path, ...],

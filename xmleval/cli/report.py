@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from xmleval.api.compare import evaluate_models
-from xmleval.cli.compare import LEVEL, OF_MEASURES
+from xmleval.api.compare import compare, evaluate_models
+from xmleval.api.evaluate import evaluate
+from xmleval.cli.compare import OF_MEASURES
 from xmleval.cli.figures import about, check_page
 from xmleval.cli.forms import in_options, tell_counts
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import FILE, GROUPING, INPUTS, RESOURCES, Opt, command, named
+from xmleval.cli.options import CONFIDENCE, FILE, GROUPING, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.patterns import hinting, models_of
 from xmleval.evaluation.files import LABEL_TABLES
@@ -31,9 +32,9 @@ OPTIONS_OF_NEEDS = {
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SHARED = {"Inputs": INPUTS, "Measures": OF_MEASURES, "Resources": RESOURCES}
 PAGE = {
-    "output": Opt("--output", FILE, "The page, such as report.html.", {"required": True}),
-    "title": Opt("--title", str, "Title of the page.", named("TEXT")),
-    "confidence": LEVEL,
+    "output": Opt(FILE, None, "The page, such as report.html.", more=REQUIRED),
+    "title": Opt(str, "TEXT", "Title of the page."),
+    "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
 }
 EXAMPLES = """Examples:
@@ -44,7 +45,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Page": PAGE, **SHARED}, epilog=EXAMPLES)
+@command({"Page": PAGE, **SHARED}, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:

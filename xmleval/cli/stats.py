@@ -11,12 +11,12 @@ import click
 from rich.table import Table
 
 from xmleval.cli.messages import notes_told, on_terminal
-from xmleval.cli.options import FILE, FORMAT, OUTPUT, Opt, command, format_option, named
+from xmleval.cli.options import FILE, FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.statistics import label_statistics
 
 OPTIONS = {
-    "y_train": Opt("--train", FILE, "Training labels, for labels never seen in them.", named("Y_TRAIN")),
+    "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),
     **{name: opt for name, opt in FORMAT.items() if name not in ("pred_field", "score_field")},
     "output_format": format_option(),
     "output": OUTPUT,

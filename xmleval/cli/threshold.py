@@ -15,11 +15,11 @@ from xmleval.cli.options import (
     FORMAT,
     INPUTS,
     NUMBER,
+    REQUIRED,
     RESOURCES,
     WHOLE,
     Opt,
     command,
-    named,
 )
 from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.cli.patterns import hinting
@@ -32,42 +32,34 @@ from xmleval.view.rule import MEASURES, TUNABLE
 
 FEATURES = {
     "features": Opt(
-        "--features",
-        FILE,
+        FILE, None,
         "For row: features of the rows that it is linear in instead, an .npy array or a sparse .npz matrix.",
     )
-}
+}  # fmt: skip
 FIT = {
-    "measure": Opt("--measure", str, f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5.", named("NAME")),
+    "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
     "rule": Opt(
-        "--rule",
-        Choice([*MEASURES]),
+        Choice([*MEASURES]), None,
         "One threshold; one that predicts as many labels as are relevant; one for each label; the best r "
         "of every row; one for each row, linear in its best scores or in features; the best k of every row; "
         "the best k by weighted scores. Default: weighted for measures at k, else constant.",
     ),
-    "k": Opt("--k", WHOLE, "For top, how many labels; for row, how many scores it is linear in.", named("N")),
-    "fbr": Opt(
-        "--fbr", NUMBER, "For label: labels whose best F1 is below it take the fallback.", named("NUMBER")
-    ),
-    "fallback": Opt("--fallback", Choice(FALLBACKS), "Predict them never, or above their highest score."),
-    "unlisted": Opt(
-        "--unlisted", str, "'below', or the score of labels without a stored one.", named("SCORE")
-    ),
+    "k": Opt(WHOLE, "N", "For top, how many labels; for row, how many scores it is linear in."),
+    "fbr": Opt(NUMBER, "NUMBER", "For label: labels whose best F1 is below it take the fallback."),
+    "fallback": Opt(Choice(FALLBACKS), None, "Predict them never, or above their highest score."),
+    "unlisted": Opt(str, "SCORE", "'below', or the score of labels without a stored one."),
     **FEATURES,
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt("--output", FILE, "File for the rule, an .npz archive.", named("RULE", required=True)),
-}
+    "output": Opt(FILE, "RULE", "File for the rule, an .npz archive.", more=REQUIRED),
+}  # fmt: skip
 APPLY = {
-    "saved": Opt("--rule", FILE, "File that `xmleval threshold fit` wrote.", named("RULE", required=True)),
+    "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),
     **FEATURES,
     "labels": INPUTS["labels"],
     **{n: o for n, o in FORMAT.items() if n != "true_field"},
-    "output": Opt(
-        "--output", FILE, "File for the sets, a sparse 0/1 matrix (.npz).", named("SETS", required=True)
-    ),
+    "output": Opt(FILE, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", more=REQUIRED),
 }
 
 
@@ -76,7 +68,7 @@ def threshold() -> None:
     """Tune a decision rule on one data set and apply it to others."""
 
 
-@command({"Options": FIT}, group=threshold, short_help="Tune a rule.")
+@command({"Options": FIT}, fit_files, group=threshold, short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
@@ -94,7 +86,7 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     write_result(str(rule), None)
 
 
-@command({"Options": APPLY}, group=threshold, short_help="Apply a rule.")
+@command({"Options": APPLY}, fit_files, group=threshold, short_help="Apply a rule.")
 @click.argument("scores", type=FILE)
 def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
