@@ -26,7 +26,6 @@ SMALL = {
     "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
     "pooled.weighted_curves": {"LEAST_RANGE": 16},
     "propensity": {"LABELS_AT_A_TIME": 3},
-    "states.fold_table": {"FEW_BYTES": 1, "PIECE": 2, "FEW_LABELS": 1, "TABLES_AT_A_TIME": 600 * 32},
     "states.label_sets": {"ENOUGH": 1},
     "states.label_table": dict.fromkeys(("ENOUGH", "MANY", "PIECE", "LABELS_AT_A_TIME", "AT_ONCE"), 2)
     | {"FEW_LABELS": 1},

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bytes, Ints, Labels
+from xmleval.records import Bytes, Ints
 
-FOLD_BITS = 5  # at most 7, as keys of a part of the labels have 16 bits
+FOLD_BITS = 5
 N_FOLDS = 1 << FOLD_BITS
 MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
 MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -48,21 +48,6 @@ def order_by_fold(folds: Bytes, starts: Ints, rows: Ints) -> None:
     for i in range(folds.size):
         rows[places[folds[i]]] = i
         places[folds[i]] += 1
-
-
-@kernel
-def key_labels(labels: Labels, n_within: Ints, folds: Bytes, keys: Labels) -> None:
-    """Find the key of each label, label * `N_FOLDS` + fold of its row.
-
-    labels : (p,), row by row; n_within : int64 (n,), how many of them each row has; folds : uint8 (n,)
-    keys : (p,), written
-    """
-    place = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
-    for i in range(n_within.size):
-        fold = np.int64(folds[i])
-        for _ in range(n_within[i]):
-            keys[place] = (np.int64(labels[place]) << FOLD_BITS) | fold
-            place += np.uint64(1)
 
 
 @kernel

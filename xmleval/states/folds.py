@@ -44,7 +44,6 @@ class Folds(States):
         self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
         self.n_weighing: Ints = np.zeros(N_FOLDS, np.int64)  # rows with a positive weight
         n_bytes = N_FOLDS * self.folds[0].table_bytes
-        n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > (memory or work.memory):
             takes = f"tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}"
             needs = f"{takes}, more than the {size_text(memory or work.memory)} that "
@@ -135,13 +134,9 @@ class Folds(States):
         if len(filled) > 1:  # before the values of all rows, which may come from the same sweep
             for name, state in together.items():
                 of_folds |= state.replicates([own._states[name] for own in filled])
-        results = States(self.plan, self.work, states).finish()
-        if len(filled) < 2:
-            results.replicates = {}
-        else:
-            of_folds |= results.replicates
-            known = [s.name for s in self.plan.specs if s.smooth and s.name in results.values]
-            results.replicates = {name: of_folds[name] for name in known}
+        results = States(self.plan, self.work, states).results(of_folds)
+        smooth = [s.name for s in self.plan.specs if s.smooth and s.name in results.values]
+        results.replicates = {name: results.replicates[name] for name in smooth if len(filled) > 1}
         return results
 
     def arrays(self, loose: bool = False) -> Arrays:

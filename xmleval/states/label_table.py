@@ -195,6 +195,24 @@ class LabelTable:
         self.rows = self.rows + other.rows
         carry(self.rows)
 
+    def without(self, part: LabelTable) -> LabelTable:
+        """Return the table of all rows but those of a part of them, which is unchanged."""
+        left = LabelTable(self.decision, self.n_labels, self.weighted)
+        if self.weighted:
+            low = self._held[..., 1] - part._held[..., 1]
+            high = self._held[..., 0] - part._held[..., 0] + (low >> BITS)
+            left._held[..., 0], left._held[..., 1] = high & (FULL - 1), low & MASK
+            borrowed = np.flatnonzero(high < 0)
+        else:
+            np.subtract(self._held, part._held, out=left._held)  # modulo 256
+            borrowed = np.flatnonzero(part._held > self._held)
+        places, times = _added(part._carries(), (borrowed, np.ones_like(borrowed)))
+        places, times = _added(self._carries(), (places, -times))
+        left._joined = places[times > 0], times[times > 0]
+        left.rows = self.rows - part.rows
+        carry(left.rows)
+        return left
+
     def _carry(self, places: Ints) -> None:
         """Record overflows, joined rarely enough that time stays linear."""
         if places.size:
@@ -304,15 +322,11 @@ class LabelTable:
         n_rows = contents.n_rows
         self.rows = contents.take_sums("rows", self.rows.shape[0], most=n_rows)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        self._held = self._take_held(contents, most)
+        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
         times = contents.take("times", places.size, least=1, most=n_rows)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")
         self._joined, self._carried, self._n_carried = (places, times), [], 0
-
-    def _take_held(self, contents: Contents, most: Any) -> NDArray[Any]:
-        found: NDArray[Any] = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
-        return found
 
     def expect_tables(self, n_rows: int) -> None:
         """Raise ValueError unless every label has a contingency table of the rows; after `join`."""

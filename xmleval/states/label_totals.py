@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.exact import SCALE, as_integer, scaled_sum
+from xmleval.exact import SCALE, scaled_sum
 from xmleval.input.weights import HEAVIEST
-from xmleval.kernels.fixed import LIMBS, carry
-from xmleval.kernels.fold_tables import sum_changes, sum_tables, sum_times
-from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.plan import Plan
@@ -20,7 +17,6 @@ from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
-from xmleval.states.fold_table import Changes, FoldTable
 from xmleval.states.label_slots import KINDS, slot_values
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
@@ -29,13 +25,11 @@ from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
 Known = dict[Any, Floats]  # values of the same tables by formula and parameters
-Changed = tuple[Ints, Ints]  # limbs (columns, folds, 4), number of values (folds,)
 
 
 class LabelTotals(State):
     """A `LabelTable` for each decision rule; formulas receive `Counts` per label."""
 
-    by_fold = True
     shared = True
     of_labels = True
 
@@ -47,38 +41,26 @@ class LabelTotals(State):
             self.decided.setdefault(plan.decide(spec), []).append(spec)
         decisions = dict.fromkeys([*self.decided, *kept])
         self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
-        self.folds: dict[Decision, FoldTable] = {}
-        if plan.confidence is not None:
-            self.folds = {d: FoldTable(d, plan.n_labels, plan.weighted) for d in self.decided}
 
     @property
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
-        return sum(table.n_bytes for table in self._tables)
-
-    @property
-    def fold_bytes(self) -> int:
-        """Size of what is counted for each fold in bytes."""
-        return sum(table.n_bytes for table in self.folds.values())
-
-    @property
-    def _tables(self) -> list[LabelTable]:
-        return [*self.tables.values(), *self.folds.values()]
+        return sum(table.n_bytes for table in self.tables.values())
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        for table in self._tables:
+        for table in self.tables.values():
             table.update(view)
 
     def merge(self, other: LabelTotals) -> None:
         """Merge a state of other rows."""
-        for mine, others in zip(self._tables, other._tables, strict=True):
-            mine.merge(others)
+        for decision, table in self.tables.items():
+            table.merge(other.tables[decision])
 
     def divided(self, n_workers: int, n_blocks: int) -> list[LabelTotals]:
         """Return this state for all workers, which share its tables."""
         if n_workers > 1:
-            for table in self._tables:
+            for table in self.tables.values():
                 table.share()
         return [self] * n_workers
 
@@ -86,14 +68,28 @@ class LabelTotals(State):
         """Return averages over labels, one decision at a time to limit memory."""
         results, plan = Results(), self.plan
         for decision, table in self.tables.items():
-            specs, folds = self.decided.get(decision, []), self.folds.get(decision)
-            of_slots = [spec for spec in specs if spec.metric.table in KINDS]
-            others = [spec for spec in specs if spec.metric.table not in KINDS]
-            results.add(label_values(others, table, plan, self.work, folds))
-            results.add(slot_values(of_slots, table, plan, self.work, folds))
+            results.values |= self._values(decision, table)
             if decision in plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.work))
         return results
+
+    def replicates(self, folds: Sequence[LabelTotals]) -> dict[str, Floats]:
+        """Return the values without each of the folds, whose tables are subtracted."""
+        replicates: dict[str, Floats] = {}
+        for decision, specs in self.decided.items():
+            table = self.tables[decision]
+            table.join()
+            values = [self._values(decision, table.without(fold.tables[decision])) for fold in folds]
+            replicates |= {spec.name: np.array([of[spec.name] for of in values]) for spec in specs}
+        return replicates
+
+    def _values(self, decision: Decision, table: LabelTable) -> dict[str, float]:
+        """Return the values of the measures under one decision."""
+        specs = self.decided.get(decision, [])
+        of_slots = [spec for spec in specs if spec.metric.table in KINDS]
+        of_labels = [spec for spec in specs if spec.metric.table not in KINDS]
+        values = label_values(of_labels, table, self.plan, self.work)
+        return values | slot_values(of_slots, table, self.plan, self.work)
 
     def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
         """Add per-label results under one decision."""
@@ -112,11 +108,9 @@ class LabelTotals(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        kinds = (("", self.tables), ("folds ", self.folds))
         return {
-            f"{kind}{decision}/{key}": array
-            for kind, tables in kinds
-            for decision, table in tables.items()
+            f"{decision}/{key}": array
+            for decision, table in self.tables.items()
             for key, array in table.arrays().items()
         }
 
@@ -127,20 +121,12 @@ class LabelTotals(State):
             table.from_contents(own)
             table.expect_tables(contents.n_rows)
             own.done()
-        for decision, folds in self.folds.items():
-            own = contents.part(f"folds {decision}/")
-            folds.from_contents(own)
-            folds.expect_sum(self.tables[decision])
-            own.done()
 
 
-def label_values(
-    specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work, folds: FoldTable | None = None
-) -> Results:
-    """Average formulas over labels, or apply them to the totals of all; with folds, without each, too."""
-    results = Results()
+def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:
+    """Average formulas over labels, or apply them to the totals of all."""
     if not specs:
-        return results
+        return {}
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
     def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
@@ -148,91 +134,8 @@ def label_values(
         return [_label_sums(spec, counts, times, setting, known) for spec, setting in settings]
 
     columns = zip(*table.map_tables(sums_of, work), strict=True)
-    whole = [[sum(column) for column in zip(*sums, strict=True)] for sums in columns]
-    for (spec, _), sums in zip(settings, whole, strict=True):
-        results.values[spec.name] = mean_of_sums(sums)
-    if folds is None:
-        return results
-
-    if folds.weighted:
-        of_specs = _sums_of_changes(settings, whole, table, folds, work)
-    else:
-        of_specs = _sums_without(settings, table, folds, work)
-    filled = np.flatnonzero(folds.rows.any(axis=1))
-    for (spec, _), of_folds in zip(settings, of_specs, strict=True):
-        results.replicates[spec.name] = np.array([mean_of_sums(of_folds[fold]) for fold in filled])
-    return results
-
-
-def _sums_without(
-    settings: Sequence[tuple[Spec, Setting]], table: LabelTable, folds: FoldTable, work: Work
-) -> list[list[Sequence[Any]]]:
-    """Return the sums over labels for the value of each spec without each fold."""
-
-    def sums_of(counts: Counts, times: Ints | None) -> list[Changed]:
-        found, known = [], Known()
-        for spec, setting in settings:
-            columns = _columns(spec, counts, setting, known)
-            sums, n = np.zeros((len(columns), N_FOLDS, LIMBS), np.int64), np.zeros(N_FOLDS, np.int64)
-            for column, own in zip(columns, sums, strict=True):
-                n[:] = 0  # the last one tells how many values there are
-                if times is None:
-                    sum_tables(column, own, n)
-                else:
-                    sum_times(column, times, own, n)
-            found.append((sums, n))
-        return found
-
-    pieces_of = zip(*folds.map_without(table, sums_of, work), strict=True)
-    return [_of_folds(*_added_up(pieces)) for pieces in pieces_of]
-
-
-def _sums_of_changes(
-    settings: Sequence[tuple[Spec, Setting]],
-    whole: Sequence[Sequence[Any]],
-    table: LabelTable,
-    folds: FoldTable,
-    work: Work,
-) -> list[list[Sequence[Any]]]:
-    """Return the sums over labels for the value of each spec without each fold, from those of all rows."""
-    found: list[Any] = [None] * len(settings)
-    for every in (False, True):
-        places = [n for n, (spec, _) in enumerate(settings) if spec.metric.every_label == every]
-        if not places:
-            continue
-
-        def changes_of(changes: Changes, places: Sequence[int] = places) -> list[Changed]:
-            return [_changed_sums(changes, *settings[n]) for n in places]
-
-        pieces_of = zip(*folds.map_changes(table, every, changes_of, work), strict=True)
-        for place, pieces in zip(places, pieces_of, strict=True):
-            of_folds = _of_folds(*_added_up(pieces))
-            found[place] = [[a + b for a, b in zip(whole[place], own, strict=True)] for own in of_folds]
-    return found
-
-
-def _added_up(pieces: Sequence[Changed]) -> Changed:
-    """Add sums of disjoint labels."""
-    limbs, n = pieces[0]
-    for more, n_more in pieces[1:]:
-        limbs, n = limbs + more, n + n_more
-        carry(limbs.reshape(-1, LIMBS))
-    return limbs, n
-
-
-def _of_folds(limbs: Ints, n: Ints) -> list[Sequence[Any]]:
-    """Return what `mean_of_sums` takes of each fold."""
-    none = [0] * (3 - len(limbs))  # of a plain mean
-    return [[*none, *map(as_integer, limbs[:, fold]), int(n[fold])] for fold in range(N_FOLDS)]
-
-
-def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
-    """Return how the sums of each column change without each fold, and how many values more there are."""
-    before, after = (_columns(spec, counts, setting, {}) for counts in (changes.before, changes.after))
-    sums, n = np.zeros((len(after), N_FOLDS, LIMBS), np.int64), np.zeros((len(after), N_FOLDS), np.int64)
-    for number, (old, new) in enumerate(zip(before, after, strict=True)):
-        sum_changes(old, new, changes.which, changes.folds, sums[number], n[number])
-    return sums, n[-1]
+    sums = ([sum(column) for column in zip(*pieces, strict=True)] for pieces in columns)
+    return {spec.name: mean_of_sums(total) for spec, total in zip(specs, sums, strict=True)}
 
 
 def _label_sums(

@@ -55,11 +55,6 @@ class State:
         return 0
 
     @property
-    def fold_bytes(self) -> int:
-        """Size of what is counted for each fold in bytes, where it gives replicates itself."""
-        return 0
-
-    @property
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
         return 0 if self.shared else self.table_bytes
@@ -214,20 +209,25 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
+        return self.results({})
+
+    def results(self, replicates: dict[str, Floats]) -> Results:
+        """Return the results of all measures; of some, the values without each group of rows are known."""
         results, *others = [state.finish() for state in self._states.values()]
         for other in others:
             results.add(other)
         values = results.values
+        results.replicates |= replicates
         for spec in self.plan.specs:
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
-                several = [results.replicates.get(part) for part in spec.metric.parts]
-                if not any(part is None for part in several):
+                columns = [results.replicates.get(part) for part in spec.metric.parts]
+                if not any(column is None for column in columns):
                     results.replicates[spec.name] = np.array(
                         [
-                            spec.metric.value([*own], self.plan.setting(spec))
-                            for own in zip(*several, strict=True)
+                            spec.metric.value([*row], self.plan.setting(spec))
+                            for row in zip(*columns, strict=True)
                         ]
                     )
         for name, ends in results.intervals.items():  # rounding may put the value outside
