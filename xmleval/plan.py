@@ -1,4 +1,4 @@
-"""Plan: the measures to compute and all that their values depend on besides the data."""
+"""Settings: what an evaluation is asked for. Plan: the settings for some inputs, and what they read."""
 
 from __future__ import annotations
 
@@ -6,122 +6,268 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from xmleval.cached import cached
+import numpy as np
+from numpy.typing import NDArray
+
 from xmleval.conventions import Conventions
 from xmleval.errors import Keyword, Message
+from xmleval.input.door import WITHIN
 from xmleval.metrics import TABLE, Setting
 from xmleval.records import Groups, Hierarchy, Propensity
-from xmleval.spec import Spec, parse_spec
+from xmleval.spec import SETS_OF_LABELS, Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
-SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
-ORDER = [
+LEADING = ("top", "listed")  # decisions that take so many leading labels
+STATES = [
     *dict.fromkeys(
         name
         for m in TABLE
         for name in (*([m.state] if isinstance(m.state, str) else m.state.values()), m.weighted_state)
-    )
-]
+    ),
+    ROW_BOUNDS, GAPS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
+]  # fmt: skip
+FLAGS = {"bounds": False, "higher_is_better": True}  # and their defaults
+KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # settings saved as they are
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Measures to compute and all that their values depend on besides the data."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Settings:
+    """What an evaluation is asked for, which two evaluators must share to be merged.
 
-    specs: tuple[Spec, ...]
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    conventions : Conventions
+        Conventions of the formulas.
+    labels : list of str or int, or None
+        Their names, kept elsewhere if ``named``.
+    asked : list of (Spec, bool)
+        Measures, and whether each was requested by its own name.
+    propensity : Propensity or None
+        Inverse propensities; ``constants`` are those they were computed with, if known.
+    decision : Decision or None
+        How scores become sets.
+    per_row, per_label : bool or list of str
+        Whether values are kept: of all measures, of none, or of these.
+    higher_is_better : bool
+        Whether higher scores are; if not, scores are negated, as is all that is compared with them.
+    label_groups : Groups or None
+        Groups of labels within which measures are computed, too.
+    hierarchy : Hierarchy or None
+        Ancestors of labels.
+    unknown : bool
+        Whether predictions may hold unknown labels; ``counts_cells`` tells whether measures of all labels are
+        then computed, because the number of labels is known.
+    on_arguments : tuple of str
+        Notes on the arguments.
+    """
+
     n_labels: int
     conventions: Conventions
-    propensity: Propensity | None
-    decision: Decision | None
-    weighted: bool
-    per_row: bool | Sequence[str]  # of all measures, of none, or of these
-    within: str | None = None  # the argument with the labels of a row that alone are ranked
-    unknown: bool = False  # whether predictions may hold unknown labels
-    counts_cells: bool = True  # also where they do: the number of labels is then known
-    per_label: bool | Sequence[str] = False  # likewise
-    keep_curves: bool = False  # keep per-label curves
+    labels: list[Any] | None = None
+    asked: Sequence[tuple[Spec, bool]] = ()
+    propensity: Propensity | None = None
+    constants: dict[str, float | str] = field(default_factory=dict)
+    decision: Decision | None = None
+    per_row: bool | Sequence[str] = False
+    per_label: bool | Sequence[str] = False
     bounds: bool = False
-    any_scores: bool = False  # to fit probabilities to, which they need not be
-    higher_is_better: bool = (
-        True  # scores are better; else they are negated, as is all that is compared with them
-    )
+    higher_is_better: bool = True
     curve_points: int = 0
     label_groups: Groups | None = None
     hierarchy: Hierarchy | None = None
-    row_groups: bool = False
-    confidence: float | None = None  # of intervals, None for none
-    insisted: frozenset[str] = frozenset()  # specs requested by name
-    not_computed: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
+    confidence: float | None = None
+    unknown: bool = False
+    counts_cells: bool = True
+    named: bool = False
+    on_arguments: tuple[str, ...] = ()
 
-    def setting(self, spec: Spec) -> Setting:
-        """Return the setting passed to a spec's formula."""
-        return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
-
-    @cached
-    def unlisted(self) -> float | None:
-        """Score of unlisted labels; None if they rank below every listed label."""
-        given = self.conventions.unlisted_score
-        return given if self.higher_is_better or given is None else 0 - given
-
-    def decide(self, spec: Spec) -> Decision:
-        """Return the decision rule of a set measure: the top k, or the evaluation's."""
-        decision = self.decision if spec.k is None else top(spec.k)
-        assert decision is not None
-        return decision
-
-    @cached
-    def every(self) -> list[Spec]:
-        """The specs and the parts they are computed from, without duplicates."""
-        parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
-        return list(dict.fromkeys([*self.specs, *parts])) if parts else [*self.specs]
-
-    @cached
-    def states(self) -> dict[str, tuple[Spec, ...]]:
-        """The states to count, and the specs that read each."""
-        found: dict[str, tuple[Spec, ...]] = {}
-        for spec in self.every:
-            if name := self.state_of(spec):
-                found[name] = (*found.get(name, ()), spec)
-        bounded = [spec for spec in found.get("row_sums", ()) if self.bounds and spec.metric.bounded]
-        if bounded:
-            found[ROW_BOUNDS] = tuple(bounded)
-        if self.gapless:
-            found[GAPS] = tuple(self.gapless)
-        if self.kept_decisions:
-            found.setdefault(SETS_OF_LABELS, ())
-        if self.keep_curves or self.curve_points:
-            found.setdefault(self.state_of(CURVE), ())
-        found[SEEN] = ()
-        beside = {CEILING: self.within, LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups}
-        found |= {name: () for name, given in beside.items() if given}
-        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, *beside) if name in found}
-
-    def part(self, **changed: Any) -> Plan:
-        """Return the plan for a part of the data, of which nothing is kept but values."""
-        flags = ("per_row", "per_label", "keep_curves", "bounds", "row_groups")
-        nothing: dict[str, Any] = {
-            **dict.fromkeys(flags, False),
-            "curve_points": 0,
-            "label_groups": None,
-            "within": None,
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings except the propensities as JSON values."""
+        groups = self.label_groups
+        return {
+            "n_labels": self.n_labels,
+            "labels": self.labels,
+            "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
+            "conventions": self.conventions.as_dict(),
+            "decision": None if self.decision is None else str(self.decision),
+            **{name: getattr(self, name) for name in KEPT},
+            "label_groups": groups and [[*groups.names], [*groups.ranges]],
+            "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
+            **({"unknown": True, "counts_cells": self.counts_cells} if self.unknown else {}),
         }
-        return replace(self, **nothing | changed)
 
-    def state_of(self, spec: Spec) -> str:
-        """Return the state that a spec reads; empty if it is computed from other measures."""
-        return (self.weighted and spec.metric.weighted_state) or spec.state
+    @property
+    def of_labels(self) -> dict[str, NDArray[Any]]:
+        """Arrays of labels to save, by the argument that gave them; empty if not given."""
+        q, groups, hierarchy, none = self.propensity, self.label_groups, self.hierarchy, np.empty(0)
+        return {
+            "propensity": none if q is None else q.values,
+            "label_counts": none if q is None or q.counts is None else q.counts,
+            "label_groups": none if groups is None else groups.of,
+            "hierarchy": none if hierarchy is None else hierarchy.edges,
+        }
 
-    @cached
-    def kept_decisions(self) -> dict[Decision, list[str]]:
-        """The rules whose hits and misses are kept by label, with the suffixes of their columns.
+    def unlike(self, other: Settings) -> str | None:
+        """Return what is said of the first array of labels that differs, or None."""
+        for (name, mine), theirs in zip(self.of_labels.items(), other.of_labels.values(), strict=True):
+            # np.array_equal hides what a handler raises
+            if mine is not theirs and (mine.shape != theirs.shape or (mine != theirs).any()):
+                return {"label_counts": "y_train differs", "label_groups": "label_groups differ"}.get(
+                    name, f"{name} differs"
+                )
+        return None
 
-        They are the evaluation's, which has no suffix, and the top k of measures; both can be the same rule.
-        """
+    def notes(self) -> list[str]:
+        """Return what was seen in the arguments, and what it does to the values."""
+        q, hierarchy, notes = self.propensity, self.hierarchy, list[str]()
+        if q is not None and q.lowest < 1:
+            lowest = f" has values below 1 (the lowest is {q.lowest:g})"
+            hint = ": these look like propensities, not their inverses, which are 1 / p"
+            notes.append(Message(Keyword("inverse_propensity"), lowest, hint))
+        if hierarchy is not None and hierarchy.top is not None:
+            above = f" has {hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+            hint = "without edges to it, it does not, as authors leave out a root"
+            notes.append(Message(Keyword("hierarchy"), above, hint))
+        return notes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan(Settings):
+    """The settings for some inputs: the measures that these allow, and what they read of rows.
+
+    ``decision`` is how sets are given or made, as it applies to scores of which higher ones are better.
+
+    Parameters
+    ----------
+    specs : tuple of Spec
+        The measures to compute.
+    given : frozenset of str
+        Names of the inputs.
+    not_computed : dict of str to Message
+        Measures of groups that are left out, and the input they need.
+    keep_curves : bool
+        Whether curves of labels are kept.
+    any_scores : bool
+        Whether scores are fitted to probabilities, which they need not be.
+
+    Attributes
+    ----------
+    unlisted : float or None
+        Score of unlisted labels; None if they rank below every listed label.
+    every : list of Spec
+        The measures and the parts they are computed from, without duplicates.
+    states : dict of str to tuple of Spec
+        The states to count, and the measures that read each.
+    kept_decisions : dict of Decision to list of str
+        The rules whose hits and misses are kept by label, with the suffixes of their columns. They are the
+        evaluation's, which has no suffix, and the top k of measures; both can be the same rule.
+    reads_scores : bool
+        Whether any measure reads score values, not only the order within a row.
+    depth : int or None
+        Depth of the ranking that the measures read; None for all of it.
+    deepest : int
+        Greatest number of leading labels that a measure reads, but for those of the whole ranking.
+    ordered : bool
+        Whether listed labels must be sorted, beyond the ranks of the relevant ones.
+    uses_decision : bool
+        Whether any measure reads sets predicted by the decision, not only those at k.
+    required_gapless, required_cells : list of Spec
+        Measures requested by name that need a score for every label where unlisted labels have none, and
+        those that need all labels.
+    probable : (Spec, int) or None
+        A measure that needs probabilities, and of how many leading labels; None if none or with a link.
+    """
+
+    specs: tuple[Spec, ...]
+    given: frozenset[str] = frozenset()
+    not_computed: dict[str, Message] = field(default_factory=dict)
+    keep_curves: bool = False
+    any_scores: bool = False
+    weighted: bool = field(init=False)
+    row_groups: bool = field(init=False)
+    unlisted: float | None = field(init=False)
+    every: list[Spec] = field(init=False)
+    states: dict[str, tuple[Spec, ...]] = field(init=False)
+    kept_decisions: dict[Decision, list[str]] = field(init=False)
+    reads_scores: bool = field(init=False)
+    depth: int | None = field(init=False)
+    deepest: int = field(init=False)
+    ordered: bool = field(init=False)
+    uses_decision: bool = field(init=False)
+    required_gapless: list[Spec] = field(init=False)
+    required_cells: list[Spec] = field(init=False)
+    probable: tuple[Spec, int] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out what is read of rows, in one pass over the measures."""
+        level, decision, given = self.conventions.unlisted_score, self.decision, self.given
+        unlisted = level if self.higher_is_better or level is None else 0 - level
+        parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
+        every = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
+        required = {spec.name for spec, explicit in self.asked if explicit}
+        kept = self._kept_decisions() if self.per_label else {}
+        vars(self).update(weighted="sample_weight" in given, row_groups="row_groups" in given)
+        states: dict[str, list[Spec]] = {}
+        gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
+        curves = self.keep_curves or self.curve_points > 0
+        reads_scores, whole = curves, curves or self.label_groups is not None
+        uses_decision = decision is not None and decision.kind != "pred" and decision in kept
+        ordered = self.bounds or any(own.kind != "pred" for own in kept)
+        deepest, at_k = 0, 1  # one-error reads the first label
+        for spec in every:
+            if name := self.state_of(spec):
+                states.setdefault(name, []).append(spec)
+            if self.bounds and name == "row_sums" and spec.metric.bounded:
+                states.setdefault(ROW_BOUNDS, []).append(spec)
+            if spec.metric.gapless and unlisted is None:
+                states.setdefault(GAPS, []).append(spec)
+                gapless += [spec] * (spec.name in required)
+            if "probabilities" in spec.needs:
+                reads_scores = True
+                probable.append(spec)
+            cells += [spec] * (spec.metric.every_label and spec.name in required)
+            reads_scores |= spec.scores_of_all
+            whole |= spec.scores_of_all or spec.metric.whole
+            uses_decision |= "sets" in spec.needs
+            ordered |= spec.of_sets and (spec.k is not None or self.decide(spec).kind != "pred")
+            at_k, deepest = max(at_k, spec.k or 0), max(deepest, self.reads(spec) or 0)
+        if decision is not None and decision.kind in LEADING:
+            at_k = max(at_k, int(decision.value))
+        elif decision is not None and decision.kind != "pred":
+            whole |= uses_decision
+        beside = {
+            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in given,
+            LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups,
+        }  # fmt: skip
+        for name, wanted in beside.items():
+            if wanted:
+                states.setdefault(name, [])
+        none_improbable = not probable or self.any_scores or self.conventions.link != "none"
+        vars(self).update(
+            unlisted=unlisted,
+            every=every,
+            states={name: tuple(states[name]) for name in STATES if name in states},
+            kept_decisions=kept,
+            reads_scores=reads_scores,
+            depth=None if whole else self.cut(at_k),
+            deepest=deepest,
+            ordered=ordered,
+            uses_decision=uses_decision,
+            required_gapless=gapless,
+            required_cells=cells,
+            probable=None
+            if none_improbable
+            else (probable[0], max(spec.k or self.n_labels for spec in probable)),
+        )
+
+    def _kept_decisions(self) -> dict[Decision, list[str]]:
         kept = kept_of(self.per_label, self.specs)
         decided = self.per_label is True or any("sets" in spec.needs for spec in kept)
         suffixes: dict[Decision, list[str]] = {self.decision: [""]} if self.decision and decided else {}
@@ -129,46 +275,29 @@ class Plan:
             suffixes.setdefault(top(k), []).append(f"@{k}")
         return suffixes
 
-    @cached
-    def gapless(self) -> list[Spec]:
-        """The specs that need a score for every label, if unlisted labels have none."""
-        return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []
+    def setting(self, spec: Spec) -> Setting:
+        """Return the setting passed to a spec's formula."""
+        return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
+
+    def decide(self, spec: Spec) -> Decision:
+        """Return the decision rule of a set measure: the top k, or the evaluation's."""
+        decision = self.decision if spec.k is None else top(spec.k)
+        assert decision is not None
+        return decision
+
+    def part(self, **changed: Any) -> Plan:
+        """Return the plan for a part of the data, of which nothing is kept but values."""
+        flags = ("per_row", "per_label", "keep_curves", "bounds")
+        none: dict[str, Any] = {**dict.fromkeys(flags, False), "curve_points": 0, "label_groups": None}
+        return replace(self, given=self.given - {"row_groups", WITHIN}, **none | changed)
+
+    def state_of(self, spec: Spec) -> str:
+        """Return the state that a spec reads; empty if it is computed from other measures."""
+        return (self.weighted and spec.metric.weighted_state) or spec.state
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""
         return self.bounds and spec.metric.bounded
-
-    @cached
-    def reads_scores(self) -> bool:
-        """Whether any measure reads score values, not only the order within a row."""
-        return self._reads_all_scores or any("probabilities" in spec.needs for spec in self.every)
-
-    @cached
-    def _reads_all_scores(self) -> bool:
-        """Whether any measure reads the scores of all listed labels."""
-        curves = self.keep_curves or self.curve_points > 0
-        return curves or any(_reads_scores_of_all(spec) for spec in self.every)
-
-    @cached
-    def probable(self) -> tuple[Spec, int] | None:
-        """A measure that needs probabilities, and of how many leading labels; None if none or with a link."""
-        needing = [spec for spec in self.every if "probabilities" in spec.needs]
-        if not needing or self.any_scores or self.conventions.link != "none":
-            return None
-        return needing[0], max(spec.k or self.n_labels for spec in needing)
-
-    @cached
-    def depth(self) -> int | None:
-        """Depth of the ranking that the measures read; None for all of it."""
-        decision = self.decision
-        if self.label_groups or self._reads_all_scores or any(spec.metric.whole for spec in self.every):
-            return None
-        if decision and decision.kind not in ("pred", "top", "listed") and self.uses_decision:
-            return None
-        at_k = [spec.k or 0 for spec in self.every]
-        if decision and decision.kind in ("top", "listed"):
-            at_k.append(int(decision.value))
-        return self.cut(max([1, *at_k]))  # one-error reads the first label
 
     def cut(self, depth: int) -> int:
         """Return a number of leading labels, not more than a row can list."""
@@ -185,48 +314,14 @@ class Plan:
             return spec.k
         if "sets" in spec.needs:
             decision = self.decide(spec)
-            if decision.kind in ("top", "listed"):
+            if decision.kind in LEADING:
                 return int(decision.value)
             return 0 if decision.kind == "pred" else None
-        if spec.metric.whole or _reads_scores_of_all(spec):
+        if spec.metric.whole or spec.scores_of_all:
             return None
         return 1 if "scores" in spec.needs else 0  # one-error reads the first label
-
-    @cached
-    def deepest(self) -> int:
-        """Greatest number of leading labels that a measure reads, but for those of the whole ranking."""
-        return max([self.reads(spec) or 0 for spec in self.every], default=0)
-
-    @cached
-    def uses_decision(self) -> bool:
-        """Whether any measure reads sets predicted by the decision, not only those at k."""
-        kept = self.decision in self.kept_decisions and self.decision != Decision("pred")
-        return kept or any("sets" in spec.needs for spec in self.every)
-
-    @cached
-    def ordered(self) -> bool:
-        """Whether listed labels must be sorted, beyond the ranks of the relevant ones."""
-        return self.bounds or self._keeps_decided or any(map(self._decides, self.every))
-
-    @property
-    def _keeps_decided(self) -> bool:
-        return any(decision.kind != "pred" for decision in self.kept_decisions)
-
-    def _decides(self, spec: Spec) -> bool:
-        """Return whether a spec reads sets derived from scores."""
-        return is_of_sets(spec) and self.decide(spec).kind != "pred"
 
 
 def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
     """Return the specs whose values by row, or by label, are kept."""
     return [spec for spec in specs if kept is True or (kept and spec.name in kept)]
-
-
-def is_of_sets(spec: Spec) -> bool:
-    """Tell whether a measure reads predicted sets, or the first labels in place of these."""
-    of_first = "probabilities" in spec.needs and spec.k is not None
-    return "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS or of_first
-
-
-def _reads_scores_of_all(spec: Spec) -> bool:
-    return "entry scores" in spec.needs or ("probabilities" in spec.needs and spec.k is None)

@@ -21,6 +21,7 @@ TREC_NDCG = re.compile(r"ndcg_cut([_.@].*)?", re.IGNORECASE)  # which has grades
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
 MOST_DIGITS = 400
+SETS_OF_LABELS = "label_totals"  # the state that counts predicted sets by label
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Spec:
         Name of the state it reads; empty if it is computed from other measures.
     needs : tuple of str
         Inputs it needs, as named in `Metric.needs`.
+    of_sets : bool
+        Whether it reads predicted sets, or the first labels in place of these.
+    scores_of_all : bool
+        Whether it reads the scores of all listed labels.
     """
 
     metric: Metric
@@ -47,22 +52,27 @@ class Spec:
     cutoff: str = field(init=False, compare=False, repr=False)
     state: str = field(init=False, compare=False, repr=False)
     needs: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    of_sets: bool = field(init=False, compare=False, repr=False)
+    scores_of_all: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Set the derived attributes."""
-        metric, average = self.metric, f".{self.average}" if self.average else ""
+        metric, average, needs = self.metric, f".{self.average}" if self.average else "", self.metric.needs
+        state = metric.state if isinstance(metric.state, str) else metric.state[self.average or ""]
+        of_first = "probabilities" in needs and self.k is not None
         cutoff = str(self.k) if self.k else "all" if metric.cutoff == "all" else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
         at_k = f"@{cutoff}" if cutoff else ""
         derived = {
             "name": f"{metric.name}{average}{f'({shown})' if shown else ''}{at_k}",
             "cutoff": cutoff,
-            "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
+            "state": state,
             # the top k labels are a set
-            "needs": tuple("scores" if self.k and need == "sets" else need for need in metric.needs),
+            "needs": tuple("scores" if self.k and need == "sets" else need for need in needs),
+            "of_sets": "sets" in needs or state == SETS_OF_LABELS or of_first,
+            "scores_of_all": "entry scores" in needs or ("probabilities" in needs and not of_first),
         }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(derived)
 
     def __str__(self) -> str:
         """Return the name."""

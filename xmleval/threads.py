@@ -19,10 +19,14 @@ MOST_THREADS = 1024  # more would only wait for one another
 
 
 class Work(NamedTuple):
-    """Memory for scores in bytes, and the maximum number of threads."""
+    """Memory for scores in bytes, the maximum number of threads, and the size of blocks of rows.
+
+    Blocks are chosen to fit the caches where ``block_rows`` is None.
+    """
 
     memory: int
     threads: int
+    block_rows: int | None = None
 
     @property
     def budget(self) -> Budget:

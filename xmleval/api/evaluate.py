@@ -11,9 +11,9 @@ from typing import Any
 from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.counts import Counted, Counting, make_work, read_rows
+from xmleval.evaluation.counts import Counted, make_work, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
-from xmleval.evaluation.settings import Options, Settings, file_of
+from xmleval.evaluation.settings import Options, check_settings, file_of
 from xmleval.input.door import make_door
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
@@ -237,18 +237,17 @@ def evaluate(
         return report
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    rows = read_rows(
+    batch = read_batch(
         n_labels, labels, grades, grades.graded, door,
         y_true, y_score, y_pred, sample_weight, clusters, row_groups,
     )  # fmt: skip
-    taken, options = rows.taken, {name: arguments[name] for name in Options.__annotations__}
+    taken, options = batch.taken, {name: arguments[name] for name in Options.__annotations__}
     options["labels"] = None  # their names are those of the rows
-    settings = Settings.checked(metrics, rows.truth.n_labels, taken.label_names, taken.closed, **options)
-    settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
-    if block_rows is not None:
-        block_rows = positive_integer("block_rows", block_rows)
-    counting = Counting(settings, make_work(memory, threads), block_rows)
-    report = make_report(settings, counting.added(Counted(), rows))
+    settings = check_settings(metrics, batch.truth.n_labels, taken.label_names, taken.closed, **options)
+    if taken.unknown or not taken.closed:
+        settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
+    work = make_work(memory, threads, block_rows)
+    report = make_report(settings, with_batch(settings, work, Counted(), batch))
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(report.n_rows)]  # an index that names nothing

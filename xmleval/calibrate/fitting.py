@@ -162,10 +162,7 @@ class ScoredPairs(ScoredRows):
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
             conventions=Conventions(),
-            propensity=None,
-            decision=None,
-            weighted=weighted,
-            per_row=False,
+            given=frozenset(["sample_weight"] * weighted),
             any_scores=True,
         )
         super().__init__(plan, work)

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from xmleval.budget import memory_bytes
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.blocks import Blocks, block_bytes, join_arguments, owned
-from xmleval.evaluation.settings import KEYED, SCORED, Settings, given_inputs
+from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
+from xmleval.evaluation.settings import KEYED, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
 from xmleval.input.clusters import keys_of_folds
-from xmleval.input.csr import Source
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
-from xmleval.input.objects.take import Taken, take
+from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.notes import joined_notes
-from xmleval.plan import Plan
-from xmleval.records import Block, Truth
+from xmleval.plan import Plan, Settings
+from xmleval.records import Block
 from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import MOST_THREADS, Work, available_processors, in_turns
@@ -76,21 +75,7 @@ class Counted:
     notes: tuple[str, ...] = ()
 
 
-class Rows(NamedTuple):
-    """The arguments of an update with all names replaced by numbers, and the notes on them."""
-
-    taken: Taken
-    truth: Source[Truth]
-    y_score: Any
-    y_pred: Any
-    sample_weight: Any
-    clusters: Any
-    row_groups: Any
-    door: Door
-    notes: list[str]
-
-
-def read_rows(
+def read_batch(
     n_labels: int | None,
     labels: Any,
     conventions: Conventions,
@@ -102,177 +87,155 @@ def read_rows(
     sample_weight: Any,
     clusters: Any,
     row_groups: Any,
-) -> Rows:
+) -> Batch:
     """Read the arguments of an update; ``look_at`` them, whether grades and scores are swapped."""
     taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
     y_true, y_score, y_pred, *sets = taken.inputs
-    door = door.with_sets(sets, taken.n_unmatched_pairs)
-    given = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    weight, fold, group = (
-        None if value is None else of_rows(name, value, taken.row_names) for name, value in given.items()
-    )
+    if sets:
+        door = door.with_sets(sets, taken.n_unmatched_pairs)
+    of_each = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
+    of_each = {n: of_rows(n, value, taken.row_names) for n, value in of_each.items() if value is not None}
+    given = frozenset([*of_each, *door.given])
+    given |= {name for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
-    return Rows(taken, truth, y_score, y_pred, weight, fold, group, door, notes)
+    return Batch(taken, truth, y_score, y_pred, door=door, given=given, notes=notes, **of_each)
 
 
-class Counting:
-    """Update and merge `Counted`; ``block_rows`` is the size of a block, chosen to fit the caches if None."""
-
-    def __init__(self, settings: Settings, work: Work, block_rows: int | None) -> None:
-        self.settings = settings
-        self.work = work
-        self.block_rows = block_rows
-
-    def with_rows(self, counted: Counted, first_row: int | None, door: Door, *arguments: Any) -> Counted:
-        """Return the counts after adding rows; ``arguments`` are those of `read_rows`."""
-        settings = self.settings
-        graded = settings.conventions.graded and not counted.place[0]
-        rows = read_rows(settings.n_labels, settings.labels, settings.conventions, graded, door, *arguments)
-        unknown = not rows.taken.by_id and settings.labels is None  # names may differ between batches
-        if unknown or not rows.taken.closed:
-            needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
-            raise InputError("y_true", Message(*needs))
-        return self.added(counted, rows, first_row)
-
-    def added(self, counted: Counted, given_rows: Rows, first_row: int | None = None) -> Counted:
-        """Return the counts after adding rows."""
-        taken, truth, y_score, y_pred, sample_weight, clusters, row_groups, door, swapped = given_rows
-        n_labels = taken.n_labels
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, door, clusters, row_groups)
-        nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
-        if counted.plan is not None and nothing_listed and SCORED not in counted.given:
-            given -= {SCORED}
-        plan = counted.plan or self.settings.plan(given)
-        if not plan.reads_scores:
-            given -= {SCORED}
-        before = counted.given - {KEYED}
-        if counted.plan is not None and given != before:
-            changed = sorted(given ^ before)[0]  # y_score before its scores
-            when = "now, but not earlier" if changed in given else "earlier, but not now"
-            raise InputError(changed, f"given {when}")
-        if self.settings.confidence is not None and clusters is None:
-            clusters = keys_of_folds(taken.keys)
-            every = KEYED in counted.given if counted.n_rows else True  # of the rows before
-            if every and (clusters is not None or (counted.n_rows and not truth.n_rows)):
-                given |= {KEYED}
-        start = counted.n_rows
-        if first_row is not None:
-            start = positive_integer("first_row", first_row, least=0)
-        if first_row is not None or (self.settings.per_row and not counted.place[0]):  # one order
-            spans = self._refusing(with_rows, counted.spans, COMMON, start, start + truth.n_rows)
-            place = counted.place
-        elif not truth.n_rows:  # which name no source, or copies made now would share it
-            spans, place = counted.spans, counted.place
-        else:
-            source, row = counted.place if counted.place[0] else (new_source(), 0)
-            spans = with_rows(counted.spans, source, row, row + truth.n_rows)
-            place = source, row + truth.n_rows
-        dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-        rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, clusters, n_labels=n_labels,
-            first_row=start, score_dtypes=dtypes, threads=self.work.threads,
-            block_rows=self.block_rows, door=door, row_groups=row_groups,
-            by_id=taken.by_id and not self.settings.named,
-        )  # fmt: skip
-        has_unread = taken.grades and any(spec.metric.graded for spec in plan.specs)
-        unread = [unread_grades("y_true")] if has_unread else []
-        notes = *taken.notes, *swapped, *self.settings.on_arguments, *unread, *rows.notes
-        row_groups = counted.row_groups | rows.row_groups
+def with_batch(
+    settings: Settings, work: Work, counted: Counted, batch: Batch, first_row: int | None = None
+) -> Counted:
+    """Return the counts after adding rows."""
+    taken, given, n_rows = batch.taken, batch.given, batch.truth.n_rows
+    scored = False if batch.y_score is None else has_scores(batch.y_score, taken.n_labels)
+    if scored or (scored is None and (counted.plan is None or SCORED in counted.given)):
+        given |= {SCORED}
+    plan = counted.plan or plan_of(settings, given)
+    if not plan.reads_scores:
+        given -= {SCORED}
+    before = counted.given - {KEYED}
+    if counted.plan is not None and given != before:
+        changed = sorted(given ^ before)[0]  # y_score before its scores
+        when = "now, but not earlier" if changed in given else "earlier, but not now"
+        raise InputError(changed, f"given {when}")
+    if settings.confidence is not None and batch.clusters is None:
+        batch = batch._replace(clusters=keys_of_folds(taken.keys))
+        every = KEYED in counted.given if counted.n_rows else True  # of the rows before
+        if every and (batch.clusters is not None or (counted.n_rows and not n_rows)):
+            given |= {KEYED}
+    start, (source, row) = counted.n_rows, counted.place
+    if first_row is not None:
+        start = positive_integer("first_row", first_row, least=0)
+    spans, place = counted.spans, counted.place
+    if first_row is not None or (settings.per_row and not source):  # one order
+        spans = _refusing(settings, with_rows, spans, COMMON, start, start + n_rows)
+    elif n_rows:  # without any, no source is named, or copies made now would share it
+        source = source or new_source()
+        spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
+    dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
+    blocks = make_blocks(plan, batch, work, start, dtypes, taken.by_id and not settings.named)
+    unread = taken.grades and any(spec.metric.graded for spec in plan.specs)
+    notes = *taken.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    if unread:
+        notes = *notes, unread_grades("y_true")
+    row_groups = counted.row_groups
+    if blocks.row_groups is not None:
+        row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
-        states, waiting = self._count(counted, plan, rows)
-        return Counted(
-            n_rows=counted.n_rows + rows.n_rows,
-            plan=plan,
-            given=given,
-            states=states,
-            waiting=waiting,
-            score_dtype=next(iter(dtypes), None),
-            spans=spans,
-            place=place,
-            row_groups=row_groups,
-            notes=joined_notes(counted.notes, notes),
-        )
+    states, waiting = _count_or_wait(work, counted, plan, blocks)
+    return Counted(
+        n_rows=counted.n_rows + n_rows,
+        plan=plan,
+        given=given,
+        states=states,
+        waiting=waiting,
+        score_dtype=next(iter(dtypes), None),
+        spans=spans,
+        place=place,
+        row_groups=row_groups,
+        notes=joined_notes(counted.notes, notes),
+    )
 
-    def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
-        """Count rows, or keep them waiting while they are smaller than the tables to copy."""
-        states = counted.states
-        most = 0 if states is None else min(states.table_bytes, self.work.budget.waiting)
-        if states is not None and rows.n_bytes < most:
-            blocks = self.work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
+
+def _count_or_wait(
+    work: Work, counted: Counted, plan: Plan, rows: Blocks
+) -> tuple[States, tuple[Block, ...]]:
+    """Count rows, or keep them waiting while they are smaller than the tables to copy."""
+    states = counted.states
+    if states is not None:
+        most = min(states.table_bytes, work.budget.waiting)
+        if rows.n_bytes < most:
+            blocks = work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
             waiting = (*counted.waiting, *blocks)
             if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
                 return states, waiting
-            return count(plan, self.work, states, None, waiting), ()
-        return count(plan, self.work, states, rows, counted.waiting), ()
-
-    def settled(self, counted: Counted) -> Counted:
-        """Return the counts with all waiting rows counted."""
-        if not counted.waiting or counted.plan is None:
-            return counted
-        states = count(counted.plan, self.work, counted.states, None, counted.waiting)
-        return replace(counted, states=states, waiting=())
-
-    def with_counted(self, counted: Counted, other: Counted) -> Counted:
-        """Return the sum of two counts."""
-        if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
-            return counted
-        here, there = (sorted(one.given - {KEYED}) for one in (counted, other))
-        if counted.plan is not None and counted.n_rows and here != there:
-            raise ValueError(f"merge: input differs: {here} here, {there} there")
-        dtypes = {counted.score_dtype, other.score_dtype} - {None}
-        if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-            raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
-        self._refuse_unnumbered(counted, other)
-        row_groups = counted.row_groups | other.row_groups
-        refuse_many_groups("merge: row_groups", len(row_groups))
-        spans = self._refusing(united, counted.spans, other.spans)
-        mine, theirs = self.settled(counted).states if counted.n_rows else None, other.states
-        if self.settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
-            if COMMON in counted.spans:
-                told = "merge: kept rows have indices here, and are those of files there"
-                raise ValueError(told)
-            theirs = theirs.behind(counted.n_rows)
-        return Counted(
-            n_rows=counted.n_rows + other.n_rows,
-            plan=other.plan,
-            given=counted.given & other.given if counted.n_rows else other.given,
-            states=merged(mine or new_states(other.plan, self.work), theirs),
-            score_dtype=counted.score_dtype or other.score_dtype,
-            spans=spans,
-            place=counted.place,
-            row_groups=row_groups,
-            notes=joined_notes(counted.notes, other.notes),
-        )
-
-    def _refuse_unnumbered(self, counted: Counted, other: Counted) -> None:
-        """Refuse intervals of rows whose groups of the jackknife would be others in one pass."""
-        known = {"clusters", KEYED} & counted.given & other.given
-        if self.settings.confidence is None or not counted.n_rows or known:
-            return
-        if {*counted.spans, *other.spans} != {COMMON}:
-            told = "merge: intervals need the number of each row in all shards; give each shard its "
-            more = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
-            raise ValueError(Message(told, Keyword("first_row"), *more, Keyword("confidence")))
-
-    def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:
-        """Return the rows of both, or say whose numbering makes them the same."""
-        try:
-            return unite(*rows)
-        except CountedTwiceError as error:
-            if error.source != COMMON:
-                raise ValueError(f"merge: {error}") from None
-            counted = "kept" if self.settings.per_row else "counted"
-            shared = f"rows {error.start}..{error.stop - 1} are {counted} already"
-            text = f"{shared}; give each shard the index of its first row"
-            raise InputError("first_row", text) from None
+            return count(plan, work, states, None, waiting), ()
+    return count(plan, work, states, rows, counted.waiting), ()
 
 
-def make_work(memory: Any, threads: Any) -> Work:
-    """Check ``memory`` and ``threads``."""
+def settled(work: Work, counted: Counted) -> Counted:
+    """Return the counts with all waiting rows counted."""
+    if not counted.waiting or counted.plan is None:
+        return counted
+    states = count(counted.plan, work, counted.states, None, counted.waiting)
+    return replace(counted, states=states, waiting=())
+
+
+def with_counted(settings: Settings, work: Work, counted: Counted, other: Counted) -> Counted:
+    """Return the sum of two counts."""
+    if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
+        return counted
+    here, there = (sorted(one.given - {KEYED}) for one in (counted, other))
+    if counted.plan is not None and counted.n_rows and here != there:
+        raise ValueError(f"merge: input differs: {here} here, {there} there")
+    dtypes = {counted.score_dtype, other.score_dtype} - {None}
+    if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
+        raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
+    numbered = {"clusters", KEYED} & counted.given & other.given or {*counted.spans, *other.spans} == {COMMON}
+    if settings.confidence is not None and counted.n_rows and not numbered:
+        told = "merge: intervals need the number of each row in all shards; give each shard its "
+        more = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
+        raise ValueError(Message(told, Keyword("first_row"), *more, Keyword("confidence")))
+    row_groups = counted.row_groups | other.row_groups
+    refuse_many_groups("merge: row_groups", len(row_groups))
+    spans = _refusing(settings, united, counted.spans, other.spans)
+    mine, theirs = settled(work, counted).states if counted.n_rows else None, other.states
+    if settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
+        if COMMON in counted.spans:
+            raise ValueError("merge: kept rows have indices here, and are those of files there")
+        theirs = theirs.behind(counted.n_rows)
+    return Counted(
+        n_rows=counted.n_rows + other.n_rows,
+        plan=other.plan,
+        given=counted.given & other.given if counted.n_rows else other.given,
+        states=merged(mine or new_states(other.plan, work), theirs),
+        score_dtype=counted.score_dtype or other.score_dtype,
+        spans=spans,
+        place=counted.place,
+        row_groups=row_groups,
+        notes=joined_notes(counted.notes, other.notes),
+    )
+
+
+def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Spans:
+    """Return the rows of both, or say whose numbering makes them the same."""
+    try:
+        return unite(*rows)
+    except CountedTwiceError as error:
+        if error.source != COMMON:
+            raise ValueError(f"merge: {error}") from None
+        done = "kept" if settings.per_row else "counted"
+        shared = f"rows {error.start}..{error.stop - 1} are {done} already"
+        raise InputError("first_row", f"{shared}; give each shard the index of its first row") from None
+
+
+def make_work(memory: Any, threads: Any, block_rows: Any = None) -> Work:
+    """Check ``memory``, ``threads`` and ``block_rows``."""
+    if block_rows is not None:
+        block_rows = positive_integer("block_rows", block_rows)
     known = min(available_processors(), MOST_THREADS)
     n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
-    return Work(memory_bytes("memory", memory), n_threads)
+    return Work(memory_bytes("memory", memory), n_threads, block_rows)
 
 
 def count(
@@ -283,7 +246,8 @@ def count(
     The arguments are never changed, even if a signal handler raises.
     """
     states = new_states(plan, work) if earlier is None else earlier.empty()
-    states.expect(rows.row_groups if rows else ())
+    if rows is not None and rows.row_groups is not None:
+        states.expect(rows.row_groups.names)
     parts = [states]
     try:
         blocks: list[Callable[[], Block]] = []

@@ -11,16 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from xmleval.budget import LIMIT, MEMORY, Budget, limited
-from xmleval.errors import ALL_LABELS, InputError, Message, counted, positive_integer
-from xmleval.evaluation.counts import Counted, Counting, make_work
+from xmleval.errors import ALL_LABELS, InputError, Keyword, Message, counted
+from xmleval.evaluation.counts import Counted, make_work, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import known_constants, restored, saved_counts, setting_options
-from xmleval.evaluation.settings import Options, Settings
+from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.objects.take import labels_of
 from xmleval.notes import joined_notes
+from xmleval.plan import Settings
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.view.rule import as_parts, from_parts
@@ -75,13 +78,11 @@ class Evaluator:
         if n_labels is None and options.get("labels") is None:
             if isinstance(metrics, Iterable) and not isinstance(metrics, str):
                 metrics = [*metrics]  # an iterator is read once
-            self._settle = partial(Settings.checked, metrics, **options)
-            settings = Settings.unsettled(metrics, **options)
+            self._settle = partial(check_settings, metrics, **options)
+            self._settings = settings_before_rows(metrics, **options)
         else:
-            settings = Settings.checked(metrics, n_labels, **options)
-        if block_rows is not None:
-            block_rows = positive_integer("block_rows", block_rows)
-        self._counting = Counting(settings, make_work(memory, threads), block_rows)
+            self._settings = check_settings(metrics, n_labels, **options)
+        self._work = make_work(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
 
@@ -96,7 +97,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], n_labels=3).n_labels
         3
         """
-        return self._counting.settings.n_labels
+        return self._settings.n_labels
 
     @property
     def n_rows(self) -> int:
@@ -123,7 +124,7 @@ class Evaluator:
         >>> [spec.name for spec in Evaluator(["P@1", "lrap"], n_labels=3).asked]
         ['p@1', 'lrap']
         """
-        return [spec for spec, _ in self._counting.settings.asked]
+        return [spec for spec, _ in self._settings.asked]
 
     @property
     def threads(self) -> int:
@@ -135,7 +136,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], threads=2).threads
         2
         """
-        return self._counting.work.threads
+        return self._work.threads
 
     @property
     def memory(self) -> int:
@@ -147,7 +148,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], memory="512MB").memory
         512000000
         """
-        return self._counting.work.memory
+        return self._work.memory
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -159,7 +160,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], n_labels=3).settings["metrics"]
         [['p@1', True]]
         """
-        return {**self._counting.settings.as_dict(), "propensity": self._counting.settings.constants}
+        return {**self._settings.as_dict(), "propensity": self._settings.constants}
 
     def update(
         self,
@@ -207,9 +208,15 @@ class Evaluator:
         told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            counting = self._counting if told is None else self._settled(*told)
-            after = counting.with_rows(counted, first_row, door, *rows)
-            self._counting, self._settle = counting, None
+            settings = self._settings if told is None else self._settled(*told)
+            look_at = settings.conventions.graded and not counted.place[0]
+            batch = read_batch(settings.n_labels, settings.labels, settings.conventions, look_at, door, *rows)
+            unlisted = settings.labels is None and not batch.taken.by_id  # names may differ between batches
+            if unlisted or not batch.taken.closed:
+                needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
+                raise InputError("y_true", Message(*needs))
+            after = with_batch(settings, self._work, counted, batch, first_row)
+            self._settings, self._settle = settings, None
             return after
 
         self._replace(change)
@@ -253,30 +260,28 @@ class Evaluator:
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         with self._lock:
-            known = next((one._counting.settings for one in (self, other) if one._settle is None), None)
+            known = next((one._settings for one in (self, other) if one._settle is None), None)
             told = (0, None) if known is None else (known.n_labels, known.labels)
             here, there = self._settled(*told), other._settled(*told)
-        differs = first_difference(here.settings.as_dict(), there.settings.as_dict())
-        differs = differs or here.settings.unlike(there.settings)
+        differs = first_difference(here.as_dict(), there.as_dict()) or here.unlike(there)
         if differs:
             raise ValueError(f"merge: {differs}")
-        theirs = other._counting.settled(other._counted)
+        theirs = settled(other._work, other._counted)
 
         def change(counted: Counted) -> Counted:
-            after = here.with_counted(counted, theirs)
+            after = with_counted(here, self._work, counted, theirs)
             if known is not None:
-                self._counting, self._settle = here, None
+                self._settings, self._settle = here, None
             return after
 
         self._replace(change)
         return self
 
-    def _settled(self, n_labels: int, labels: list[Any] | None) -> Counting:
-        """Return what counts rows of so many labels, if their number was not known; 0 leaves it unknown."""
-        settle, before = self._settle, self._counting
-        if settle is None or not n_labels:
-            return before
-        return Counting(settle(n_labels, labels=labels), before.work, before.block_rows)
+    def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
+        """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
+        if self._settle is None or not n_labels:
+            return self._settings
+        return self._settle(n_labels, labels=labels)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.
@@ -300,11 +305,11 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        counted = self._replace(self._counting.settled)
+        counted = self.counted
         with self._lock:
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
-            return make_report(self._counting.settings, counted)
+            return make_report(self._settings, counted)
 
     def reset(self) -> None:
         """Forget all rows, so that other rows can be counted with the same settings.
@@ -362,8 +367,8 @@ class Evaluator:
         """Return the contents of a saved file (@private)."""
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        settings, (counts, arrays) = self._counting.settings, self.counts()
-        arrays |= {name: array for name, (array, _) in settings.of_labels.items() if array.size}
+        settings, (counts, arrays) = self._settings, self.counts()
+        arrays |= {name: array for name, array in settings.of_labels.items() if array.size}
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -379,12 +384,12 @@ class Evaluator:
     @property
     def counted(self) -> Counted:
         """What was counted of all rows (@private)."""
-        return self._replace(self._counting.settled)
+        return self._replace(partial(settled, self._work))
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
         found = copy(self)
-        found._counted = restored(self._counting.settings, self._counting.work, *counts)
+        found._counted = restored(self._settings, self._work, *counts)
         return found
 
     @classmethod
@@ -444,7 +449,9 @@ class Evaluator:
             **more,
         )
         insisted = dict(settings["metrics"])
-        before = found._counting.settings.sharing(saved.arrays.get("propensity"))
+        before, q = found._settings, saved.arrays.get("propensity")
+        if before.propensity is not None and isinstance(q, np.memmap):  # whose values are left there
+            before = replace(before, propensity=before.propensity._replace(values=np.asarray(q)))
         asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
         unknown, cells = settings.get("unknown", False) is True, settings.get("counts_cells", True) is True
         constants = known_constants(meta["constants"])
@@ -452,7 +459,7 @@ class Evaluator:
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)
-        found._counting.settings = own
+        found._settings = own
         return found.with_counts(Saved(meta, arrays))
 
     def add_notes(self, notes: Iterable[str]) -> None:
@@ -465,12 +472,10 @@ class Evaluator:
 
     def insist_on_none(self) -> None:
         """Leave out measures that cannot be computed, instead of raising an error (@private)."""
-        self._change(asked=[(spec, False) for spec, _ in self._counting.settings.asked])
+        self._change(asked=[(spec, False) for spec, _ in self._settings.asked])
 
     def _change(self, **settings: Any) -> None:
-        before = self._counting  # copies may have the other
-        changed = replace(before.settings, **settings)
-        self._counting = Counting(changed, before.work, before.block_rows)
+        self._settings = replace(self._settings, **settings)  # copies may have the other
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""
@@ -498,14 +503,15 @@ class Evaluator:
 
 def make_report(settings: Settings, of: Counted) -> Report:
     """Return the report on the counted rows."""
-    plan, states = of.plan, of.states
+    plan, states, q = of.plan, of.states, settings.propensity
     assert plan is not None
     assert states is not None
     results = states.finish()
     without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
     if without and not results.values:
         raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-    results.leave_out(without)
+    if without:
+        results.leave_out(without)
     if not settings.higher_is_better:
         results.negate_thresholds()
     decision = settings.decision if plan.decision and settings.decision else plan.decision
@@ -520,7 +526,7 @@ def make_report(settings: Settings, of: Counted) -> Report:
         not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
         excluded=excluded_inputs(of.given),
-        propensity=settings.describe_propensity(),
+        propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,
         hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),

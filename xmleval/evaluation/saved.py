@@ -10,11 +10,12 @@ from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
 from xmleval.errors import positive_integer
 from xmleval.evaluation.counts import Counted
-from xmleval.evaluation.settings import GIVEN, KEPT, Settings
+from xmleval.evaluation.settings import GIVEN, plan_of
 from xmleval.files.saved import Saved
 from xmleval.groups import LabelGroups
 from xmleval.hierarchy import from_edges
 from xmleval.notes import notes_as_json, notes_from_json
+from xmleval.plan import KEPT, Settings
 from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
@@ -71,7 +72,7 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
         source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in several])
         for source, several in meta["spans"].items()
     }
-    plan = settings.plan(given)
+    plan = plan_of(settings, given)
     states = new_states(plan, work)
     states.from_contents(Contents(arrays, n_rows))
     return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, states.row_groups, notes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from xmleval.errors import InputError
-from xmleval.evaluation.blocks import join_arguments
+from xmleval.evaluation.blocks import Batch, make_blocks
 from xmleval.evaluation.counts import count
+from xmleval.input.objects.take import Taken
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.plan import Plan
@@ -41,12 +42,10 @@ class ScoredRows:
             raise InputError("y_score", self.missing)
         if has_scores(y_score, n_labels) is False:
             raise InputError("y_score", self.bare)
-        rows = join_arguments(
-            self._plan, truth, y_score, None, weight, n_labels=n_labels,
-            first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
-        )  # fmt: skip
+        batch = Batch(Taken((), n_labels), truth, y_score, sample_weight=weight)
+        rows = make_blocks(self._plan, batch, self.work, 0, self._dtypes)
         self._states = count(self._plan, self.work, self._states, rows)
-        self.n_rows += rows.n_rows
+        self.n_rows += truth.n_rows
 
     @property
     def counted(self) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xmleval.evaluation.settings import SCORED, Settings
+from xmleval.evaluation.settings import SCORED, check_settings, plan_of
 
 
 class Cut:
@@ -22,7 +22,7 @@ class Cut:
     """
 
     def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: dict[str, Any]) -> None:
-        plan = Settings.checked(metrics, n_labels, **options).plan(frozenset({"y_score", SCORED}))
+        plan = plan_of(check_settings(metrics, n_labels, **options), frozenset({"y_score", SCORED}))
         self._depth = None if plan.unlisted is not None else plan.depth
         self._higher_is_better = plan.higher_is_better
 

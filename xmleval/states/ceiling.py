@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.errors import counted
+from xmleval.input.door import WITHIN
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
@@ -55,8 +56,8 @@ class Ceiling(RowSums):
         """Return a note."""
         n_reachable, n_relevant = self.n_relevant.tolist()
         shown = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means().items())
-        held = f"{self.plan.within}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
-        return Results(notes={str(self.plan.within): f"{held}, which allows at most {shown}"})
+        held = f"{WITHIN}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
+        return Results(notes={WITHIN: f"{held}, which allows at most {shown}"})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

@@ -7,10 +7,10 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.exact import NO_WEIGHT, exact_mean
 from xmleval.kernels.extremes import widen_extremes
-from xmleval.plan import SETS_OF_LABELS, Plan, kept_of
+from xmleval.plan import Plan, kept_of
 from xmleval.records import Extremes, Floats, Ints, as_score
 from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work

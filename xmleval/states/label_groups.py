@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.errors import printable
-from xmleval.plan import Plan, is_of_sets
+from xmleval.plan import Plan
 from xmleval.records import Floats, Ints, row_sizes
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
@@ -71,7 +71,7 @@ class LabelGroups(Parts):
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
-        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if is_of_sets(spec))
+        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == "rank_profile")
         work = work._replace(memory=max(1, work.memory // len(groups.names)))
         for name, labels in zip(groups.names, self.own.labels, strict=True):
@@ -88,7 +88,7 @@ class LabelGroups(Parts):
                 share: State = Share(whole, linear, work)
                 self.parts[f"{SHARE}/{name}"] = States(whole, work, {"rank_profile": share})
         self.n_rows = dict.fromkeys(self.parts, 0)
-        ranked = [spec for spec in plan.specs if not is_of_sets(spec)]
+        ranked = [spec for spec in plan.specs if not spec.of_sets]
         self.depths = {
             spec.name: plan.reads(spec) or plan.n_labels for spec in ranked if plan.reads(spec) != 0
         }

@@ -7,10 +7,10 @@ import numpy as np
 from xmleval.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
-from xmleval.plan import SETS_OF_LABELS, Plan
+from xmleval.plan import Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work

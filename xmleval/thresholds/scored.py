@@ -40,10 +40,6 @@ class ScoredEntries(ScoredRows):
             specs=(parse_spec(f"peak_f1.{'macro' if by_label else 'micro'}"),),
             n_labels=n_labels,
             conventions=Conventions(unlisted="below" if unlisted is None else unlisted),
-            propensity=None,
-            decision=None,
-            weighted=False,
-            per_row=False,
         )
         super().__init__(plan, work)
         self.unlisted = unlisted
