@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import click
 
-from xmleval.cli.help import nearest_to
-from xmleval.cli.stdout import naming_stdout
+from xmleval.cli.messages import bare, naming_stdout, one_line, print_messages
+from xmleval.errors import did_you_mean
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -53,7 +53,8 @@ class Program(click.Group):
             command: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
             return command
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {cmd_name!r}{nearest_to(cmd_name, COMMANDS)}")
+            near = did_you_mean(cmd_name, COMMANDS, bare)
+            ctx.fail(f"No such command {cmd_name!r}{near and f'; {near}'}")
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,9 +85,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail
-    from xmleval.cli.compiling import tell_of_compiling
-
-    tell_of_compiling(on_terminal=sys.stderr is not None and sys.stderr.isatty())
+    print_messages()
     try:
         width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
         code = program.main(args, prog_name="xmleval", standalone_mode=False, terminal_width=width)
@@ -98,8 +97,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough
         return 1
     except (click.ClickException, OSError, ValueError, MemoryError) as error:
-        from xmleval.cli.messages import one_line  # only here: it imports what no list of commands needs
-
         print(f"xmleval: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return code if isinstance(code, int) else 0

@@ -14,9 +14,9 @@ import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
 from xmleval.budget import MEMORY
+from xmleval.cli.files import FILE
 from xmleval.cli.options import (
     COUNT,
-    FILE,
     FORMAT,
     LIST,
     MEASURES,
@@ -27,7 +27,7 @@ from xmleval.cli.options import (
     command,
     format_option,
 )
-from xmleval.cli.output import check_outputs, show, write_result
+from xmleval.cli.output import show, write_text
 from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
@@ -67,7 +67,6 @@ def bench(
         raise click.UsageError("SCORES are missing", context)
     if truth is not None and any(sizes.values()):
         raise click.UsageError("--rows, --labels and --k are for generated data", context)
-    check_outputs([output], [truth, scores], (), input_format)
     n_rows, n_labels, k = (sizes[name] or default for name, default in GENERATED.items())
     if n_labels < k + N_RELEVANT:
         raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
@@ -89,7 +88,7 @@ def bench(
     n_threads = make_work(MEMORY, threads).threads
     found = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
     if output_format == "json" or output is not None:
-        write_result(json.dumps(found, indent=2), output)
+        write_text(json.dumps(found, indent=2), output)
         return
     size = f"{found['rows']} rows x {found['labels']} labels, {found['scores']} scores"
     lines = [f"{name.replace('_per_', '/').replace('_', ' ')}: {found[name]:,.4g}" for name in SHOWN]

@@ -9,12 +9,11 @@ import click
 
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.cli.convert import WRITTEN, check_target, find_files, write_rows, writer_of
-from xmleval.cli.help import Choice
+from xmleval.cli.convert import WRITTEN, find_files, write_rows, writer_of
+from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
-from xmleval.cli.options import COUNT, FILE, FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
-from xmleval.cli.output import check_outputs, refuse_compressed, write_result
-from xmleval.cli.patterns import hinting
+from xmleval.cli.options import COUNT, FORMAT, INPUTS, REQUIRED, RESOURCES, Choice, Opt, command
+from xmleval.cli.output import write_text
 from xmleval.errors import counted
 from xmleval.evaluation.inputs import read_scores_alone
 from xmleval.input.formats.trec import RUN, save
@@ -28,7 +27,7 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(FILE, "MODEL", "File for the map, JSON.", more=REQUIRED),
+    "output": Opt(PLAIN, "MODEL", "File for the map, JSON.", more=REQUIRED),
 }
 APPLY = {
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},
@@ -50,12 +49,10 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     Both are of held-out data. `xmleval calibrate apply MODEL SCORES` makes probabilities of other scores.
     Labels with names are matched by name.
     """
-    refuse_compressed(output)
-    check_outputs([], [truth, scores, *options.values()], [output], options["input_format"])
-    with hinting(truth), notes_told():
-        found = fit_files(truth, scores, progress=on_terminal(), **options)
-    found.save(output)
-    write_result(str(found), None)
+    with notes_told():
+        calibrator = fit_files(truth, scores, progress=on_terminal(), **options)
+    calibrator.save(output)
+    write_text(str(calibrator))
 
 
 @command({"Options": APPLY}, group=calibrate, short_help="Write probabilities in place of scores.")
@@ -67,9 +64,8 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
     MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. SCORES with names are written
     as a TREC run (.run).
     """
-    writer = writer_of(output)
+    writer = writer_of(output, "scores")
     (given,) = find_files([(scores, "scores")], options)
-    check_target(output, writer, "scores", [scores, model], options["input_format"])
     calibrator, sizes = Calibrator.load(model), list[tuple[int, int]]()
 
     def mapped(rows: Any) -> Any:
@@ -85,4 +81,4 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
         rows, *names = read_scores_alone(given, None)
         save(output, mapped(rows), "scores", *names)
     n_rows, n_entries = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    write_result(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}", None)
+    write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from xmleval.api.check import check as check_reports
-from xmleval.cli.options import FILE, LIST, Opt, Parsed, command, read_names
-from xmleval.cli.stdout import write_stdout
+from xmleval.cli.files import FILE
+from xmleval.cli.messages import write_stdout
+from xmleval.cli.options import LIST, Opt, Parsed, command, read_names
 from xmleval.errors import InputError
 from xmleval.numerals import decimal_number
 
@@ -37,7 +38,7 @@ def read_limits(text: str) -> list[tuple[str, float]]:
 
 
 LIMITS = Parsed(read_limits)
-SECTIONS: dict[str, dict[str, Any]] = {
+SECTIONS = {
     "Limits": {
         "min": Opt(
             LIMITS, "NAME=VALUE",

@@ -9,35 +9,29 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
-from xmleval.cli.forms import WRITERS, in_form, in_options
-from xmleval.cli.help import Choice
+from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import (
     CONFIDENCE,
     COUNT,
-    FILE,
     GROUPING,
     INPUTS,
-    MEASURES,
+    OF_MODELS,
     OUTPUT,
     RESOURCES,
-    SETS,
     SWITCH,
+    Choice,
     Opt,
     command,
     format_option,
-)
-from xmleval.cli.output import check_outputs, write_result
-from xmleval.cli.patterns import hinting, models_of
+)  # fmt: skip
+from xmleval.cli.output import FORMS, about, in_options, write_figure, write_result, write_text
+from xmleval.cli.patterns import models_of
 from xmleval.comparing.differences import TESTS
 from xmleval.errors import did_you_mean
 from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 
-OF_MEASURES = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {
-    "decision": SETS["decision"]
-}
 COMPARISON = {
     "baseline": Opt(str, "SCORES"),
     "test": Opt(
@@ -55,12 +49,18 @@ COMPARISON = {
     ),
     "worst": Opt(COUNT, "N"),
 }  # fmt: skip
-SECTIONS: dict[str, dict[str, Any]] = {
+OUTPUTS = {
+    "output_format": format_option(FORMS),
+    "output": OUTPUT,
+    "html": Opt(PAGE, None, "Also write a page with tables and figures."),
+    "plot": Opt(FIGURE, None, "Also draw the figure, as .png, .svg or .pdf."),
+}
+SECTIONS = {
     "Comparison": COMPARISON,
     "Groups": GROUPING,
     "Inputs": INPUTS,
-    "Measures": OF_MEASURES,
-    "Output": {"output_format": format_option([*WRITERS]), "output": OUTPUT, "html": HTML, "plot": PLOT},
+    "Measures": OF_MODELS,
+    "Output": OUTPUTS,
     "Resources": RESOURCES,
 }
 EXAMPLES = """Examples:
@@ -77,15 +77,9 @@ EXAMPLES = """Examples:
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def compare(
-    truth: Path,
-    scores: tuple[Path, ...],
-    baseline: str | None,
-    output_format: str,
-    output: Path | None,
-    html: Path | None,
-    plot: Path | None,
-    **options: Any,
-) -> None:
+    truth: Path, scores: tuple[Path, ...], baseline: str | None, output_format: str, output: Path | None,
+    html: Path | None, plot: Path | None, **options: Any,
+) -> None:  # fmt: skip
     """Compare the predictions in two or more SCORES on the rows of TRUTH.
 
     Prints values, and for each pair of SCORES the differences with their intervals and p-values, and the
@@ -95,23 +89,19 @@ def compare(
     if len(scores) < 2:
         said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
         raise click.UsageError(said, click.get_current_context())
-    check_page(html)
-    check_figure(plot)
     models = models_of(truth, scores)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
-    check_outputs([output, html, plot], [truth, *scores, *options.values()], (), options["input_format"])
-    own_baseline = None if baseline is None else _found(baseline, [*models], scores)
+    baseline = None if baseline is None else model_of(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
-    with hinting(truth):
-        compared = compare_files(models, truth, baseline=own_baseline, progress=on_terminal(), **options)
+    compared = compare_files(models, truth, baseline=baseline, progress=on_terminal(), **options)
     if html is not None:
-        write_result(in_options(compared).to_html(about=about([truth, *scores, options["y_train"]])), html)
+        write_text(in_options(compared).to_html(about=about([truth, *scores, options["y_train"]])), html)
     if plot is not None:
         write_figure(compared.plot("differences"), plot)
-    write_result(in_form(compared, output_format, output), output)
+    write_result(compared, output_format, output)
 
 
-def _found(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
+def model_of(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
     """Return the name of the model that --baseline tells by its path, its name or what tables call it."""
     for known in ([str(path) for path in scores], names, short_names(names)):
         if known.count(baseline) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +13,9 @@ import click
 import numpy as np
 
 from xmleval.budget import PIECE_BYTES
+from xmleval.cli.files import FILE, Output
 from xmleval.cli.messages import on_terminal, tell, tell_notes
-from xmleval.cli.options import FIELDS, FILE, FORMAT, LABEL_COUNT, REQUIRED, Opt, command
-from xmleval.cli.output import check_outputs
+from xmleval.cli.options import FIELDS, FORMAT, LABEL_COUNT, REQUIRED, Opt, command
 from xmleval.errors import counted
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
 from xmleval.evaluation.reading import naming_files, naming_rows, progress
@@ -38,12 +38,22 @@ OPTIONS = {
     "like": Opt(FILE, "TRUTH", "Relevant labels with names, for a TREC run or named scores."),
     **FORMAT,
 }
-WRITTEN = Opt(FILE, "OUT", "File to write, in the format that its name tells.", more=REQUIRED)
+
+
+class Data(Output):
+    """The path of a file in one of the formats; a list is a pair of files."""
+
+    def files(self, path: Path) -> Sequence[Path]:
+        """Return the files that are written."""
+        return [path, *writer_of(path).beside(path)]
+
+
+WRITTEN = Opt(Data(plain=False), "OUT", "File to write, in the format that its name tells.", more=REQUIRED)
 
 
 @command({"Options": OPTIONS})
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", type=WRITTEN.type)
 def convert(
     source: Path, target: Path, kind: str | None, n_labels: int | None, like: Path | None, **options: Any
 ) -> None:
@@ -52,9 +62,8 @@ def convert(
     The data are held in memory, but for a matrix that becomes text or Parquet. Names of rows and labels
     become numbers, in the order of TRUTH.
     """
-    writer = writer_of(target)
     given, truth = find_files([(source, kind), (like, "truth")], options)
-    check_target(target, writer, given.kind, [source, like], options["input_format"])
+    writer = writer_of(target, given.kind)
     if truth is None and not given.named:
         write_rows(given, target, writer, n_labels)
         return
@@ -71,23 +80,17 @@ def find_files(paths: Iterable[tuple[Path | None, str | None]], options: Any) ->
     return with_fields(Fields(*of), *found)
 
 
-def writer_of(target: Path) -> Format:
-    """Return the format that the name of a file to be written tells, or refuse the name."""
+def writer_of(target: Path, kind: str | None = None) -> Format:
+    """Return the format that the name of a file to be written tells, or refuse one for other kinds."""
     written = {end: known for known in FORMATS if known.write for end in known.extensions}
     for end, known in written.items():
         if target.name.lower().endswith(end):
-            return known
+            if kind in (None, *known.holds):
+                return known
+            what = "relevant labels" if kind == "truth" else "scores"
+            raise ValueError(f"{target}: a {known.title} holds no {what}; expected another name")
     expected = ", ".join(written)
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
-
-
-def check_target(target: Path, writer: Format, kind: str, inputs: list[Any], input_format: Any) -> None:
-    """Refuse a file whose format cannot hold relevant labels, or scores, and what `check_outputs` refuses."""
-    if kind not in writer.holds:
-        what = "relevant labels" if kind == "truth" else "scores"
-        raise ValueError(f"{target}: a {writer.title} holds no {what}; expected another name")
-    for path in (target, *writer.beside(target)):  # a list is a pair of files
-        check_outputs([], inputs, [path], input_format)
 
 
 def write_rows(

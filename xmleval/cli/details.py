@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,56 +11,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.cli.messages import tell
-from xmleval.cli.output import write_columns
-from xmleval.records import Floats, Ints
+from xmleval.cli.output import write_lines
 from xmleval.report.report import Report
+from xmleval.report.tables import csv_text
 from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
 ALL_LABELS = ("calibration", "predicted")  # families of all labels together
 OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
+LINES = 1 << 14  # at a time
 Table = dict[str, NDArray[Any]]
 
 
 def write_labels(reports: Mapping[str, Report], path: Path) -> None:
     """Write support, hits and misses of every label, and the averages over labels that were asked for.
 
-    Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
-    follow one another.
+    Labels are ordered by the first of these measures, or else by their misses, then by their support; the
+    reports of several SCORES follow one another.
     """
-
-    def values_of(report: Report) -> Table:
-        columns, asked = report.per_label(), _averages(report)
-        counted = [column for column in report.results.labels if column.partition("@")[0] in COUNTS]
-        names = ["support", *counted, *asked, *["threshold"] * ("peak_f1" in asked)]
-        order = np.lexsort((np.arange(report.n_labels), -columns["support"]))
-        misses = [column for column in counted if column.startswith("fn")]
-        if asked or misses:
-            first = next(iter(asked), *misses[-1:])
-            direction = asked[first].metric.direction if asked else "down"
-            order = _worst_first(columns[first], direction, order)
-        return {"label": order} | {name: columns[name][order] for name in names}
-
-    _write(reports, path, values_of, {name: report.label_names for name, report in reports.items()})
+    _write(reports, path, "label", labels_of)
     report = next(iter(reports.values()))
     specs = [spec for spec in report.specs if spec.metric.family in ALL_LABELS]
-    labels = report.results.labels
-    none = [spec.name for spec in specs if not (spec.average and spec.label_column in labels)]
+    none = [spec.name for spec in specs if not (spec.average and spec.label_column in report.results.labels)]
     if none:
         tell(path, f"{', '.join(none)}: no values by label")
 
 
+def labels_of(report: Report) -> Table:
+    """Return the columns of every label, the worst label first."""
+    columns = report.per_label()
+    averages = {spec.label_column: spec for spec in report.specs if spec.average}
+    averages = {column: spec for column, spec in averages.items() if column in columns}
+    counts = [column for column in columns if column.partition("@")[0] in COUNTS]
+    misses = [column for column in counts if column.startswith("fn")]
+    keys = [-columns["support"]]
+    for column in [*averages, *misses[-1:]][:1]:
+        keys.append(falling(columns[column], averages[column].metric.direction if averages else "down"))
+    order = np.lexsort(keys)
+    names = [*["name"] * ("name" in columns), "support", *counts, *averages]
+    names += ["threshold"] * ("peak_f1" in averages)
+    return {"label": order} | {name: np.asarray(columns[name])[order] for name in names}
+
+
 def write_rows(reports: Mapping[str, Report], path: Path) -> None:
     """Write the row values of the measures that were asked for, ordered by the first of them."""
+    _write(reports, path, "row", rows_of)
 
-    def values_of(report: Report) -> Table:
-        columns, order = report.per_row(), np.arange(report.n_rows)
-        for spec in [spec for spec in report.specs if spec.name in columns][:1]:
-            order = _worst_first(columns[spec.name], spec.metric.direction, order)
-        return {"row": order} | {name: values[order] for name, values in columns.items()}
 
-    _write(reports, path, values_of, dict.fromkeys(reports, next(iter(reports.values())).row_names))
+def rows_of(report: Report) -> Table:
+    """Return the columns of every row, the worst row first."""
+    columns = report.per_row()
+    first = next(spec for spec in report.specs if spec.name in columns)
+    order = np.argsort(falling(columns[first.name], first.metric.direction), kind="stable")
+    return {"row": order} | {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
 def refuse_no_rows(specs: Sequence[Spec]) -> None:
@@ -69,33 +74,34 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
         raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
 
 
-def _averages(report: Report) -> dict[str, Spec]:
-    """Return the averages over labels that were asked for, by the column of their values."""
-    labels = report.results.labels
-    return {spec.label_column: spec for spec in report.specs if spec.average and spec.label_column in labels}
+def falling(values: Any, direction: str) -> Any:
+    """Return what sorts the worst value first, and undefined ones last."""
+    return -values if direction == "down" else values
 
 
-def _worst_first(values: Floats, direction: str, order: Ints) -> Ints:
-    """Sort by values, the worst first and undefined ones last, equal ones as they are."""
-    keys = -values if direction == "down" else values
-    sorted_order: Ints = order[np.argsort(keys[order], kind="stable")]
-    return sorted_order
-
-
-def _write(
-    reports: Mapping[str, Report], path: Path, values_of: Callable[[Report], Table], names: Mapping[str, Any]
-) -> None:
-    """Write the table of each report, with the name of its SCORES where there are several, and names."""
+def _write(reports: Mapping[str, Report], path: Path, unit: str, table_of: Callable[[Report], Table]) -> None:
+    """Write the table of each report, with the name of its SCORES where there are several."""
 
     def tables() -> Iterator[Table]:
         for model, report in reports.items():
-            values = values_of(report)
-            (what, order), *columns = values.items()
-            beside = {"scores": np.full(order.size, model, object)} if len(reports) > 1 else {}
-            own = {} if names[model] is None else {"name": np.array(names[model], object)[order]}
-            yield beside | {what: order} | own | dict(columns)
+            table = table_of(report)
+            models = np.full(table[unit].size, model, object)
+            yield ({"scores": models} if len(reports) > 1 else {}) | table
 
-    header = dict[str, None]()
-    for table in tables():
-        header |= dict.fromkeys(table)
-    write_columns(tables(), path, [*header])
+    def lines() -> Iterator[str]:
+        header = [*dict.fromkeys(name for table in tables() for name in table)]
+        yield ",".join(map(csv_text, header)) + "\n"
+        for table in tables():
+            absent = np.full(table[unit].size, "", object)  # what another report has alone
+            columns = [table.get(name, absent) for name in header]
+            for start in range(0, absent.size, LINES):
+                rows = zip(*(column[start : start + LINES].tolist() for column in columns), strict=True)
+                yield "".join(",".join(map(field, row)) + "\n" for row in rows)
+
+    write_lines(lines(), path)
+
+
+def field(value: float | str) -> str:
+    """Return a field of CSV, counts without a point; what is undefined is left empty."""
+    whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
+    return csv_text(int(value) if whole else value)

@@ -9,18 +9,17 @@ import click
 
 from xmleval.api.diff import diff as diff_files
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.compare import OF_MEASURES
-from xmleval.cli.forms import in_form
+from xmleval.cli.files import FILE
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import COUNT, FILE, INPUTS, OUTPUT, RESOURCES, Opt, command, format_option
-from xmleval.cli.output import check_outputs, write_result
-from xmleval.cli.patterns import hinting, models_of
+from xmleval.cli.options import COUNT, INPUTS, OF_MODELS, OUTPUT, RESOURCES, Opt, command, format_option
+from xmleval.cli.output import write_result
+from xmleval.cli.patterns import models_of
 from xmleval.report.tables import short_names
 
-SECTIONS: dict[str, dict[str, Any]] = {
+SECTIONS = {
     "Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")},
     "Inputs": INPUTS,
-    "Measures": {name: opt for name, opt in OF_MEASURES.items() if name not in ("metrics", "k")},
+    "Measures": {name: opt for name, opt in OF_MODELS.items() if name not in ("metrics", "k")},
     "Output": {"output_format": format_option(["table", "json", "csv", "markdown"]), "output": OUTPUT},
     "Resources": RESOURCES,
 }
@@ -47,8 +46,6 @@ def diff(
     --ranked; --labels names the columns, whatever their form.
     """
     models = models_of(truth, scores)
-    check_outputs([output], [truth, *scores, *options.values()], (), options["input_format"])
     named_models = dict(zip(short_names([*models]), models.values(), strict=True))
-    with hinting(truth):
-        found = diff_files(named_models, truth, progress=on_terminal(), **options)
-    write_result(in_form(found, output_format, output), output)
+    result = diff_files(named_models, truth, progress=on_terminal(), **options)
+    write_result(result, output_format, output)

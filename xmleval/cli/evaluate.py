@@ -10,27 +10,12 @@ import click
 
 from xmleval.api.evaluate import evaluate as evaluate_files
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
-from xmleval.cli.forms import WRITERS, in_form
+from xmleval.cli.files import FILE, TEXT
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import (
-    CONFIDENCE,
-    FILE,
-    GROUPING,
-    INPUTS,
-    MEASURES,
-    OUTPUT,
-    RESOURCES,
-    RUNS,
-    SAVE,
-    SETS,
-    Opt,
-    command,
-    format_option,
-)
-from xmleval.cli.output import check_outputs, write_result
-from xmleval.cli.patterns import hinting, models_of, other_shards
+from xmleval.cli.options import EVALUATION, OUTPUT, RUNS, SAVE, Opt, command, format_option
+from xmleval.cli.output import FORMS, write_result
+from xmleval.cli.patterns import models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
-from xmleval.evaluation.files import state_files
 from xmleval.report.comparison import Comparison
 from xmleval.spec import expand_metrics
 
@@ -43,26 +28,18 @@ EXAMPLES = """Examples:
       --metrics sets --decision top3
 """
 OF_RESULT = {
-    "output_format": format_option(list(WRITERS)),
+    "output_format": format_option(FORMS),
     "output": OUTPUT,
     "per_label_file": Opt(
-        FILE, None,
+        TEXT, None,
         "CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
         "--per-label",
     ),
     "per_row_file": Opt(
-        FILE, None, "CSV file for every row: the measures of rows asked for, worst first.", "--per-row"
+        TEXT, None, "CSV file for every row: the measures of rows asked for, worst first.", "--per-row"
     ),
 }  # fmt: skip
-SECTIONS: dict[str, dict[str, Any]] = {
-    "Inputs": INPUTS,
-    "Measures": MEASURES,
-    "Confidence": CONFIDENCE,
-    "Groups": GROUPING,
-    "Predictions to sets": SETS,
-    "Output": OF_RESULT | SAVE,
-    "Resources": RESOURCES | RUNS,
-}
+SECTIONS = EVALUATION | {"Output": OF_RESULT | SAVE, "Resources": EVALUATION["Resources"] | RUNS}
 
 
 @command(SECTIONS, evaluate_files, epilog=EXAMPLES)
@@ -70,14 +47,9 @@ SECTIONS: dict[str, dict[str, Any]] = {
 @click.argument("scores", type=FILE, nargs=-1)
 @kept_until_written()
 def evaluate(
-    truth: Path,
-    scores: tuple[Path, ...],
-    output_format: str,
-    output: Path | None,
-    per_label_file: Path | None,
-    per_row_file: Path | None,
-    **options: Any,
-) -> None:
+    truth: Path, scores: tuple[Path, ...], output_format: str, output: Path | None,
+    per_label_file: Path | None, per_row_file: Path | None, **options: Any,
+) -> None:  # fmt: skip
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
 
     SCORES is a matrix of scores or a top-k list; without it, only measures of sets (--pred) or of TRUTH
@@ -89,20 +61,14 @@ def evaluate(
     asked = expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     if per_row_file is not None:
         refuse_no_rows([spec for spec, _ in asked])
-    outputs = [output, per_label_file, per_row_file]
-    save = state_files(options["save"], [*models] or [str(truth)])
-    inputs = [value for name, value in options.items() if name not in ("save", "checkpoint")]
-    check_outputs(outputs, [truth, *scores, *inputs], save, options["input_format"])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}
-    found: Any
-    with hinting(truth):
-        found = evaluate_files(truth, models or None, progress=on_terminal(), **options)
-    reports = found.reports if isinstance(found, Comparison) else {[*models, str(truth)][0]: found}
+    result: Any = evaluate_files(truth, models or None, progress=on_terminal(), **options)
+    reports = result.reports if isinstance(result, Comparison) else {[*models, str(truth)][0]: result}
     for name, note in other_shards(truth, models).items():
         reports = reports | {name: replace(reports[name], notes=[note, *reports[name].notes])}
-        found = Comparison(reports) if len(reports) > 1 else reports[name]
+        result = Comparison(reports) if len(reports) > 1 else reports[name]
     if per_label_file is not None:
         write_labels(reports, per_label_file)
     if per_row_file is not None:
         write_rows(reports, per_row_file)
-    write_result(in_form(found, output_format, output), output)
+    write_result(result, output_format, output)

@@ -9,23 +9,23 @@ import click
 
 from xmleval.api.fuse import OTHER_NAMES, RULES
 from xmleval.api.fuse import fuse as fuse_files
-from xmleval.cli.convert import WRITTEN, check_target, write, writer_of
-from xmleval.cli.help import Choice
+from xmleval.cli.convert import WRITTEN, write, writer_of
+from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told
 from xmleval.cli.options import (
     COUNT,
-    FILE,
     FORMAT,
     INPUTS,
     MEASURES,
     NUMBER,
+    Choice,
     Opt,
     Parsed,
     command,
     read_names,
     read_number,
 )
-from xmleval.cli.output import write_result
+from xmleval.cli.output import write_text
 from xmleval.errors import counted
 from xmleval.evaluation.files import Request
 from xmleval.evaluation.inputs import open_input, read_scores_alone
@@ -65,8 +65,7 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
     are broken by the smaller label. Files with names are matched by them; OUT is then a TREC run (.run).
     """
-    writer = writer_of(output)
-    check_target(output, writer, "scores", [*scores], options["input_format"])
+    writer = writer_of(output, "scores")
     with notes_told(), naming_files({"predictions": "SCORES"}):
         fused = fuse_files([*scores], rule, **options)
     if isinstance(fused, dict | list):
@@ -83,4 +82,4 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
         n_labels = width or int(rows.labels.max(initial=0)) + 1
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     listed = f"{int((rows.labels >= 0).sum())} listed ({OTHER_NAMES.get(rule, rule)} of {len(scores)})"
-    write_result(f"{size}, {listed}", None)
+    write_text(f"{size}, {listed}")

@@ -9,14 +9,14 @@ import click
 from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_limit
 from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluate import OF_RESULT
-from xmleval.cli.forms import in_form
-from xmleval.cli.options import FILE, Opt, command
-from xmleval.cli.output import check_outputs, write_result
+from xmleval.cli.files import FILE, STATE
+from xmleval.cli.options import Opt, command
+from xmleval.cli.output import write_result
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 
 OPTIONS = {
-    "save": Opt(FILE, None, "File for the state of all together."),
+    "save": Opt(STATE, None, "File for the state of all together."),
     **OF_RESULT,
     "memory": Opt(str, "SIZE", "Memory for pooled scores.", more={"default": MEMORY, "show_default": True}),
 }
@@ -25,21 +25,15 @@ OPTIONS = {
 @command({"Options": OPTIONS})
 @click.argument("states", type=FILE, nargs=-1, required=True)
 def merge(
-    states: tuple[Path, ...],
-    save: Path | None,
-    output_format: str,
-    output: Path | None,
-    per_label_file: Path | None,
-    per_row_file: Path | None,
-    memory: str,
-) -> None:
+    states: tuple[Path, ...], save: Path | None, output_format: str, output: Path | None,
+    per_label_file: Path | None, per_row_file: Path | None, memory: str,
+) -> None:  # fmt: skip
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
 
     The result is that of evaluating all rows at once, to the last bit; intervals need shards that were given
     --first-row, --clusters or ids of rows. Rows of --per-row are numbered by --first-row, else in the order
     of STATES.
     """
-    check_outputs([output, per_label_file, per_row_file], states, [save] if save else [])
     budget = Budget(memory_bytes("memory", memory))
     click.get_current_context().with_resource(limited(budget.limit()))
     whole = Evaluator.load(states[0], memory=budget.memory)
@@ -65,4 +59,4 @@ def merge(
         write_rows({str(states[0]): report}, per_row_file)
     if save is not None:
         whole.save(save)
-    write_result(in_form(report, output_format, output), output)
+    write_result(report, output_format, output)

@@ -1,8 +1,11 @@
-"""Errors in the words of the command line: files and options, never arguments of functions."""
+"""What is printed: results on stdout; on stderr lines in the words of the command line, files and options."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
+import os
 import re
 import sys
 import warnings
@@ -10,8 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from xmleval.cli.help import nearest_to
-from xmleval.errors import InputError, Keyword, Message, printable
+from xmleval.errors import InputError, Keyword, Message, did_you_mean, printable
 
 # What keywords of the Python interface are called here, beside the options of `xmleval.cli.options`.
 OTHERS = {
@@ -26,13 +28,19 @@ ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train|pred_field)(?
 LONGEST = 600  # a damaged header may be quoted whole
 
 
+def bare(option: str) -> str:
+    """Return the name of an option without the dashes, which all have in common."""
+    return option.lstrip("-").lower()
+
+
 def one_line(error: BaseException) -> str:
     """Return what went wrong as one printable line."""
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "xmleval"
         told = error.format_message().rstrip(".")
         if isinstance(error, click.NoSuchOption):  # click lists its guesses by the alphabet
-            told = f"{error.message.rstrip('.')}{nearest_to(error.option_name, error.possibilities or ())}"
+            near = did_you_mean(error.option_name, error.possibilities or (), bare)
+            told = f"{error.message.rstrip('.')}{near and f'; {near}'}"
         text = f"{told}; see `{where} --help`"
     elif isinstance(error, OSError) and error.strerror:
         told = spelled(error.strerror)
@@ -71,15 +79,13 @@ def spelled(told: object) -> str:
 def _option(keyword: Keyword) -> str:
     from xmleval.cli.options import FLAGS  # only once something is wrong: it imports the formats
 
-    options = OTHERS | FLAGS | {f"{name}=True": flag for name, flag in FLAGS.items()}
-    if str(keyword) in options:
-        return options[str(keyword)]
-    name = options.get(keyword.name)
-    return (
-        (str(keyword) if keyword.value else keyword.name)
-        if name is None
-        else f"{name} {keyword.value}".rstrip()
-    )
+    flags = OTHERS | FLAGS
+    if str(keyword) in flags:
+        return flags[str(keyword)]
+    if keyword.name not in flags:
+        return str(keyword) if keyword.value else keyword.name
+    value = "" if keyword.value == "True" else f" {keyword.value}"
+    return f"{flags[keyword.name]}{value}".rstrip()
 
 
 def on_terminal() -> bool:
@@ -94,3 +100,44 @@ def notes_told() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     tell_notes(one.message.args[0] if isinstance(one.message, Warning) else one.message for one in caught)
+
+
+class Printer(logging.Handler):
+    """Print messages of a logger to what is stderr when they arrive: a progress bar may have replaced it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        if sys.stderr is not None:
+            print(spelled(self.format(record)), file=sys.stderr, flush=True)
+
+
+KERNELS, EVALUATION = Printer(), Printer()
+EVALUATION.setFormatter(logging.Formatter("xmleval: %(message)s"))
+
+
+def print_messages() -> None:
+    """Print on stderr what evaluations tell, and on a terminal also that kernels are compiled."""
+    kernels, evaluation = logging.getLogger("xmleval.kernels"), logging.getLogger("xmleval.evaluation")
+    evaluation.setLevel(logging.INFO)
+    evaluation.addHandler(EVALUATION)
+    kernels.setLevel(logging.DEBUG if on_terminal() else logging.CRITICAL)
+    if on_terminal():
+        kernels.addHandler(KERNELS)
+
+
+def write_stdout(text: str) -> None:
+    """Write text to stdout."""
+    if sys.stdout is None:  # closed by whoever started the process
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
+    with naming_stdout():
+        sys.stdout.write(text)
+
+
+@contextlib.contextmanager
+def naming_stdout() -> Iterator[None]:
+    """Raise write errors that name stdout, and send later output to the null device."""
+    try:
+        yield
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise type(error)(error.errno, error.strerror, "stdout") from None

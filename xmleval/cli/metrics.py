@@ -9,13 +9,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from xmleval.cli.help import NARROW
 from xmleval.cli.output import program_name, screen, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.report.tables import ARROWS, folded
 from xmleval.spec import Spec, parse_spec
 
+NARROW = 60  # columns below which names are wrapped, too
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}
 LEGEND = """@k: first k labels; @all: whole ranking; [@k]: first k as the set.  ↑ higher, ↓ lower is better.
 scores: SCORES; sets: --pred or --decision; propensity: --train or --inverse-propensity; training: --train.

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from xmleval.cli.help import Choice, Sectioned
-from xmleval.cli.paths import FileName
+from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
+from xmleval.cli.messages import bare
+from xmleval.cli.patterns import hinting
 from xmleval.conventions import CHOICES, PRESETS, resolve_conventions
 from xmleval.datasets import PUBLISHED
+from xmleval.errors import did_you_mean
 from xmleval.groups import DECILES
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.registry import FORMATS
@@ -22,8 +24,19 @@ from xmleval.numerals import decimal_number, whole_number
 from xmleval.spec import DEFAULT_K
 from xmleval.view.decision import parse_decision
 
-FILE = FileName()
 MOST_CUTOFFS = 1000  # of one range
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """One of some words; a wrong one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, or refuse what is none."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = did_you_mean(str(value), self.choices, bare)
+            self.fail(f"{error.message.rstrip('.')}{near and f'; {near}'}", param, ctx)
 
 
 class Whole(click.IntRange):
@@ -106,6 +119,7 @@ NUMBER, WHOLE, COUNT = Parsed(read_number), Whole(), Whole(min=1)
 LABEL_COUNT = Whole(min=1, max=MOST_LABELS)
 SUFFIXES = {".md": "markdown", ".tex": "latex"}
 OTHER_FORMS = {".csv", ".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"}
+NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
 
@@ -214,8 +228,18 @@ RUNS = {
     "checkpoint": Opt(FILE, "DIR"),
     "resume": Opt(None, more=SWITCH),
 }
-SAVE = {"save": Opt(FILE)}
-EVERY = {**INPUTS, **MEASURES, **CONFIDENCE, **GROUPING, **SETS, **RESOURCES, **RUNS, **SAVE}
+SAVE = {"save": Opt(STATE)}
+EVALUATION = {
+    "Inputs": INPUTS,
+    "Measures": MEASURES,
+    "Confidence": CONFIDENCE,
+    "Groups": GROUPING,
+    "Predictions to sets": SETS,
+    "Output": {},
+    "Resources": RESOURCES,
+}
+OF_MODELS = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {"decision": SETS["decision"]}
+EVERY = {name: opt for own in (*EVALUATION.values(), RUNS, SAVE) for name, opt in own.items()}
 
 
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
@@ -250,55 +274,82 @@ def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> cli
     more: dict[str, Any] = {"default": default, "show_default": default is not True} if default else {}
     if opt.more.get("multiple"):  # of which each is a list
         more["callback"] = lambda context, parameter, parts: [one for part in parts for one in part] or None
-    metavar = opt.metavar or ("FILE" if opt.type is FILE else None)
+    metavar = opt.metavar or ("FILE" if isinstance(opt.type, FileName) else None)
     words: Any = {"type": opt.type, "help": opt.help or text, "metavar": metavar, **more, **opt.more}
     return click.Option([flag_of(name, opt), name], **words)
 
 
-def format_option(forms: Sequence[str] = ("table", "json")) -> click.Option:
+def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
     """Return the option for the form of the result, by default that of the suffix of --output."""
     suffixes = {f".{form}": form for form in forms} | SUFFIXES
 
     def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
         suffix = "" if form or output is None else output.suffix.lower()
-        found = suffixes.get(suffix, "table")
-        if found not in forms or (suffix in OTHER_FORMS and suffix not in suffixes):
+        by_name = suffixes.get(suffix, "table")
+        if by_name not in forms or (suffix in OTHER_FORMS and suffix not in suffixes):
             told = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
             raise click.UsageError(told, context)
-        return form or found
+        return form or by_name
 
     told = f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
-    more: Any = {"metavar": "FORM", "callback": by_suffix}
-    return click.Option(["--format", "output_format"], type=Choice(forms), help=told, **more)
+    return Opt(Choice(forms), "FORM", told, "--format", {"callback": by_suffix})
 
 
 OUTPUT = Opt(
-    FILE, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
+    TEXT, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
 )
+Sections = Mapping[str, Mapping[str, Opt]]
+
+
+class Command(click.Command):
+    """A command whose help lists its options in sections, and which refuses its outputs before it begins.
+
+    Parameters
+    ----------
+    sections : dict of str to dict of str to Opt
+        Options by title and by the name of the argument; others are in the last section.
+    """
+
+    def __init__(self, *args: Any, sections: Sections, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections."""
+        titles = {name: title for title, options in self.sections.items() for name in options}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in self.sections}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                rows[titles.get(param.name or "", [*rows][-1])].append(record)
+        for title, records in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(records, col_max=30 if formatter.width >= NARROW else 6)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        refuse_outputs(self.params, ctx.params)
+        with hinting(ctx.params.get("truth")):
+            return super().invoke(ctx)
 
 
 def command(
-    sections: Mapping[str, Mapping[str, Any]],
-    *functions: Callable[..., Any],
-    group: click.Group | None = None,
-    **more: Any,
+    sections: Sections, *functions: Callable[..., Any], group: click.Group | None = None, **more: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a command with options in sections, by the names of arguments.
+    """Return a decorator that makes a command with options in sections.
 
     What the options do is told by the functions whose arguments they are, the first that has one.
     """
 
     def make(callback: Callable[..., Any]) -> click.Command:
-        kind = {"cls": Sectioned, "sections": sections} if len(sections) > 1 else {}
-        made: click.Command = (group or click).command(**kind, **more)(callback)
+        made: click.Command = (group or click).command(cls=Command, sections=sections, **more)(callback)
         options = {name: opt for own in sections.values() for name, opt in own.items()}
-        FLAGS.update({name: flag_of(name, opt) for name, opt in options.items() if isinstance(opt, Opt)})
+        FLAGS.update({name: flag_of(name, opt) for name, opt in options.items()})
         arguments: dict[str, tuple[str, Any]] = {}
         for function in functions:
             arguments = arguments_of(function) | arguments
-        for name, opt in options.items():
-            made.params.append(option(name, opt, arguments) if isinstance(opt, Opt) else opt)
+        made.params += [option(name, opt, arguments) for name, opt in options.items()]
         return made
 
     return make

@@ -2,82 +2,28 @@
 
 from __future__ import annotations
 
-import errno
-import math
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-import numpy as np
 from rich.console import Console, RenderableType
 
-from xmleval.cli.stdout import naming_stdout, write_stdout
+from xmleval.cli.files import files_of
+from xmleval.cli.messages import naming_stdout, spelled, tell, tell_notes, write_stdout
 from xmleval.errors import printable
-from xmleval.files.output import naming_output, refuse_input, refuse_unwritable, replacing
-from xmleval.files.remote import RemotePath
-from xmleval.report.tables import csv_text
+from xmleval.files.input import digest
+from xmleval.files.output import naming_output, replacing
+from xmleval.notes import Note
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-ROWS_AT_A_TIME = 1 << 14
-COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
+FORMS = ("table", "json", "csv", "markdown", "latex")
+MOST_FILES = 20  # whose digests a page has
 WIDE = 200  # columns where no terminal sets them
-
-
-def check_outputs(
-    paths: Sequence[Path | None],
-    inputs: Iterable[Any] = (),
-    save: Sequence[Path] = (),
-    input_format: Any = None,
-) -> None:
-    """Refuse outputs that cannot be written, or would replace an input, before anything is computed.
-
-    ``paths`` may be pipes and devices, and are not compressed; what is to ``save`` is a file. Of inputs,
-    those that are no paths are passed over.
-    """
-    given = [path for path in (*paths, *save) if path is not None]
-    for path in given:
-        if isinstance(path, RemotePath):
-            raise ValueError(f"{path}: is not on this machine; expected a local file for the output")
-        if path not in save and path.exists() and not path.is_file() and not path.is_dir():
-            if not os.access(path, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            continue
-        if path not in save:
-            refuse_compressed(path)
-        refuse_unwritable(path)
-    if len({path.resolve() for path in given}) < len(given):
-        raise click.UsageError("two outputs have one name", click.get_current_context())
-    there = [path for path in given if path.exists()]
-    for one in inputs if there else ():
-        for file in [one, *files_of(one, input_format)] if isinstance(one, Path) else ():
-            refuse_input(file, there)
-
-
-def files_of(path: Path, input_format: str | None = None) -> list[Path]:
-    """Return the files of rows that a path stands for, or itself."""
-    from xmleval.input.shards import find_input  # imports all formats
-
-    try:
-        return find_input(path, "scores", input_format).files
-    except (ValueError, OSError):
-        return [path]
-
-
-def refuse_compressed(path: Path) -> None:
-    """Refuse a name of a compressed file, which programs could not read: what is written is plain."""
-    suffix = path.suffix.lower()
-    if suffix in COMPRESSED:
-        raise ValueError(
-            f"{path}: results are not written compressed; expected a name without {suffix}, such as "
-            f"{path.stem if Path(path.stem).suffix else 'result.json'}"
-        )
 
 
 def program_name() -> str:
@@ -85,8 +31,8 @@ def program_name() -> str:
     started = Path(sys.argv[0])
     if (started.parent.name, started.name) == ("xmleval", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m xmleval"
-    found = shutil.which("xmleval")
-    if started.stem != "xmleval" or (found and Path(found).resolve() == started.resolve()):
+    on_path = shutil.which("xmleval")
+    if started.stem != "xmleval" or (on_path and Path(on_path).resolve() == started.resolve()):
         return "xmleval"
     return shlex.quote(str(started))
 
@@ -97,47 +43,6 @@ def screen() -> tuple[int | None, bool]:
         return None, False
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return shutil.get_terminal_size().columns, colour
-
-
-def write_result(text: str, path: Path | None) -> None:
-    """Write a result, ending in one newline."""
-    text = text.rstrip("\n") + "\n"
-    if path is None:
-        write_stdout(text)
-    else:
-        _write(iter([text]), path)
-
-
-def write_columns(tables: Iterable[Mapping[str, NDArray[Any]]], path: Path, header: Sequence[str]) -> None:
-    """Write tables as CSV under one header, one after another; what is undefined or absent is left empty."""
-    _write(_csv_of(tables, header), path)
-
-
-def _csv_of(tables: Iterable[Mapping[str, NDArray[Any]]], header: Sequence[str]) -> Iterator[str]:
-    yield ",".join(map(csv_text, header)) + "\n"
-    for table in tables:
-        n_rows = min(column.size for column in table.values())
-        absent = np.full(n_rows, "", object)
-        columns = [table.get(name, absent) for name in header]
-        for start in range(0, n_rows, ROWS_AT_A_TIME):
-            rows = zip(*(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns), strict=True)
-            yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
-
-
-def _field(value: float | str) -> str:
-    """Return a field of CSV, counts without a point."""
-    whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
-    return csv_text(int(value) if whole else value)
-
-
-def _write(parts: Iterator[str], path: Path) -> None:
-    lines = (text.encode() for text in parts)
-    if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
-        with naming_output(path), open(path, "wb") as device:
-            device.writelines(lines)
-        return
-    with replacing(path) as file:
-        file.writelines(lines)
 
 
 def show(*parts: RenderableType) -> None:
@@ -151,3 +56,79 @@ def show(*parts: RenderableType) -> None:
             else:
                 console.print(part)
     write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def write_text(text: str, path: Path | None = None) -> None:
+    """Write a text, ending in one newline, to a file or stdout."""
+    text = text.rstrip("\n") + "\n"
+    if path is None:
+        write_stdout(text)
+    else:
+        write_lines([text], path)
+
+
+def write_lines(lines: Iterable[str], path: Path) -> None:
+    """Write text to a file."""
+    encoded = (text.encode() for text in lines)
+    if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
+        with naming_output(path), open(path, "wb") as device:
+            device.writelines(encoded)
+        return
+    with replacing(path) as file:
+        file.writelines(encoded)
+
+
+def write_result(result: Any, form: str, path: Path | None) -> None:
+    """Write a result in a form; a table fits the terminal that it goes to.
+
+    CSV is a table alone: notes and what was not computed go to standard error. So do the counts of what does
+    not match, where the result goes to a file. JSON, which programs read, has the keywords of Python; the
+    other forms have options for them.
+    """
+    if form != "csv" and path is not None:
+        tell_counts(result)
+    if form != "json":
+        result = in_options(result)
+    if form == "csv":
+        for line in result.footnotes():
+            if "note: " in line or line.startswith("not computed"):
+                tell(*line.split(": ", 1))
+    width = screen() if path is None else ()
+    write_text(result.to_text(*width) if form == "table" else getattr(result, f"to_{form}")(), path)
+
+
+def tell_counts(result: Any) -> None:
+    """Print the notes with a count on standard error, for results that go to a file."""
+    reports = result.reports.values() if hasattr(result, "reports") else [result]
+    tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
+
+
+def in_options(result: Any) -> Any:
+    """Say what was seen, and what is missing, in options, as people at a terminal give them."""
+    changed: dict[str, Any] = {"notes": [*map(spelled, result.notes)]}
+    if hasattr(result, "not_computed"):
+        changed["not_computed"] = {name: spelled(text) for name, text in result.not_computed.items()}
+    if hasattr(result, "reports"):
+        changed["reports"] = {name: in_options(report) for name, report in result.reports.items()}
+    result = copy(result)
+    vars(result).update(changed)
+    return result
+
+
+def write_figure(axes: Any, path: Path) -> None:
+    """Write the figure of axes, whole or not at all, and tell of characters that its font lacks."""
+    from xmleval.figures.drawing import save
+
+    with warnings.catch_warnings(record=True) as caught, replacing(path) as file:
+        save(axes, file, path.suffix.lower()[1:])
+    if any("missing from" in str(warning.message) for warning in caught):
+        tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
+
+
+def about(paths: Sequence[Path | None]) -> dict[str, str]:
+    """Return the command, and the digest of each file that was read."""
+    files = [*dict.fromkeys(file for path in paths if path for file in files_of(path))]
+    facts = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
+    facts |= {f"SHA-256 of {path}": digest(path) for path in files[:MOST_FILES] if path.exists()}
+    n_other = len(files) - MOST_FILES
+    return facts | ({"More files": f"{n_other}, not listed"} if n_other > 0 else {})

@@ -1,4 +1,4 @@
-"""Files in another order or number than meant, as a shell names them where a pattern is not quoted."""
+"""Files that were hardly meant: a pattern without quotes that a shell expanded, and predictions first."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from xmleval.budget import OverLimitError
 from xmleval.files.remote import as_path
 from xmleval.input.formats.npy import PAIRS
 from xmleval.input.shards import holds_predictions
-from xmleval.report.tables import common_start
+
+NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last in a name
 
 
 def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
@@ -26,40 +26,59 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
     """
     paths = [str(path) for path in scores]
     _refuse_expanded([str(truth), *paths])
-    for place, path in enumerate(paths):
-        if path in paths[:place]:
+    lists = dict[str, str]()  # by what both of their files are called
+    for path in paths:
+        if paths.count(path) > 1:
             raise ValueError(f"{path}: given twice; expected different SCORES")
-        other = next((other for other in paths[:place] if _stem(other) == _stem(path)), None)
-        if other is not None:
+        if (other := lists.setdefault(_stem(path), path)) != path:
             raise ValueError(f"{path}: given with {other}, which stands for both; expected one of them")
     short = [as_path(path).name for path in paths]  # folders say nothing new where these differ
     return dict(zip(short if len({*short}) == len(short) else paths, scores, strict=True))
 
 
+def _stem(name: str) -> str:
+    """Return what both files of a list of arrays are called, or the whole name."""
+    ends = next((pair for pair in PAIRS.items() if name.endswith(pair)), ())
+    return next((name.removesuffix(end) for end in ends if name.endswith(end)), name)
+
+
 def _refuse_expanded(names: Sequence[str]) -> None:
     """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
-    plain = [re.sub("[0-9]+", "*", name) for name in names]
-    n = len([*takewhile(lambda name: name == plain[0], plain)])
-    scores = names[n:]
-    if n < 2 or len({*plain[n:]}) != 1 or len(scores) not in (1, n):
+    patterns = [NUMBER.sub("*", name) for name in names]
+    n = patterns.count(patterns[0])
+    truths, scores = names[:n], names[n:]
+    if n < 2 or len({*patterns[n:]}) != 1 or sorted(glob.glob(patterns[0])) != sorted(truths):
         return
-    patterns = [_pattern(names[:n]), _pattern(scores)]
-    if None not in patterns and (len(scores) > 1 or glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
-        told = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
-        raise ValueError(f"{told}; quote the patterns: {shlex.join(map(str, patterns))}")
+    if len(scores) == n:
+        pattern = patterns[n]
+    elif len(scores) == 1 and (glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
+        pattern = scores[0]
+    else:
+        return
+    told = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
+    raise ValueError(f"{told}; quote the patterns: {shlex.join([patterns[0], pattern])}")
 
 
-def _pattern(names: Sequence[str]) -> str | None:
-    """Return a pattern that stands for these files and no others, or the name of a single one."""
-    if len(names) == 1:
-        return names[0]
-    start, end = common_start(names), common_start([name[::-1] for name in names])[::-1]
-    patterns = f"{start.rstrip('0123456789')}*{end.lstrip('0123456789')}", f"{start}*{end}"
-    return next((one for one in patterns if sorted(glob.glob(one)) == sorted(names)), None)
+def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
+    """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
+    numbers = {name: NUMBER.findall(str(path)) for name, path in models.items()}
+    patterns = {NUMBER.sub("*", str(path)) for path in models.values()}
+    shard = NUMBER.findall(str(truth))
+    if not shard or len(patterns) > 1 or shard not in numbers.values():
+        return {}
+    for name, number in numbers.items():
+        other = NUMBER.sub("".join(number), str(truth))
+        if number != shard and os.path.exists(other):
+            quoted = shlex.join([NUMBER.sub("*", str(truth)), *patterns])
+            told = (
+                f"evaluated on {truth}, though {other} is there; files that follow one another are given as"
+            )
+            return {name: f"{models[name]}: {told} {quoted}"}
+    return {}
 
 
 @contextlib.contextmanager
-def hinting(truth: Path) -> Iterator[None]:
+def hinting(truth: Path | None) -> Iterator[None]:
     """Tell what to give where a file of predictions is refused as TRUTH."""
     try:
         yield
@@ -70,33 +89,3 @@ def hinting(truth: Path) -> Iterator[None]:
             raise
         told = told.split("; expected ", 1)[0]
         raise ValueError(f"{told}; it holds predictions: TRUTH comes first, then SCORES") from None
-
-
-def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
-    """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
-    start, number, end = _last_number(str(truth))
-    parts = {name: _last_number(str(path)) for name, path in models.items()}
-    others = len({(first, last) for first, _, last in parts.values()}) > 1
-    if not number or others or number not in [own for _, own, _ in parts.values()]:
-        return {}
-    for name, (first, own, last) in parts.items():
-        other = f"{start}{own}{end}"
-        if own != number and os.path.exists(other):
-            quoted = shlex.join([f"{start}*{end}", f"{first}*{last}"])
-            told = (
-                f"evaluated on {truth}, though {other} is there; files that follow one another are given as"
-            )
-            return {name: f"{models[name]}: {told} {quoted}"}
-    return {}
-
-
-def _last_number(name: str) -> tuple[str, str, str]:
-    """Return the last number in a name, with what is before and behind it."""
-    found = re.search("([0-9]+)[^0-9]*$", name)
-    return (name[: found.start(1)], found[1], name[found.end(1) :]) if found else (name, "", "")
-
-
-def _stem(name: str) -> str:
-    """Return what both files of a list of arrays are called, or the whole name."""
-    ends = next((pair for pair in PAIRS.items() if name.endswith(pair)), ())
-    return next((name.removesuffix(end) for end in ends if name.endswith(end)), name)

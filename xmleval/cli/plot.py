@@ -9,20 +9,20 @@ import click
 
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.figures import check_figure, write_figure
-from xmleval.cli.help import Choice
-from xmleval.cli.options import CONFIDENCE, FILE, GROUPING, REQUIRED, Opt, command
+from xmleval.cli.files import FIGURE, FILE
+from xmleval.cli.options import CONFIDENCE, GROUPING, REQUIRED, Choice, Opt, command
+from xmleval.cli.output import write_figure
 from xmleval.cli.report import SHARED, figures_of
 from xmleval.figures.kinds import KINDS
 from xmleval.spec import expand_metrics
 
-FIGURE = {
+OPTIONS = {
     "kind": Opt(
         Choice([*KINDS]), "KIND",
         "; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
         more=REQUIRED,
     ),
-    "output": Opt(FILE, None, "The figure, as .png, .svg or .pdf.", more=REQUIRED),
+    "output": Opt(FIGURE, None, "The figure, as .png, .svg or .pdf.", more=REQUIRED),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
 }  # fmt: skip
@@ -34,7 +34,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Figure": FIGURE, **SHARED}, compare, evaluate, epilog=EXAMPLES)
+@command({"Figure": OPTIONS, **SHARED}, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:
@@ -43,10 +43,9 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`
     except --pred and --ranked.
     """
-    check_figure(output)
     asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
     options["metrics"] = asked
-    told = figures_of(truth, scores, output, dict(options))
+    told = figures_of(truth, scores, dict(options))
     shown = None
     if asked:
         expanded = {item: expand_metrics(item, options["k"]) for item in asked}

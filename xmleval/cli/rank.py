@@ -11,20 +11,10 @@ from typing import Any
 
 import click
 
-from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
-from xmleval.cli.help import Choice
-from xmleval.cli.options import (
-    FILE,
-    LIST,
-    NUMBER,
-    OUTPUT,
-    Opt,
-    Parsed,
-    command,
-    format_option,
-    read_names,
-)
-from xmleval.cli.output import check_outputs, screen, write_result
+from xmleval.cli.compare import OUTPUTS
+from xmleval.cli.files import FILE
+from xmleval.cli.options import LIST, NUMBER, Choice, Opt, Parsed, command, read_names
+from xmleval.cli.output import about, screen, write_figure, write_text
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
 from xmleval.comparing.ranking import Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
@@ -65,24 +55,16 @@ OPTIONS = {
     "control": Opt(str, "MODEL"),
     "alpha": Opt(NUMBER, "NUMBER"),
     "leave_out": Opt(Choice(LEAVE_OUT)),
-    "output_format": format_option([*FORMS]),
-    "output": OUTPUT,
-    "html": HTML,
-    "plot": PLOT,
+    **OUTPUTS,
 }  # fmt: skip
 
 
 @command({"Options": OPTIONS}, rank_models, epilog=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
-    results: tuple[Path, ...],
-    metrics: list[str] | None,
-    output_format: str,
-    output: Path | None,
-    html: Path | None,
-    plot: Path | None,
-    **options: Any,
-) -> None:
+    results: tuple[Path, ...], metrics: list[str] | None, output_format: str, output: Path | None,
+    html: Path | None, plot: Path | None, **options: Any,
+) -> None:  # fmt: skip
     """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
 
     RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data set; a
@@ -91,9 +73,6 @@ def rank(
     for name in metrics or ():
         parse_spec(name)  # a wrong name is told before any file is read
     files = [file for path in results for file in _files(path)]
-    check_outputs([output, html, plot], files)
-    check_page(html)
-    check_figure(plot)
     full: Any = dict(zip(_data_sets(files), map(load_results, files), strict=True))
     for path, reports in zip(files, full.values(), strict=True):
         if len(reports) < 2:
@@ -106,13 +85,13 @@ def rank(
         ]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
-        write_result(page_of_ranks(rankings, about=about(files)), html)
+        write_text(page_of_ranks(rankings, about=about(files)), html)
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
     text = FORMS[output_format](rankings)
     if output_format == "table" and output is None:
         text = "\n\n".join(ranking.to_text(*screen()) for ranking in rankings)
-    write_result(text, output)
+    write_text(text, output)
 
 
 def _files(path: Path) -> list[Path]:

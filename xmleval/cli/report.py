@@ -10,13 +10,11 @@ import click
 
 from xmleval.api.compare import compare, evaluate_models
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.compare import OF_MEASURES
-from xmleval.cli.figures import about, check_page
-from xmleval.cli.forms import in_options, tell_counts
+from xmleval.cli.files import FILE, PAGE
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import CONFIDENCE, FILE, GROUPING, INPUTS, REQUIRED, RESOURCES, Opt, command
-from xmleval.cli.output import check_outputs, write_result
-from xmleval.cli.patterns import hinting, models_of
+from xmleval.cli.options import CONFIDENCE, GROUPING, INPUTS, OF_MODELS, REQUIRED, RESOURCES, Opt, command
+from xmleval.cli.output import about, in_options, tell_counts, write_text
+from xmleval.cli.patterns import models_of
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.groups import DECILES
 from xmleval.report.compared import Compared
@@ -30,9 +28,9 @@ OPTIONS_OF_NEEDS = {
     "hierarchy": "hierarchy",
 }
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
-SHARED = {"Inputs": INPUTS, "Measures": OF_MEASURES, "Resources": RESOURCES}
-PAGE = {
-    "output": Opt(FILE, None, "The page, such as report.html.", more=REQUIRED),
+SHARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Resources": RESOURCES}
+OPTIONS = {
+    "output": Opt(PAGE, None, "The page, such as report.html.", more=REQUIRED),
     "title": Opt(str, "TEXT", "Title of the page."),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
@@ -45,7 +43,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Page": PAGE, **SHARED}, compare, evaluate, epilog=EXAMPLES)
+@command({"Page": OPTIONS, **SHARED}, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:
@@ -55,16 +53,14 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
     groups of labels by training frequency. Inputs are those of `xmleval evaluate` except --pred and --ranked.
     """
-    check_page(output)
-    told = figures_of(truth, scores, output, options)
+    told = figures_of(truth, scores, options)
     read = [truth, *scores, options["y_train"]]
-    write_result(told.to_html(title, about=about(read)), output)
+    write_text(told.to_html(title, about=about(read)), output)
 
 
-def figures_of(truth: Path, scores: Sequence[Path], output: Path, options: dict[str, Any]) -> Comparison:
+def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Comparison:
     """Evaluate and compare with all that figures show."""
     models = models_of(truth, scores)
-    check_outputs([output], [truth, *scores, *options.values()], (), options["input_format"])
     asked = [spec for spec, _ in expand_metrics(options["metrics"], options["k"])]
     if several := len(models) > 1:
         refuse_measures_of_truth(asked)
@@ -86,8 +82,7 @@ def figures_of(truth: Path, scores: Sequence[Path], output: Path, options: dict[
     }
     if options["label_groups"] is None and options["y_train"] is not None:
         options["label_groups"] = DECILES
-    with hinting(truth):
-        found = evaluate_models([*models], models, truth, None, False, options)
+    found = evaluate_models([*models], models, truth, None, False, options)
     for (own,) in found.reports.values():
         tell_counts(own)
     reports = {name: in_options(own) for name, (own,) in found.reports.items()}

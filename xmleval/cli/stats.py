@@ -10,9 +10,10 @@ from typing import Any
 import click
 from rich.table import Table
 
+from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told, on_terminal
-from xmleval.cli.options import FILE, FORMAT, INPUTS, OUTPUT, command, format_option
-from xmleval.cli.output import check_outputs, show, write_result
+from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
+from xmleval.cli.output import show, write_text
 from xmleval.statistics import label_statistics
 
 OPTIONS = {
@@ -30,12 +31,11 @@ def stats(truth: Path, output_format: str, output: Path | None, **options: Any) 
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
-    check_outputs([output], [truth, options["y_train"]], (), options["input_format"])
     with notes_told():
         values = label_statistics(truth, progress=on_terminal(), **options)
     if output_format == "json" or output is not None:
         plain = {name: None if math.isnan(value) else value for name, value in values.items()}
-        write_result(json.dumps(plain, indent=2), output)
+        write_text(json.dumps(plain, indent=2), output)
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()

@@ -8,21 +8,20 @@ from typing import Any
 import click
 import scipy.sparse
 
-from xmleval.cli.help import Choice
+from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import (
-    FILE,
     FORMAT,
     INPUTS,
     NUMBER,
     REQUIRED,
     RESOURCES,
     WHOLE,
+    Choice,
     Opt,
     command,
 )
-from xmleval.cli.output import check_outputs, refuse_compressed, write_result
-from xmleval.cli.patterns import hinting
+from xmleval.cli.output import write_text
 from xmleval.errors import counted
 from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files
@@ -52,14 +51,14 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(FILE, "RULE", "File for the rule, an .npz archive.", more=REQUIRED),
+    "output": Opt(PLAIN, "RULE", "File for the rule, an .npz archive.", more=REQUIRED),
 }  # fmt: skip
 APPLY = {
     "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),
     **FEATURES,
     "labels": INPUTS["labels"],
     **{n: o for n, o in FORMAT.items() if n != "true_field"},
-    "output": Opt(FILE, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", more=REQUIRED),
+    "output": Opt(PLAIN, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", more=REQUIRED),
 }
 
 
@@ -78,12 +77,10 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     good. `xmleval evaluate --decision RULE` measures the rule on other scores. Labels with names are matched
     by name.
     """
-    refuse_compressed(output)
-    check_outputs([], [truth, scores, *options.values()], [output], options["input_format"])
-    with hinting(truth), notes_told():
+    with notes_told():
         rule = fit_files(truth, scores, progress=on_terminal(), **options)
     rule.save(output)
-    write_result(str(rule), None)
+    write_text(str(rule))
 
 
 @command({"Options": APPLY}, fit_files, group=threshold, short_help="Apply a rule.")
@@ -94,12 +91,10 @@ def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
     Where SCORES has names, rows are in the order in which it names them first, and columns in that of
     --labels, or else of the labels that the rule was fitted to.
     """
-    refuse_compressed(output)
-    check_outputs([], [scores, saved, *options.values()], [output], options["input_format"])
     options["progress"] = on_terminal()
     with notes_told():
         sets = apply_to_files(saved, scores, options.pop("features"), options.pop("labels"), options)
     with replacing(output) as file:
         scipy.sparse.save_npz(file, sets)
     n_rows, n_labels = sets.shape
-    write_result(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {sets.nnz} predicted", None)
+    write_text(f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}, {sets.nnz} predicted")

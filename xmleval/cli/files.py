@@ -1,0 +1,125 @@
+"""Files that the command line names: inputs, and outputs that are refused before anything is computed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.files.output import refuse_input, refuse_unwritable
+from xmleval.files.remote import RemotePath, as_path
+from xmleval.integrations.library import library
+
+COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
+
+
+class FileName(click.Path):
+    """The path of a file, or the address of a remote one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a name."""
+        return as_path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+class Output(FileName):
+    """The path of a file to be written; of ``plain`` ones, no name of a compressed file is taken."""
+
+    def __init__(self, plain: bool = True) -> None:
+        super().__init__()
+        self.plain = plain
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a name, or refuse it."""
+        path = super().convert(value, param, ctx)
+        for file in self.files(path):
+            if isinstance(file, RemotePath):
+                raise ValueError(f"{file}: is not on this machine; expected a local file for the output")
+            self.refuse(file)
+        return path
+
+    def files(self, path: Path) -> Sequence[Path]:
+        """Return the files that are written."""
+        return [path]
+
+    def refuse(self, path: Path) -> None:
+        """Refuse a file that cannot be written, or that programs could not read by its name."""
+        suffix = path.suffix.lower()
+        if self.plain and suffix in COMPRESSED:
+            example = path.stem if Path(path.stem).suffix else "result.json"
+            told = f"results are not written compressed; expected a name without {suffix}, such as {example}"
+            raise ValueError(f"{path}: {told}")
+        refuse_unwritable(path)
+
+
+class Text(Output):
+    """The path of a text to be written; it may be a pipe or a device."""
+
+    def refuse(self, path: Path) -> None:
+        """Refuse a file that cannot be written."""
+        if not path.exists() or path.is_file() or path.is_dir():
+            super().refuse(path)
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+class Drawing(Text):
+    """The path of a page or of a figure, by what it is, the endings of its names and what draws it."""
+
+    def __init__(self, what: str, extra: str, endings: Sequence[str], libraries: Sequence[str]) -> None:
+        super().__init__()
+        self.what, self.extra, self.endings, self.libraries = what, extra, endings, libraries
+
+    def refuse(self, path: Path) -> None:
+        """Refuse what cannot be drawn."""
+        if path.suffix.lower() not in self.endings:
+            raise ValueError(f"{path}: {self.what} is written as {', '.join(filter(None, self.endings))}")
+        for name in self.libraries:
+            try:
+                library(name, self.what, self.extra)
+            except ImportError as error:
+                raise ValueError(str(error)) from None
+        os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
+        super().refuse(path)
+
+
+FILE, TEXT, PLAIN, STATE = FileName(), Text(), Output(), Output(plain=False)
+PAGE = Drawing("a page", "html", ("", ".html", ".htm"), ["jinja2", "matplotlib"])
+FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
+
+
+def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse outputs of one name, and those that would replace an input, of the parameters of a command."""
+    outputs, inputs = list[Path](), list[Path]()
+    for param in params:
+        value = values.get(param.name or "")
+        if isinstance(param.type, Output):
+            outputs += [] if value is None else param.type.files(value)
+        else:
+            inputs += [
+                path for path in (value if isinstance(value, tuple) else [value]) if isinstance(path, Path)
+            ]
+    names = [str(path.resolve()) for path in outputs]
+    for place, name in enumerate(names):  # with {} for the names of models
+        pattern = escape(name).replace("{}", "*")
+        if any(fnmatch(other, pattern) for other in names[:place] + names[place + 1 :]):
+            raise click.UsageError("two outputs have one name", click.get_current_context())
+    there = [path for path in outputs if path.exists()]
+    for path in inputs if there else ():
+        for file in (path, *files_of(path, values.get("input_format"))):
+            refuse_input(file, there)
+
+
+def files_of(path: Path, input_format: str | None = None) -> list[Path]:
+    """Return the files of rows that a path stands for, or itself."""
+    from xmleval.input.shards import find_input  # imports all formats
+
+    try:
+        return find_input(path, "scores", input_format).files
+    except (ValueError, OSError):
+        return [path]
