@@ -7,7 +7,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,9 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 
 LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
-JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
+JSON_VALUE_BYTES = 100  # of memory for an empty list, or a short string and its place in a list
+SMALL_BYTES = 1 << 12  # of a text whose values take little memory
+SHOWN = 40  # characters of a name that a message quotes
 
 
 class Form(NamedTuple):
@@ -76,7 +78,7 @@ def load_state(path: Path, form: Form = STATE) -> Saved:
         archive = Archive(InputFile(path))
         memory_limit().take(archive["meta"].n_bytes)
         (text,) = read_arrays([archive.pop("meta")])
-        meta = parse_json(text.tobytes())
+        meta = parse_json(text.tobytes().decode())
         if meta["format"] != form.mark:
             raise KeyError("format")
         if (version := meta["version"]) == form.version:
@@ -88,12 +90,25 @@ def load_state(path: Path, form: Form = STATE) -> Saved:
     raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
 
 
-def parse_json(text: bytes) -> Any:
-    """Parse JSON after checking what its values need in memory: many times the text, if they are small."""
-    n_characters = len(text) * (1 if text.isascii() else 4)
-    n_values = text.count(b",") + text.count(b":") + text.count(b"[") + 3 * text.count(b"{")
-    memory_limit().check(2 * n_characters + JSON_VALUE_BYTES * n_values)
-    return json.loads(text)
+def parse_json(text: str) -> Any:
+    """Parse JSON, in which an object has each name once, after checking what its values need in memory."""
+    if len(text) > SMALL_BYTES:
+        n_values = sum(map(text.count, ",:[")) + 3 * text.count("{")
+        memory_limit().check(2 * len(text) + JSON_VALUE_BYTES * n_values)
+    try:
+        return json.loads(text, object_pairs_hook=distinct_names)
+    except RecursionError:
+        raise ValueError("it is nested without end") from None
+
+
+def distinct_names(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return the fields of an object, or refuse a name that occurs twice."""
+    fields = dict[Any, Any]()
+    for name, value in pairs:
+        if name in fields:
+            raise ValueError(f"{name[:SHOWN]!r} occurs twice in an object")
+        fields[name] = value
+    return fields
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -204,50 +204,47 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
     return [f"{words} counts as a label; leave it out where it stands for a missing value"] if words else []
 
 
-class Batch:
-    """Rows that a reader adds one by one.
+def rows_in_batches(
+    entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
+    notes: FileNotes,
+    *,
+    by_key: bool = True,
+    is_long: bool = False,
+    best_first: bool = False,
+) -> Iterator[Rows]:
+    """Yield the rows of a reader that gives the key, the labels, their values and the place of each.
 
     ``notes`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
     label of a row, and ``best_first`` whether labels are listed in an order that counts.
     """
-
-    def __init__(
-        self, notes: FileNotes, *, by_key: bool = True, is_long: bool = False, best_first: bool = False
-    ) -> None:
-        self._notes, self._by_key, self._is_long, self._best_first = notes, by_key, is_long, best_first
-        self._clear()
-
-    def _clear(self) -> None:
-        self._keys, self._labels, self._values = list[str](), list[str](), list[float]()
-        self._sizes, self._places, self.n_bytes = list[int](), list[int](), 0
-
-    def add(self, key: str, labels: Sequence[str], values: Sequence[float] | None, place: int) -> None:
-        """Add a row."""
-        self._keys.append(key)  # flat lists: the collector of garbage visits lists of lists again and again
-        self._labels += labels
-        self._values += values or ()
-        self._sizes.append(len(labels))
-        self._places.append(place)
-        self.n_bytes += ENTRY_BYTES * (1 + len(labels)) + len(key) + sum(map(len, labels))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is enough for a batch."""
-        return self.n_bytes > CHECKED_BYTES
-
-    def rows(self) -> Rows:
-        """Return the rows that were added since this was asked for last."""
-        values = np.array(self._values, np.float64) if self._values else None
-        rows = Rows(
-            self._keys if self._by_key else None,
-            BY_KEY if self._by_key else None,
-            pointer(self._sizes),
-            *numbered(self._labels),
-            values,
-            self._best_first,
-            np.array(self._places, np.int64),
-            self._is_long,
-            origin=self._notes,
+    entries, is_full = iter(entries), True
+    while is_full:
+        # flat lists: the collector of garbage visits lists of lists again and again
+        keys, labels, values, sizes, places = (
+            list[str](),
+            list[str](),
+            list[float](),
+            list[int](),
+            list[int](),
         )
-        self._clear()
-        return rows
+        n_bytes, is_full = 0, False
+        for key, row_labels, row_values, place in entries:
+            keys.append(key)
+            labels += row_labels
+            values += row_values or ()
+            sizes.append(len(row_labels))
+            places.append(place)
+            n_bytes += ENTRY_BYTES * (1 + len(row_labels)) + len(key) + sum(map(len, row_labels))
+            if is_full := n_bytes > CHECKED_BYTES:
+                break
+        yield Rows(
+            keys if by_key else None,
+            BY_KEY if by_key else None,
+            pointer(sizes),
+            *numbered(labels),
+            np.array(values, np.float64) if values else None,
+            best_first,
+            np.array(places, np.int64),
+            is_long,
+            origin=notes,
+        )

@@ -75,10 +75,7 @@ def load_names(path: Path) -> list[str]:
     with naming(path, NAMES):
         names: Iterable[Any] = (name for _, (name,) in text_columns(path, INDEX_BYTES))
         if path.name.lower().removesuffix(".gz").endswith(".json"):
-            try:
-                names = parse_json(read_at_once(path))
-            except RecursionError:
-                raise ValueError("its lists are nested without end") from None
+            names = parse_json(read_at_once(path).decode())
             if not isinstance(names, list):
                 raise ValueError(f"a JSON {type(names).__name__}, not a list")
         place_of: dict[str, int] = {}

@@ -15,6 +15,7 @@ import numpy as np
 from xmleval.budget import memory_limit
 from xmleval.errors import counted
 from xmleval.files.input import InputFile
+from xmleval.files.saved import parse_json
 from xmleval.input.columns import (
     PRED,
     Chosen,
@@ -28,7 +29,6 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.label_cells import (
     LISTS,
     Labels,
-    json_value,
     labels_of,
     name_of,
     number_of,
@@ -36,8 +36,8 @@ from xmleval.input.formats.label_cells import (
     parsed,
 )
 from xmleval.input.glances import VectorRows
-from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, numbered_lines, parsed_lines, shown
-from xmleval.input.rows import CHECKED_BYTES, ENTRY_BYTES, MISSING_WORDS, Batch, FileNotes, Rows
+from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, parsed_lines, shown
+from xmleval.input.rows import MISSING_WORDS, FileNotes, Rows, rows_in_batches
 from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
@@ -104,85 +104,66 @@ def csv_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
 
 def json_rows(file: InputFile) -> Iterator[tuple[int, Any]]:
     """Yield the names of fields in the first object of JSON Lines, then each object with its line."""
-    is_first = True
-    for number, line in numbered_lines(file):
-        if len(line) > CHECKED_BYTES:
-            n_values = sum(map(line.count, ",:[{"))
-            memory_limit().check(2 * len(line) + ENTRY_BYTES * n_values, f"line {number}: ")
-        try:
-            record = json_value(line)
-        except ValueError as error:
-            raise ValueError(f"line {number}: {shown(line)} is no JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise ValueError(f"line {number}: {shown(line)} is no object")
-        if is_first:
-            yield 0, [*record]
-        is_first = False
+    records = parsed_lines(file, _json_record)
+    for number, record in itertools.islice(records, 1):
+        yield 0, [*record]
         yield number, record
+    yield from records
 
 
-class Documents:
-    """Readers of files of documents, whose fields have certain names."""
+def _json_record(line: str) -> dict[str, Any] | None:
+    if not (line := line.strip()):
+        return None
+    try:
+        record = parse_json(line)
+    except ValueError as error:
+        raise ValueError(f"{shown(line)} is no JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"{shown(line)} is no object")
+    return record
 
-    def __init__(self, records: Records, expected: str, fields: Fields) -> None:
-        self._records, self._expected, self._fields = records, expected, fields
-        self._files: dict[Path, InputFile] = {}  # each is the same version whenever it is read
 
-    def _open(self, path: Path) -> tuple[list[str], Iterator[tuple[int, Any]]]:
-        """Return the names of fields, and the records of a file."""
-        records = self._records(self._files.setdefault(path, InputFile(path)))
-        _, names = next(records, (0, []))
-        return names, records
+def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iterator[Rows]:
+    """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
+    facts = FileNotes(how_to_join="--id-field {!r} joins the rows")
+    columns = _columns(next(records, (0, []))[1], kind, fields, facts)
+    reader = (_Lists if columns.lists else _Entries)(columns, kind, fields, facts)
+    keyed, lists = columns.instance is not None, columns.lists
 
-    def holds_both(self, path: Path) -> bool:
-        """Tell whether a file of relevant labels also has predictions."""
-        with naming(path, self._expected):
-            return self._fields.pred is not None or bool(named_as(self._open(path)[0], PRED))
+    def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
+        number = 0
+        for number, record in records:
+            try:
+                key = name_of(record[columns.instance], "id") if keyed else ""
+                if keyed and not key:
+                    raise ValueError("an id is empty")
+                yield key, *reader.read(record, number), number
+            except KeyError as error:
+                raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+        if not number:
+            raise ValueError("no row in it")
+        reader.close()
 
-    def batches(self, path: Path, kind: str) -> Iterator[Rows]:
-        """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
-        with naming(path, self._expected):
-            names, records = self._open(path)
-            facts = FileNotes(how_to_join="--id-field {!r} joins the rows")
-            columns = self._columns(names, kind, facts)
-            make = _Lists if columns.lists else _Entries
-            reader = make(columns, kind, self._fields, facts)
-            keyed = columns.instance is not None
-            batch = Batch(facts, by_key=keyed, is_long=not columns.lists, best_first=columns.lists)
-            number = 0
-            for number, record in records:
-                try:
-                    key = name_of(record[columns.instance], "id") if keyed else ""
-                    if keyed and not key:
-                        raise ValueError("an id is empty")
-                    batch.add(key, *reader.read(record, number), number)
-                except KeyError as error:
-                    raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
-                except ValueError as error:
-                    raise ValueError(f"line {number}: {error}") from None
-                if batch.is_full:
-                    memory_limit().check(facts.columns.n_bytes)
-                    yield batch.rows()
-            if not number:
-                raise ValueError("no row in it")
-            reader.close()
-            yield batch.rows()
+    for rows in rows_in_batches(entries(), facts, by_key=keyed, is_long=not lists, best_first=lists):
+        memory_limit().check(facts.columns.n_bytes)
+        yield rows
 
-    def _columns(self, names: list[str], kind: str, facts: FileNotes) -> TableColumns:
-        """Return what the fields are, as options or their names tell."""
-        fields, is_scores = self._fields, kind == "scores"
-        labels = fields.pred if is_scores else fields.true
-        score = fields.score if is_scores and (fields.score in names or not fields.score_of_truth) else None
-        try:
-            columns = choose_columns(
-                names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined
-            )
-        except ColumnsError as error:
-            raise ValueError(f"{error}; {HOW}") from None
-        if columns.lists or is_scores or columns.value is not None or fields.score not in columns.beside:
-            return columns
-        facts.judged_by = fields.score
-        return columns._replace(value=fields.score)
+
+def _columns(names: list[str], kind: str, fields: Fields, facts: FileNotes) -> TableColumns:
+    """Return what the fields are, as options or their names tell."""
+    is_scores = kind == "scores"
+    labels = fields.pred if is_scores else fields.true
+    score = fields.score if is_scores and (fields.score in names or not fields.score_of_truth) else None
+    try:
+        columns = choose_columns(names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined)
+    except ColumnsError as error:
+        raise ValueError(f"{error}; {HOW}") from None
+    if columns.lists or is_scores or columns.value is not None or fields.score not in columns.beside:
+        return columns
+    facts.judged_by = fields.score
+    return columns._replace(value=fields.score)
 
 
 class _Entries:
@@ -311,14 +292,22 @@ class _Lists:
 def _format(
     name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str, fields: Fields
 ) -> Format:
-    files = Documents(records, expected, fields)
+    def rows(path: Path, kind: str) -> Iterator[Rows]:
+        with naming(path, expected):
+            yield from _rows(records(InputFile(path)), kind, fields)
+
+    def holds_both(path: Path) -> bool:
+        with naming(path, expected):
+            _, names = next(records(InputFile(path)), (0, []))
+            return fields.pred is not None or bool(named_as(names, PRED))
+
     return Format(
         name=name,
         title=title,
         files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
-        rows=files.batches,
-        holds_both=files.holds_both,
+        rows=rows,
+        holds_both=holds_both,
         for_fields=partial(_format, name, title, extensions, records, expected),
     )
 

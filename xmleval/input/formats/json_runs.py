@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from xmleval.budget import memory_limit
+from xmleval.budget import OverLimitError
+from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_cells import VALUE_BYTES, json_value, number_of
+from xmleval.input.formats.label_cells import number_of
 from xmleval.input.lines import read_at_once, shown
-from xmleval.input.rows import Batch, FileNotes, Rows
+from xmleval.input.rows import FileNotes, Rows, rows_in_batches
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 
@@ -18,31 +18,26 @@ EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
     with naming(path, EXPECTED):
-        batch = Batch(FileNotes("row"))
-        for place, (row, labels) in enumerate(_objects(path).items()):
-            if not isinstance(labels, dict):
-                raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
-            try:
-                values = [number_of(value, kind) for value in labels.values()]
-            except ValueError as error:
-                raise ValueError(f"instance {shown(row)}: {error}") from None
-            batch.add(row, [*labels], values, place)
-            if batch.is_full:
-                yield batch.rows()
-        yield batch.rows()
+        yield from rows_in_batches(_entries(path, kind), FileNotes("row"))
 
 
-def _objects(path: Path) -> dict[str, Any]:
-    held = read_at_once(path)
-    memory_limit().check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
+def _entries(path: Path, kind: str) -> Iterator[tuple[str, list[str], list[float], int]]:
     try:
-        objects = json_value(held.decode("utf-8"))
+        objects = parse_json(read_at_once(path).decode())
+    except OverLimitError:
+        raise
     except ValueError as error:
         raise ValueError(f"no JSON: {error}") from None
     if not isinstance(objects, dict):
         several = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
         raise ValueError(f"a JSON {type(objects).__name__}{several}")
-    return objects
+    for place, (row, labels) in enumerate(objects.items()):
+        if not isinstance(labels, dict):
+            raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
+        try:
+            yield row, [*labels], [number_of(value, kind) for value in labels.values()], place
+        except ValueError as error:
+            raise ValueError(f"instance {shown(row)}: {error}") from None
 
 
 JSON = Format(

@@ -6,10 +6,11 @@ import ast
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from xmleval.budget import memory_limit
+from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS
@@ -25,8 +26,7 @@ PRINTED = re.compile(
     rf"""|'(?:[^'\\]++|{ESCAPE})*+'(?!\s*['"])|"(?:[^"\\]++|{ESCAPE})*+"(?!\s*['"]))*+""",
     re.DOTALL,
 )
-VALUE_BYTES = 100  # of memory for a value of JSON
-NODE_BYTES = 500  # likewise of a value that Python prints, as it is parsed
+NODE_BYTES = 500  # of memory for a value that Python prints, as it is parsed
 MOST_RELEVANCE = 1 << 62
 TRUTHS = {"true": 1.0, "false": 0.0}  # as judgements
 Labels = tuple[list[str], list[float] | None]
@@ -34,14 +34,11 @@ Labels = tuple[list[str], list[float] | None]
 
 def parsed(text: str) -> Any:
     """Return the value that JSON is, or a list, tuple, dict, set or array as Python prints it."""
-    n_values = sum(map(text.count, ",:[{(")) if len(text) > VALUE_BYTES else 0
-    if n_values:
-        memory_limit().check(2 * len(text) + VALUE_BYTES * n_values)
     try:
-        return json_value(text)
-    except json.JSONDecodeError:
-        if n_values:
-            memory_limit().check(2 * len(text) + NODE_BYTES * n_values)  # what Python prints, or nothing
+        return parse_json(text)
+    except json.JSONDecodeError:  # of what Python prints, or of nothing
+        if len(text) > SMALL_BYTES:
+            memory_limit().check(2 * len(text) + NODE_BYTES * sum(map(text.count, ",:[{(")))
     with contextlib.suppress(SyntaxError, RecursionError, MemoryError):
         if PRINTED.fullmatch(text):
             return _printed(ast.parse(text, mode="eval").body)
@@ -60,29 +57,12 @@ def _printed(node: ast.expr) -> Any:
         case ast.Dict(keys=keys, values=values):
             names = [_printed(key) for key in keys if key is not None]
             if all(isinstance(name, str) for name in names):
-                return _distinct(zip(names, map(_printed, values), strict=True))
+                return distinct_names(zip(names, map(_printed, values), strict=True))
         case ast.Call(func=ast.Name(id=name), args=args) if name in ("set", "frozenset", "array"):
             return _printed(args[0]) if args else []
         case ast.Call(func=ast.Attribute(value=ast.Name(id="np")), args=[value]):
             return _printed(value)
     raise SyntaxError
-
-
-def json_value(text: str) -> Any:
-    """Return the value that JSON is; objects must not have a name twice."""
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except RecursionError:
-        raise ValueError("it is nested without end") from None
-
-
-def _distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    made = dict[Any, Any]()
-    for name, value in pairs:
-        if name in made:
-            raise ValueError(f"{shown(name)} occurs twice in an object")
-        made[name] = value
-    return made
 
 
 def labels_of(value: Any) -> Labels:

@@ -14,7 +14,7 @@ from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import listed_rows, open_text, parsed_lines, shown
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import Batch, FileNotes, Rows
+from xmleval.input.rows import FileNotes, Rows, rows_in_batches
 from xmleval.input.stack import sorted_rows
 from xmleval.numerals import score_number
 
@@ -64,18 +64,20 @@ def _ids(line: str) -> list[int]:
 
 def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
-    file, batch, scored = InputFile(path), Batch(FileNotes(), by_key=False, best_first=True), None
+    file = InputFile(path)
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
     parse = partial(_labels, kind=kind, prefix=PREFIX if is_fasttext else "")
-    with naming(path, EXPECTED):
+
+    def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
+        scored = None
         for number, (labels, scores) in parsed_lines(file, parse):
             if labels and scored not in (None, scores is not None):
                 raise ValueError(f"line {number}: labels with scores, and others without")
             scored = scores is not None if labels else scored
-            batch.add("", labels, scores, number)
-            if batch.is_full:
-                yield batch.rows()
-        yield batch.rows()
+            yield "", labels, scores, number
+
+    with naming(path, EXPECTED):
+        yield from rows_in_batches(entries(), FileNotes(), by_key=False, best_first=True)
 
 
 def _labels(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
