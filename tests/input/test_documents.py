@@ -49,17 +49,18 @@ def in_json(form: Any) -> str:
 
 
 CASES: list[tuple[dict[str, str], str, dict[str, Any]]] = [  # files, a command, and what they hold as arrays
-    *(({"d.csv": cut_at(*marks)}, "d.csv", {"y_pred": PRED})
+    *(({"d.csv": cut_at(*marks)}, f"d.csv --separator {marks[0].strip()}", {"y_pred": PRED})
       for marks in itertools.product([", ", ";", "|", " | "], [",", ";", "\t"])),
-    ({"d.csv": DOCS}, "d.csv --ranked", {"y_pred": PRED, "y_score": LISTED}),
+    ({"d.csv": DOCS}, "d.csv --ranked --separator ,", {"y_pred": PRED, "y_score": LISTED}),
     *(({"d.jsonl": in_json(form)}, "d.jsonl --pred-field out", {"y_score": SCORES}) for form in FORMS),
     ({"d.csv": "tags,out,p\na|b,b|a,0.5|0.25\n,,\nc,\"['c', 'b']\",\"[3, -1e-3]\"\n"},
-     "d.csv --pred-field out --score-field p", {"y_score": SCORES}),
+     "d.csv --pred-field out --score-field p --separator |", {"y_score": SCORES}),
     ({"t.csv": TAGS, "p.csv": "tags,doc\nc;a,z\na,y\nother,unknown\nb,x\n"},
-     "t.csv --pred p.csv --id-field doc", {"y_pred": PRED}),
-    ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"}, "t.csv --pred p.csv", {"y_pred": PRED}),
+     "t.csv --pred p.csv --id-field doc --separator ;", {"y_pred": PRED}),
+    ({"t.csv": TAGS, "p.csv": "pred,n\nb,1\na,1\nc;a,1\n"},
+     "t.csv --pred p.csv --separator ;", {"y_pred": PRED}),
     ({"t.csv": "tags,n\na;b,1\n,1\nc,1\n", "p.csv": "pred,id\na,1\nc;a,2\nb,0\n"},
-     "t.csv p.csv", {"y_score": LISTED}),
+     "t.csv p.csv --separator ;", {"y_score": LISTED}),
 ]  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def test_lists_as_python_prints_them(names: list[str]) -> None:
 
 
 def test_training_labels_in_documents() -> None:
-    Path("train.csv").write_text("tags,n\na;b,1\na,1\nzzz,1\n")
+    Path("train.csv").write_text('tags,n\n"[""a"", ""b""]",1\na,1\nzzz,1\n')
     Path("docs.jsonl").write_text('{"tags": ["a"], "predicted": {"a": 1, "b": 2}}\n')
     assert values_of(["psp@1"], "docs.jsonl --train train.csv") == {"psp@1": 0.0}
     _, out, _ = answer(["stats", "train.csv", "--format", "json"])

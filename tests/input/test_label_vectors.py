@@ -75,6 +75,7 @@ def refusal(form: str, rows: Any, n_labels: int) -> str:
         else:
             write_table(Path(name), {"instance" if "key" in form else "text": keys_of(rows), "labels": cells})
         command = ["evaluate", name, "--metrics", "label_cardinality", "--format", "json"]
+        command += ["--separator", ","] if form == "csv of text" else []
         code, out, err = answer(command)
         assert answer([*command, "--memory", "100"])[:2] == (code, out)
         assert code or json.loads(out)["values"]["label_cardinality"] == sum(map(len, rows)) / len(rows)

@@ -77,8 +77,8 @@ CSVS = [
     ("tags,pred\na,b\n\na,b,c\n", "line 4: 3 fields, not 2"),
     ('tags,pred\na,"b\nc,d\n', "line 2: unexpected end of data; a field in quotes must end with one"),
     ('tags,pred\na,"b"c\n', "line 2: ',' expected after '\"'; a field in quotes must end"),
-    ('tags,pred\na,b\n"x;y,z",a\n', "line 3: ';' and ',' may both stand between labels, as in 'x;y,z'"),
-    ("tags,pred\na;a,b\n", "line 2: label 'a' occurs twice"),
+    ('tags,pred\na,b\n"x,y",a\n', "line 3: 'x,y' may be one label or several; --separator ',' cuts it"),
+    ('tags,pred\n"[""a"", ""a""]",b\n', "line 2: label 'a' occurs twice"),
     ('tags,pred\n"[a]",b\n', "line 2: '[a]' is no list of labels in JSON or Python"),
     ("tags,pred\n[null],b\n", "line 2: null is no label"),
     ('tags,pred\n"{""a"": 1}",b\n', "line 2: 'tags' has scores, in what should be relevant labels"),
@@ -87,7 +87,7 @@ CSVS = [
     ('tags,pred\na,"{""a"": NaN}"\n', "line 2: NaN is no score"),
     ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
     ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, where those before have no scores"),
-    ("tags,pred,scores\na,b;c,0.5\n", "line 2: 2 labels with 1 score"),
+    ('tags,pred,scores\na,"[""b"", 3]",0.5\n', "line 2: 2 labels with 1 score"),
     ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: it is nested without end"),
 ]
 JSONS = [
@@ -175,7 +175,7 @@ def _files(_folder: None) -> None:
     Path("t.txt").write_text("__label__a a text\n__label__b __label__c another\n")
     Path("t.json").write_text('{"q": {"a": 1}}')
     Path("s.json").write_text('{"q": {"a": 1.5}}')
-    Path("docs.csv").write_text('id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n')
+    Path("docs.csv").write_text('id,tags,predicted\n1,a,b\n2,,a\n3,c,"[""c"", ""a""]"\n')
     Path("scored.jsonl").write_text('{"id": 1, "tags": ["a"], "predicted": {"a": 1}}\n')
 
 

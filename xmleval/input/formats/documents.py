@@ -44,7 +44,7 @@ EXPECTED = "fields of documents, labels among them, below a line of the fields' 
 EXPECTED_JSON = "an object on each line, labels among its fields"
 HOW = "--true-field, --pred-field, --score-field and --id-field name them"
 DELIMITERS = "\t,;"
-SEPARATORS, TELLS = "|;,", "--separator tells"
+SEPARATORS = "|;, "  # of labels in text, any of which may be
 ADVICE = 'write the names or ids of the ones, or label names as ["0", "1"]'
 Records = Callable[[InputFile], Iterator[tuple[int, Any]]]
 
@@ -137,7 +137,7 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
                 key = name_of(record[columns.instance], "id") if keyed else ""
                 if keyed and not key:
                     raise ValueError("an id is empty")
-                yield key, *reader.read(record, number), number
+                yield key, *reader.read(record), number
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
@@ -173,7 +173,7 @@ class _Entries:
         self._label, self._value, self._kind = columns.label, columns.value, kind
         self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
 
-    def read(self, record: dict[str, Any], _: int) -> tuple[list[str], list[float]]:
+    def read(self, record: dict[str, Any]) -> tuple[list[str], list[float]]:
         """Return the label of a row, and its value."""
         for field, are_numbers in self._are_numbers.items():
             if are_numbers is not False and (cell := record.get(field)) not in ("", None):
@@ -190,34 +190,29 @@ class _Entries:
 
 
 class _Lists:
-    """Rows of lists of labels, and what is told of them.
-
-    Labels in text are cut at a separator that is given, or at the one of ``|``, ``;`` and ``,`` that occurs.
-    """
+    """Rows of lists of labels, and what is told of them; a separator cuts labels in text."""
 
     def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: FileNotes) -> None:
         _, instance, self._label, self._value, others, _ = columns
-        self._kind, self._told = kind, facts.notes
-        self._separator, self._is_cut = fields.separator, fields.separator is not None
-        self._blank: tuple[int, str] | None = None  # the first text that may be one label, or several
+        self._kind, self._notes, self._separator = kind, facts.notes, fields.separator
         self._missing = Counter[str]()  # cells that are a word for a missing value
         self._vectors = VectorRows(ADVICE, shown(self._label))
         self._scored: bool | None = None  # as long as there was no label
-        what = "predicted" if kind == "scores" else "relevant"
-        self._what = f"{what} labels in {shown(self._label)}"
-        self._is_told = (fields.pred if kind == "scores" else fields.true) is not None
-        if self._value is not None and not (kind == "scores" and fields.score):
-            self._told.append(f"{'scores' if kind == 'scores' else 'judgements'} in {shown(self._value)}")
-        for name in others if self._value is None and kind == "scores" else ():
+        is_scores = kind == "scores"
+        if (fields.pred if is_scores else fields.true) is None:
+            self._notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(self._label)}")
+        if self._value is not None and not (is_scores and fields.score):
+            self._notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(self._value)}")
+        for name in others if self._value is None and is_scores else ():
             if "score" in name.lower():
-                self._told.append(f"{shown(name)} not read (--score-field reads scores)")
+                self._notes.append(f"{shown(name)} not read (--score-field reads scores)")
         if instance is not None and fields.id is None:
-            self._told.append(f"ids in {shown(instance)}")
+            self._notes.append(f"ids in {shown(instance)}")
         self._hashes = facts.columns = ColumnHashes(others if instance is None and fields.joined else ())
 
-    def read(self, record: dict[str, Any], number: int) -> tuple[list[str], list[float] | None]:
+    def read(self, record: dict[str, Any]) -> tuple[list[str], list[float] | None]:
         """Return the labels of a row, and their values where they have some."""
-        labels, values = self._labels(record[self._label], number)
+        labels, values = self._labels(record[self._label])
         if self._value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
@@ -236,15 +231,15 @@ class _Lists:
             self._hashes.add([record.get(name) for name in self._hashes.names])
         return labels, [1.0] * len(labels) if self._kind == "grades" and not values else values
 
-    def _labels(self, cell: Any, number: int) -> Labels:
-        """Return the labels of a cell in a line, and their scores where it has some."""
+    def _labels(self, cell: Any) -> Labels:
+        """Return the labels of a cell, and their scores where it has some."""
         if isinstance(cell, str):
             text = cell.strip()
             if text in MISSING_WORDS:
                 self._missing[text] += 1
                 return [], None
             if not LISTS.fullmatch(text):
-                labels = self._split(text, number)
+                labels = self._split(text)
                 self._refuse_vectors(labels, ("0", "1"))
                 return labels, None
             cell = parsed(text)
@@ -258,35 +253,22 @@ class _Lists:
             ids = np.array([*map(int, cell)] if is_binary else [], np.int64)
             self._vectors.take(np.array([0, ids.size]), ids)
 
-    def _split(self, text: str, number: int) -> list[str]:
-        """Return the labels of a text, of which all of a field are cut at one separator."""
-        if not self._is_cut:
-            marks = [mark for mark in SEPARATORS if mark in text or mark == self._separator]
-            if len(marks) > 1:
-                both = " and ".join(map(repr, marks))
-                raise ValueError(f"{both} may both stand between labels, as in {shown(text)}; {TELLS} which")
-            self._separator = marks[0] if marks else None
-            if not marks and self._blank is None and len(text.split()) > 1:
-                self._blank = number, text
-        mark = self._separator
-        parts = [text] if mark is None else text.split(None if mark == " " else mark)
+    def _split(self, text: str) -> list[str]:
+        """Return the labels of a text, or refuse one that may be several where no separator is given."""
+        separator = self._separator
+        if separator is None and (mark := next((mark for mark in SEPARATORS if mark in text), None)):
+            how = f"--separator {mark!r} cuts it, another one does not"
+            raise ValueError(f"{shown(text)} may be one label or several; {how}")
+        parts = [text] if separator is None else text.split(None if separator == " " else separator)
         return [name for part in parts if (name := part.strip())]
 
     def close(self) -> None:
-        """Refuse what all rows leave open, and tell what they settle."""
+        """Refuse what all rows leave open, and note missing values."""
         if self._value is None:
             self._vectors.close()
-        if self._blank is not None and self._separator is None:
-            number, text = self._blank
-            how = f"{TELLS}: ' ' cuts at blanks, ',' does not"
-            raise ValueError(f"line {number}: {shown(text)} may be one label or several; {how}")
-        if self._separator is not None and not self._is_cut:
-            self._told.insert(0, f"{self._what} cut at {self._separator!r}")
-        elif not self._is_told:
-            self._told.insert(0, self._what)
         for word, n_cells in self._missing.items():
-            told = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label"
-            self._told.append(told)
+            note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label"
+            self._notes.append(note)
 
 
 def _format(
