@@ -288,7 +288,8 @@ REFUSALS = [
 # of options without the measures that they are for
 IDLE = [
     Refusal("has no effect: none of .* has bounds",
-            lambda p: p.has("bounds") and lacks(p, lambda spec: spec.metric.bounded), dropping("bounds")),
+            lambda p: p.has("bounds") and lacks(p, lambda spec: spec.bounded(p.has("sample_weight"))),
+            dropping("bounds")),
     Refusal("hierarchy= has no effect",
             lambda p: p.has("hierarchy") and lacks(p, lambda spec: "hierarchy" in spec.needs),
             dropping("hierarchy")),

@@ -224,7 +224,7 @@ class Plan(Settings):
         for spec in every:
             if name := self.state_of(spec):
                 states.setdefault(name, []).append(spec)
-            if self.bounds and name == "row_sums" and spec.metric.bounded:
+            if name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)
             if spec.metric.gapless and unlisted is None:
                 states.setdefault(GAPS, []).append(spec)
@@ -297,7 +297,7 @@ class Plan(Settings):
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""
-        return self.bounds and spec.metric.bounded
+        return self.bounds and spec.bounded(self.weighted)
 
     def cut(self, depth: int) -> int:
         """Return a number of leading labels, not more than a row can list."""

@@ -98,6 +98,11 @@ class Spec:
         """Whether the jackknife gives a valid standard error."""
         return (self.average or "") not in self.metric.unsmooth
 
+    def bounded(self, weighted: bool) -> bool:
+        """Return whether bounds over all scores of unlisted labels can be computed."""
+        pooled = weighted and self.metric.weighted_state
+        return (self.average or "") in self.metric.bounded and not pooled
+
     @property
     def cutoff_hint(self) -> str:
         """Return the name with a cutoff, for which scores suffice, as a hint; empty if it takes none."""

@@ -8,12 +8,11 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, ranking_row, row_weights
 
 ROWS = ("coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples")
-POOLED = ("auc.micro", "auc.macro", "auc.weighted")
+POOLED = ("auc.micro",)
 Interval = tuple[float, float]
 Row = list[tuple[int, float]]
 
@@ -66,43 +65,29 @@ def places(case: Case) -> tuple[list[list[dict[int, int]]], list[tuple[int, int,
 
 
 def pooled_ends(case: Case) -> dict[str, Interval]:
-    """Smallest and largest area under the curve of all cells, and mean area of labels."""
+    """Smallest and largest area under the curve of all cells."""
     known, free = places(case)
     grid: list[list[int]] = [[0] * case.n_labels for _ in case.truth]
     for i, cells in enumerate(known):
         for j, place in (item for cell in cells for item in cell.items()):
             grid[i][j] = place
-    found: dict[str, list[float]] = {name: [] for name in POOLED}
+    found: list[float] = []
     for chosen in itertools.product(*(options for _, _, options in free)):
         for (i, j, _), place in zip(free, chosen, strict=True):
             grid[i][j] = place
-        for name, value in areas(case, grid).items():
-            found[name].append(value)
-    return {name: (min(values), max(values)) for name, values in found.items()}
+        placed = [
+            (j in y, row[j]) for row, y in zip(grid, case.truth, strict=True) for j in range(case.n_labels)
+        ]
+        good, bad = ([place for hit, place in placed if hit == kind] for kind in (True, False))
+        found.append(area(good, bad, str(convention(case, "auc_ties"))))
+    return {"auc.micro": (min(found), max(found))}
 
 
-def area(good: list[tuple[int, float]], bad: list[tuple[int, float]], ties: str) -> float:
-    """Weight of pairs f+ > f- plus credit for those f+ = f-, over that of all pairs of (score, weight)."""
-    pairs = sum(w for _, w in good) * sum(w for _, w in bad)
-    right = sum(w * x for u, w in good for v, x in bad if u > v)
-    level = sum(w * x for u, w in good for v, x in bad if u == v)
-    return (right + TIE_WEIGHT[ties] * level) / pairs if pairs else NAN
-
-
-def areas(case: Case, grid: list[list[int]]) -> dict[str, float]:
-    """Areas under the curves of complete scores."""
-    ties = str(convention(case, "auc_ties"))
-    ids = range(case.n_labels)
-    data = list(zip(grid, case.truth, row_weights(case), strict=True))
-    good = [[(row[j], w) for row, y, w in data if j in y] for j in ids]
-    bad = [[(row[j], w) for row, y, w in data if j not in y] for j in ids]
-    each = [area(u, v, ties) for u, v in zip(good, bad, strict=True)]
-    support = [sum(w for _, w in column) for column in good]
-    return {
-        "auc.micro": area([*chain(*good)], [*chain(*bad)], ties),
-        "auc.macro": mean(each, [1.0] * len(each)),
-        "auc.weighted": mean(each, support),
-    }
+def area(good: list[int], bad: list[int], ties: str) -> float:
+    """Number of pairs f+ > f- plus credit for those f+ = f-, over that of all pairs."""
+    right = sum(u > v for u in good for v in bad)
+    level = sum(u == v for u in good for v in bad)
+    return (right + TIE_WEIGHT[ties] * level) / (len(good) * len(bad)) if good and bad else NAN
 
 
 def intervals(case: Case) -> dict[str, Interval]:

@@ -26,8 +26,9 @@ law = settings(max_examples=60)
 
 @st.composite
 def truncated(
-    draw: st.DrawFn, form: str, dtype: str, *, rows: int = 3, labels: int = 4, most_open: int = 99
-) -> Problem:
+    draw: st.DrawFn, form: str, dtype: str, *, rows: int = 3, labels: int = 4, most_open: int = 99,
+    weighted: bool = True,
+) -> Problem:  # fmt: skip
     """Draw lists of which at most so many cells are left out in all."""
     n_rows, n_labels = draw(st.integers(1, rows)), draw(st.integers(1, labels))
     cells = [(i, j) for i in range(n_rows) for j in range(n_labels)]
@@ -44,12 +45,13 @@ def truncated(
     no_pairs = st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])
     conventions = {"auc_ties": draw(ties), "loss_ties": draw(ties), "no_pairs": draw(no_pairs)}
     arguments: dict[str, Any] = {"conventions": conventions, "bounds": True}
-    if draw(st.booleans()):
+    if weighted and draw(st.booleans()):
         weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), min_size=n_rows, max_size=n_rows)
         arguments["sample_weight"] = draw(weights)
     truth = [dict.fromkeys(row, 1.0) for row in draw(label_sets(n_rows, n_labels))]
     form = "list" if bare else form
-    return Problem(n_labels, truth, listed, form, dtype, bare, arguments, (*(ROWS if bare else NAMES),))
+    names = ROWS if bare or "sample_weight" in arguments else NAMES
+    return Problem(n_labels, truth, listed, form, dtype, bare, arguments, (*names,))
 
 
 def check(report: Report, expected: dict[str, tuple[float, float]]) -> None:
@@ -69,7 +71,7 @@ def test_rows_run_over_every_completion(form: tuple[str, str], data: st.DataObje
 @law
 @given(data=st.data(), form=SCORED_FORM)
 def test_pooled_cells_run_over_every_completion(form: tuple[str, str], data: st.DataObject) -> None:
-    problem = data.draw(truncated(*form, most_open=2))
+    problem = data.draw(truncated(*form, most_open=2, weighted=False))
     check(problem.evaluate(), oracle_bounds.pooled_ends(case_of(problem)))
 
 
@@ -97,3 +99,7 @@ def test_only_where_asked_for_and_where_they_can_be_told() -> None:
     assert [*evaluate(truth, scores, metrics="all", decision="top1", bounds=True).intervals] == [
         name for name in evaluate(truth, scores, metrics="all", decision="top1") if name in NAMES
     ]
+    with pytest.raises(ValueError, match=r"has no effect: none of auc\.macro has bounds$"):
+        evaluate(truth, scores, metrics=["auc.macro"], bounds=True)
+    with pytest.raises(ValueError, match=r"none of auc\.micro has bounds with sample_weight=$"):
+        evaluate(truth, scores, metrics=["auc.micro"], bounds=True, sample_weight=np.ones(3))

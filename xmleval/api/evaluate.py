@@ -163,8 +163,9 @@ def evaluate(
     higher_is_better : bool, default True
         Whether higher scores are better. With False they are distances, of which lower ones are better.
     bounds : bool, default False
-        Also give lower and upper bounds on measures of the whole ranking, over all scores of unlisted labels
-        up to the last score of their row. See ``report.intervals``.
+        Also give lower and upper bounds on measures of the whole ranking by row, and on auc.micro without
+        weights, over all scores of unlisted labels up to the last score of their row. See
+        ``report.intervals``.
     per_row, per_label : bool or list of str, default False
         Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
         measures to keep them for, which saves memory.

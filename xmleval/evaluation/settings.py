@@ -237,9 +237,10 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
     if improbable:
         _refuse_improbable(settings, improbable[0])
-    if settings.bounds and not any(spec.metric.bounded for spec in specs):
+    if settings.bounds and not any(spec.bounded("sample_weight" in given) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
-        raise ValueError(Message(Keyword("bounds"), none))
+        weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
+        raise ValueError(Message(Keyword("bounds"), none, *weighing))
     if settings.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
         none = " has no effect: the measures in it, such as h_f1.micro, are not among "
         raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))

@@ -102,8 +102,8 @@ class Metric:
         Whether it depends on labels that are neither relevant nor listed.
     gapless : bool
         Whether it is undefined where labels have no score.
-    bounded : bool
-        Whether bounds over all scores of unlisted labels can be computed.
+    bounded : tuple of str
+        Averages, "" for none, of which bounds over all scores of unlisted labels can be computed.
     pairs_alone : bool
         Whether the formula needs only the pair counts of a curve, which are cheaper.
     asks : {"", "recall", "precision", "fallout", "area"}
@@ -149,7 +149,7 @@ class Metric:
     whole: bool = False
     every_label: bool = False
     gapless: bool = False
-    bounded: bool = False
+    bounded: tuple[str, ...] = ()
     pairs_alone: bool = False
     asks: str = ""
     threshold: bool = False

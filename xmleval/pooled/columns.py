@@ -11,7 +11,7 @@ from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.fold_sweeps import MOST_LABELS
 from xmleval.kernels.keys import count_keys, place_keys, place_pairs
-from xmleval.kernels.sweeps import sum_labels_below, sweep_labels
+from xmleval.kernels.sweeps import sweep_labels
 from xmleval.pooled.curves import NOTHING, n_ranges
 from xmleval.pooled.piles import (
     Grouped,
@@ -49,10 +49,10 @@ class LabelCurves(NamedTuple):
 
 
 def sweep_columns(
-    relevant: Sequence[Pile],
+    relevant: Pile,
     irrelevant: Pile,
     n_labels: int,
-    n_cells: Ints | None,
+    n_cells: Ints,
     level: float | None,
     work: Work,
     asked: Floats = NOTHING,
@@ -61,14 +61,12 @@ def sweep_columns(
 
     Parameters
     ----------
-    relevant : sequence of Pile
-        Keys of relevant entries, in several piles.
-    irrelevant : Pile
-        Keys of irrelevant entries.
+    relevant, irrelevant : Pile
+        Keys of relevant and of irrelevant entries.
     n_labels : int
         Number of labels.
-    n_cells : int64 (n_labels, 2) or None
-        Relevant and irrelevant rows of every label; None to count listed entries only.
+    n_cells : int64 (n_labels, 2)
+        Relevant and irrelevant rows of every label.
     level : float or None
         Score of unlisted entries; None if they rank below all.
     work : Work
@@ -84,55 +82,34 @@ def sweep_columns(
         n_listed = np.stack([np.diff(good.ptr), np.diff(bad.ptr)], axis=1)
         in_order = _sort_where_that_pays(n_listed, bad)
         own = LabelCurves(*(array[start:stop] for array in found))
-        n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
-        sweep_labels(*good, *bad, in_order, n_unlisted, place, asked, *own)
+        sweep_labels(*good, *bad, in_order, n_cells[start:stop] - n_listed, place, asked, *own)
 
-    over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
+    over_labels(relevant, irrelevant, n_labels, count, work)
     return found
 
 
-def open_columns(relevant: Pile, taken: Sequence[Pile], last: Scores, n_labels: int, work: Work) -> Floats:
-    """Count, for every label, pairs of a relevant score and a lower or tied lowest score of a row, (n, 2).
-
-    ``taken`` are the lowest scores of the rows to exclude for a label.
-    """
-    pairs = np.zeros((n_labels, 2))
-
-    def count(start: int, stop: int, good: Columns, gone: Columns) -> None:
-        sum_labels_below(*good, *gone, last, pairs[start:stop])
-
-    over_labels([relevant], taken, n_labels, count, work)
-    return pairs
-
-
 def over_labels(
-    one: Sequence[Pile],
-    other: Sequence[Pile],
+    relevant: Pile,
+    irrelevant: Pile,
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     work: Work,
-    sort_other: bool = True,
 ) -> None:
-    """Call a function for ranges of labels with their scores in two groups of piles.
+    """Call a function for ranges of labels with their scores in two piles.
 
-    Scores ascend within each label, those of the other group only if ``sort_other``.
+    Relevant scores ascend within each label, irrelevant ones are in any order.
     """
-    piles = [*one, *other]
-    grouped = None if sort_other else _grouped(one, other)
+    piles = [relevant, irrelevant]
+    grouped = _grouped(piles)
     if grouped is not None:
         _over_grouped(grouped, n_labels, count, n_ranges(piles, work), work)
         return
     bounds, ranges = label_ranges(piles, n_labels, work)
-    groups = range(len(one)), range(len(one), len(piles))
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        good = _columns(ranges.load_all(groups[0], 2 * number), start, stop)
-        if sort_other:
-            bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
-        else:
-            bad = grouped_keys(ranges.parts(len(one), 2 * number), ranges.dtype, start, stop)
-        count(start, stop, good, bad)
+        good = _columns(ranges.load(0, 2 * number), start, stop)
+        count(start, stop, good, grouped_keys(ranges.parts(1, 2 * number), ranges.dtype, start, stop))
 
     work.map(task, range(len(bounds) - 1))
 
@@ -147,30 +124,30 @@ def label_ranges(piles: Sequence[Pile], n_labels: int, work: Work) -> tuple[list
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 
 
-def _grouped(*groups: Sequence[Pile]) -> list[list[Grouped]] | None:
-    """Return the parts of groups of piles, None if there are none, or some that are not grouped by label."""
-    found = [[part for pile in group for part in pile.parts()] for group in groups]
+def _grouped(piles: Sequence[Pile]) -> list[list[Grouped]] | None:
+    """Return the parts of piles, None if there are none, or some that are not grouped by label."""
+    found = [pile.parts() for pile in piles]
     if any(found) and all(isinstance(part, Grouped) for parts in found for part in parts):
         return found
     return None
 
 
 def _over_grouped(
-    groups: Sequence[Sequence[Grouped]],
+    piles: Sequence[Sequence[Grouped]],
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     least: int,
     work: Work,
 ) -> None:
-    """Do the same as `over_labels` for scores grouped by label; those of the other group stay unsorted."""
-    reached: Ints = sum(part.ptr - part.ptr[0] for parts in groups for part in parts)
+    """Do the same as `over_labels` for the parts of piles that are grouped by label."""
+    reached: Ints = sum(part.ptr - part.ptr[0] for parts in piles for part in parts)
     n = max(least, int(reached[-1]) // GROUPED_RANGE)
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        good, bad = (_gathered(parts, start, stop) for parts in groups)
+        good, bad = (_gathered(parts, start, stop) for parts in piles)
         sort_each(good)
         count(start, stop, good, bad)
 

@@ -40,8 +40,8 @@ class Curves(NamedTuple):
     """Curves of the given scores, and those for the worst and the best scores of unlisted labels."""
 
     value: Curve
-    worst: Curve | None
-    best: Curve | None
+    worst: Curve | None = None
+    best: Curve | None = None
 
 
 class Found(NamedTuple):

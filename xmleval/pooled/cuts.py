@@ -132,5 +132,5 @@ def best_label_cuts(
         own = LabelCuts(found.best[start:stop], found.scores[start:stop])
         cut_labels(*good, *bad, n_true[start:stop], floor, aim, own.best, own.scores)
 
-    over_labels([relevant], [irrelevant], n_labels, cut, work, sort_other=False)
+    over_labels(relevant, irrelevant, n_labels, cut, work)
     return found

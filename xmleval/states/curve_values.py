@@ -25,7 +25,7 @@ ASKED = {"recall": RECALL, "precision": PRECISION, "fallout": FALLOUT, "area": A
 
 
 class Needs(NamedTuple):
-    """Required curves: of all entries (``cells``), of each label (``columns``), and their bounds.
+    """Required curves: of all entries (``cells``), with ``bounds``, and of each label (``columns``).
 
     With ``pairs_alone``, all entries need only pair counts: no precision, peak, points or bounds. ``asked``
     is what measures ask of curves, see `kernels.sweeps.reach`.

@@ -14,13 +14,13 @@ from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.plan import Plan
-from xmleval.pooled.columns import LabelCurves, grouped_by_label, open_columns, sweep_columns
+from xmleval.pooled.columns import LabelCurves, grouped_by_label, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Values
-from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
@@ -41,7 +41,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
-GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
+GOOD, BAD, MISSING = "relevant", "irrelevant", "missing"
 LOOSE_BYTES = 128 << 20  # of scores that are cheaper to send than to pack
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
@@ -68,9 +68,9 @@ class ScoreRuns(State):
         self.swept: LabelCurves | None = None  # where the scores of every label were swept before
 
     def _new_store(self, file: SpillFile) -> Store:
-        kinds = (GOOD, BAD, MISSING, TAKEN) if self.needs.bounds else (GOOD, BAD)
-        cells = [f"{CELLS}.{kind}" for kind in kinds if kind != TAKEN] if self.needs.cells else []
-        columns = [f"{COLUMNS}.{kind}" for kind in kinds] if self.needs.columns else []
+        kinds = (GOOD, BAD, MISSING) if self.needs.bounds else (GOOD, BAD)
+        cells = [f"{CELLS}.{kind}" for kind in kinds] if self.needs.cells else []
+        columns = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)] if self.needs.columns else []
         return Store(cells, columns, file)
 
     @property
@@ -148,14 +148,7 @@ class ScoreRuns(State):
             for kind, own in zip((GOOD, BAD), _parted(flags, scores), strict=True):
                 found[f"{CELLS}.{kind}"] = _as_found(own)
         if self.needs.bounds:
-            rows, labels = view.missing
-            last = view.last_scores[rows]
-            if self.needs.cells:
-                found[f"{CELLS}.{MISSING}"] = _as_found(last)
-            if self.needs.columns:
-                found[f"{COLUMNS}.{MISSING}"] = [make_keys(labels, last, self.n_labels)]
-                each = np.repeat(view.last_scores, row_sizes(view.ranking.ptr))
-                found[f"{COLUMNS}.{TAKEN}"] = [make_keys(view.ranking.labels, each, self.n_labels)]
+            found[f"{CELLS}.{MISSING}"] = _as_found(view.last_scores[view.missing[0]])
         return found
 
     def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
@@ -207,7 +200,7 @@ class ScoreRuns(State):
         value = curve(*found.pairs, as_floats(found.precision), *found.peak.T)
         points = thinned(found.points, n_points)
         if not self.needs.bounds:
-            return Curves(value, None, None), points
+            return Curves(value), points
         # without the pairs of unlisted entries, which rank below all
         right, level = found.pairs
         right -= n_good * unlisted.irrelevant
@@ -225,26 +218,13 @@ class ScoreRuns(State):
         value = Curve(
             n_relevant, n_irrelevant, right, level, found.precision, found.peak[..., 0], found.peak[..., 1]
         )
-        if not self.needs.bounds:
-            return Curves(value, None, None)
-        good, bad, missing, taken = (
-            self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD, MISSING, TAKEN)
-        )
-        unknown = np.full((3, self.n_labels), np.nan)
-        best = sweep_columns([good, missing], bad, self.n_labels, self._n_cells(), None, work).pairs
-        worst = sweep_columns([good], bad, self.n_labels, None, None, work).pairs
-        worst += open_columns(good, [taken, missing], self._last().scores, self.n_labels, work)
-        return Curves(
-            value,
-            Curve(n_relevant, n_irrelevant, *worst.T, *unknown),
-            Curve(n_relevant, n_irrelevant, *best.T, *unknown),
-        )
+        return Curves(value)
 
     def sweep(self, work: Work) -> LabelCurves:
         """Return the statistics of the curve of every label."""
         good, bad = (self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
         n_cells, level = self._n_cells(), self.level()
-        return sweep_columns([good], bad, self.n_labels, n_cells, level, work, self.needs.asked)
+        return sweep_columns(good, bad, self.n_labels, n_cells, level, work, self.needs.asked)
 
     def _n_cells(self) -> Ints:
         """Return the relevant and irrelevant rows of every label."""
@@ -338,13 +318,12 @@ class ScoreRuns(State):
         n_true = total(self.n_true)
         n_bad = 0
         for by in dict.fromkeys(name.partition(".")[0] for name in self.store.piles):
-            own = {kind: self._restored(contents, f"{by}.{kind}") for kind in (GOOD, BAD, MISSING, TAKEN)}
+            own = {kind: self._restored(contents, f"{by}.{kind}") for kind in (GOOD, BAD, MISSING)}
             relevant, every = (n_true, n_entries) if by == CELLS else (self.n_true, n_rows)
             n_bad = total(own[BAD])
             fits = at_least_zero(relevant - own[GOOD]) and at_least_zero(every - relevant - own[BAD])
-            if self.needs.bounds:
+            if self.needs.bounds and by == CELLS:
                 fits &= np.array_equal(own[MISSING], relevant - own[GOOD])
-                fits &= by == CELLS or np.array_equal(own[TAKEN], own[GOOD] + own[BAD])
             expect(fits, f"{by} scores are not as many as the entries that they are of")
         if self.needs.bounds:
             left = contents.take("n_left", n_rows, most=self.n_labels)
