@@ -63,27 +63,14 @@ class Given(NamedTuple):
     highest: int = -1
 
 
-class ColumnOrder(NamedTuple):
-    """The order of scores in rows that list all labels, each in the same place.
-
-    labels : (l,), the label in each place; places : (l,), the place of each label
-    ranks : int64 (l,), the order of places with equal scores
-    """
-
-    labels: Labels
-    places: Labels
-    ranks: Ints
-
-
 class Ranking(NamedTuple):
     """Listed labels of rows, best first, or in any order if ``ordered`` is False.
 
     ptr : int64 (n + 1,); labels : (s,); scores : (s,) nonincreasing within a row, or None;
     n_above : int64 (n,), number of leading entries that rank above the unlisted labels.
-    If not ordered, earlier entries of equal scores rank first, or as ``columns`` says.
+    If not ordered, earlier entries of equal scores rank first.
     given : what was seen, where it was
     cut_ties : labels that were cut from the end of each row and score as its last one, None if there are none
-    columns : of a ranking that is not ordered: what stands where, if that is not in the order of ids
     tie_order : (n_labels,), place of each label among unlisted ones, where they compete; None: by id
     """
 
@@ -94,7 +81,6 @@ class Ranking(NamedTuple):
     ordered: bool = True
     given: Given | None = None
     cut_ties: Truth | None = None
-    columns: ColumnOrder | None = None
     tie_order: Labels | None = None
 
 

@@ -101,7 +101,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
     if isinstance(value, NamedColumns):
-        return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value)
+        return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value.labels)
     if is_sparse(value) and how.unlisted != 0:
         refuse_padding(how.argument, value)
     value = by_number(how.argument, value, n_labels, how.n_labels)
@@ -209,14 +209,10 @@ def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None =
     return rows_by_id(ptr, labels.reshape(-1), None if scores is None else scores.reshape(-1), True)
 
 
-def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = None) -> Source[Ranking]:
-    """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
+def _dense_rows(how: Reading, array: NDArray[Any], ids: Labels | None = None) -> Source[Ranking]:
+    """Accept a score for every label, in the order of their ids or of these."""
     n_rows, width = check_shape(how.argument, array.shape, how.n_labels)
-    ids = np.arange(width, dtype=label_dtype(width)) if named is None else named.labels
-    order = None  # of the columns, so that of equal scores the first is ranked first
-    if named is not None and how.ordered:
-        order = np.argsort(named.columns.ranks)
-        ids = ids[order]
+    ids = np.arange(width, dtype=label_dtype(width)) if ids is None else ids
     if not how.ordered:  # where every label stands at its id, counting what is above a few is as fast
         how = replace(how, depth=None)
 
@@ -228,11 +224,9 @@ def _dense_rows(how: Reading, array: NDArray[Any], named: NamedColumns | None = 
         return np.arange(n + 1) * width, labels.reshape(-1)
 
     def block(start: int, stop: int) -> Ranking:
-        cells = array[start:stop] if order is None else array[start:stop].take(order, axis=1)
-        rows = rows_by_id(*every_cell(stop - start), cells.reshape(-1))
+        rows = rows_by_id(*every_cell(stop - start), array[start:stop].reshape(-1))
         scores = how.scores(rows, start)
-        ranking = _ranked(how, rows.ptr, rows.labels, scores, start, Given(0, is_binary(scores)))
-        return ranking if named is None or how.ordered else ranking._replace(columns=named.columns)
+        return _ranked(how, rows.ptr, rows.labels, scores, start, Given(0, is_binary(scores)))
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.records import ColumnOrder, Ints, Labels, Scores
+from xmleval.records import Ints, Labels, Scores
 
 
+@dataclass(frozen=True, eq=False)
 class NamedColumns:
-    """A dense matrix of scores whose columns are labels with names.
+    """A dense matrix of scores whose columns are labels by name, in the order of equal scores.
 
-    Parameters
-    ----------
-    matrix : array of shape (m, l)
-    labels : (l,), label id of each column
-    names : list of str, names of the columns
+    matrix : (m, l); labels : (l,), label id of each column
     """
 
-    def __init__(self, matrix: Scores, labels: Labels, names: Sequence[str]) -> None:
-        self.matrix, self.labels, self._names = matrix, labels, names
-
-    @cached
-    def columns(self) -> ColumnOrder:
-        """Where the columns stand, and the order of those with equal scores."""
-        places = np.empty_like(self.labels)
-        places[self.labels] = np.arange(self.labels.size)
-        return ColumnOrder(self.labels, places, name_places(self._names))
+    matrix: Scores
+    labels: Labels
 
 
 class LabelNames(list[Any]):

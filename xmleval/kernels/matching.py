@@ -245,15 +245,13 @@ def find_ties(
 
 @kernel
 def count_places(
-    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, order: Ints, above: Ints, tied: Ints,
-    ranks: Ints,
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, above: Ints, tied: Ints, ranks: Ints,
 ) -> None:  # fmt: skip
     """Count the listed entries above each relevant label and tied with it, in lists of any order.
 
     For a few relevant labels a row, this is many times as fast as sorting the row.
 
     positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,)
-    order : of equal scores in each place of a row, if all rows have as many; (0,): earlier places first
     above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with the same,
         and the rank in a stable sort
     """
@@ -268,10 +266,7 @@ def count_places(
             for s in range(row.size):
                 greater += row[s] > score
                 equal += row[s] == score
-            if equal > 1 and order.size:
-                for s in range(row.size):
-                    earlier += row[s] == score and order[s] < order[place - 1]
-            elif equal > 1:
+            if equal > 1:
                 for s in range(place - 1):
                     earlier += row[s] == score
             above[t], tied[t], ranks[t] = greater, equal, greater + earlier + 1

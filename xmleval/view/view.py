@@ -63,11 +63,8 @@ def in_order(ranking: Ranking) -> Ranking:
     """Return a copy of a ranking, sorted best first."""
     assert ranking.scores is not None
     labels, scores = ranking.labels.copy(), ranking.scores.copy()
-    if ranking.columns is not None:
-        order = np.argsort(ranking.columns.ranks)
-        labels, scores = (a.reshape(-1, order.size).take(order, axis=1).reshape(-1) for a in (labels, scores))
     rank_rows(ranking.ptr, labels, scores)
-    return ranking._replace(labels=labels, scores=scores, ordered=True, columns=None)
+    return ranking._replace(labels=labels, scores=scores, ordered=True)
 
 
 class View:
@@ -143,8 +140,6 @@ class View:
     def positions(self) -> Ints:
         """Position (from 1) of each relevant label in its list, 0 if unlisted."""
         ranking, truth = self.ranking, self.block.truth
-        if ranking.columns is not None:
-            return ranking.columns.places.take(truth.labels) + np.int64(1)
         positions = np.empty(truth.labels.size, np.int64)
         find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
         return positions
@@ -197,9 +192,7 @@ class View:
         scores = self.ranking.scores
         assert scores is not None
         above, tied, ranks = np.zeros((3, self.positions.size), np.int64)
-        ptr, columns = (self.block.truth.ptr, self.ranking.ptr), self.ranking.columns
-        order = np.empty(0, np.int64) if columns is None else columns.ranks
-        count_places(self.positions, *ptr, scores, order, above, tied, ranks)
+        count_places(self.positions, self.block.truth.ptr, self.ranking.ptr, scores, above, tied, ranks)
         return above, tied, ranks
 
     @property

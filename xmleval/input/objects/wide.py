@@ -123,18 +123,19 @@ def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | Non
     ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
     them, or some labels are unknown.
     """
-    matrix, columns, dense = rows.matrix, rows.names, not is_sparse(rows.matrix)
+    dense = not is_sparse(rows.matrix)
     if names is None and np.array_equal(codes, np.arange(width)):
-        return matrix
-    if dense and codes.size == width and (by_name or names is None):
-        labels = codes.astype(label_dtype(width))
-        return NamedColumns(matrix, labels, columns) if by_name else matrix[:, np.argsort(codes)]
-    if by_name:
-        order = np.argsort(name_places(columns))
-        codes, matrix = codes[order], matrix.take(order, axis=1) if dense else matrix.tocsr()[:, order]
+        return rows.matrix
+    is_whole = dense and codes.size == width and (by_name or names is None)
+    order = np.argsort(name_places(rows.names) if by_name else codes)
+    if by_name or is_whole:
+        matrix = rows.matrix.take(order, axis=1) if dense else rows.matrix.tocsr()[:, order]
+        codes, rows = codes[order], rows._replace(matrix=matrix)
         if not dense:
             matrix.sort_indices()
-    return rows._replace(matrix=matrix).cells(codes)._replace(names=names)
+    if is_whole:
+        return NamedColumns(matrix, codes.astype(label_dtype(width))) if by_name else matrix
+    return rows.cells(codes)._replace(names=names)
 
 
 def keyed(rows: NamedInput) -> NamedInput:
