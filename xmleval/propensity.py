@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.errors import TRANSPOSED, InputError, Keyword, Message, counted, positive_integer, real_number
 from xmleval.input.csr import Source, as_array
-from xmleval.input.objects.shapes import dense_list
+from xmleval.input.objects.named import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name, for_names, nameless, of_labels
 from xmleval.input.sets import set_rows

@@ -32,8 +32,7 @@ from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import refuse_unknown
 from xmleval.input.csr import MOST_LABELS, rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
-from xmleval.input.objects.named import without_labels
-from xmleval.input.objects.shapes import as_own_rows
+from xmleval.input.objects.named import as_own_rows, without_labels
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding

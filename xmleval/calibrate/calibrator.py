@@ -18,8 +18,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array
-from xmleval.input.objects.named import is_pair_dict
-from xmleval.input.objects.shapes import as_own_rows
+from xmleval.input.objects.named import as_own_rows, is_pair_dict
 from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain, is_sparse

@@ -19,13 +19,12 @@ from xmleval.errors import (
     counted,
 )
 from xmleval.groups import check_row_groups
-from xmleval.input.clusters import folds_of_clusters
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
-from xmleval.input.weights import check_weight
+from xmleval.input.weights import check_weight, folds_of_clusters
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Bytes, Floats, Ranking, RowGroups, Scores, Truth, as_score, row_sizes
 from xmleval.spec import Spec

@@ -16,13 +16,14 @@ from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, o
 from xmleval.evaluation.settings import KEYED, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
-from xmleval.input.clusters import keys_of_folds
+from xmleval.input.csr import Source
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
+from xmleval.input.weights import keys_of_folds
 from xmleval.notes import joined_notes
 from xmleval.plan import Plan, Settings
 from xmleval.records import Block

@@ -13,8 +13,16 @@ from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
 from xmleval.input.objects.frames import Columns, open_frame, read_frame
-from xmleval.input.objects.named import numbered_labels, read_array, read_pair, read_rows, without_labels
-from xmleval.input.objects.shapes import CLASS_ONE, as_own_rows, dense_list
+from xmleval.input.objects.named import (
+    CLASS_ONE,
+    as_own_rows,
+    dense_list,
+    numbered_labels,
+    read_array,
+    read_pair,
+    read_rows,
+    without_labels,
+)
 from xmleval.input.objects.wide import (
     BY_POSITION,
     IN_ORDER,
