@@ -126,13 +126,12 @@ def take(
     if inputs and not n_labels:
         which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
         raise InputError(next(iter(inputs)), Message("does not tell what labels there are; give ", *which))
+    are_texts = isinstance(next(iter(all_names), None), str)
     for argument, (rows, ids) in matched.items():
-        are_texts = inputs[argument].names is not None and isinstance(next(iter(all_names), None), str)
-        by_name = argument == "y_score" and are_texts
-        has_unknown = n_labels is not None and int(ids.max(initial=-1)) >= n_labels
-        shown = all_names if has_unknown else all_names[:n_labels] if by_name else None
+        width = max(n_labels or 0, int(ids.max(initial=-1)) + 1)
+        by_name = argument == "y_score" and are_texts and inputs[argument].names is not None
+        shown = all_names[:width] if by_name or width != n_labels else None
         if isinstance(rows, Wide):
-            width = len(shown or ()) or n_labels or 0
             arguments[argument] = matrix_by_number(rows, ids, width, shown, by_name)
         elif argument == "y_score":
             arguments[argument] = as_scores(rows, shown)
