@@ -170,10 +170,9 @@ class Match:
 
     def _number_rows(self, seen: Seen, rows: Any) -> Ints | None:
         """Return the truth's number of each row, -1 for none; None for rows in order."""
-        argument = seen.argument
-        keys: Any
-        keys, by = (None, None) if rows is None else (rows.keys, rows.match)
-        seen.rows, seen.n_rows = rows, seen.n_rows + (0 if rows is None else rows.n_rows)
+        argument, by = seen.argument, getattr(rows, "match", None)
+        keys: Any = getattr(rows, "keys", None)
+        seen.rows, seen.n_rows = rows, seen.n_rows + getattr(rows, "n_rows", 0)
         if seen.role == "y_true":
             self.origin, self.by = rows.origin, by
             if by == BY_KEY:
@@ -199,12 +198,11 @@ class Match:
 
     def _number_keys(self, seen: Seen, keys: Sequence[Any]) -> Ints:
         """Return the number of each row; a key may stand in several rows of one label each."""
-        if seen.role == "y_true":
-            of_row = self._add(keys, self.row_number, self.row_number, 0)
-        else:
-            of_row = self._add(keys, self.row_number, seen.ignored, len(self.row_number))
+        number = self.row_number
+        more, first = (number, 0) if seen.role == "y_true" else (seen.ignored, len(number))
+        of_row = self._add(keys, number, more, first)
         if seen.present is None:
-            seen.present, seen.first_key = np.zeros(len(self.row_number), np.bool_), next(iter(keys), "")
+            seen.present = np.zeros(len(number), np.bool_)
         if (n_numbers := int(of_row.max(initial=-1)) + 1) > seen.present.size:
             seen.present.resize(2 * n_numbers, refcheck=False)
         if not getattr(seen.rows, "is_long", False):
@@ -212,7 +210,7 @@ class Match:
             if before.any() or np.unique(of_row).size < of_row.size:
                 distinct(seen.argument, keys, seen.rows, {keys[i] for i in np.flatnonzero(before).tolist()})
         seen.present[of_row] = True
-        return np.where(of_row < len(self.row_number), of_row, -1)
+        return np.where(of_row < len(number), of_row, -1)
 
     def _number_labels(self, seen: Seen, rows: Rows) -> Ints:
         """Return the number of the label of each entry."""
@@ -287,8 +285,9 @@ class Match:
                 raise InputError(argument, extra + SAME_ORDER.format(argument))
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
         if expects_rows and n_empty == present.size:
-            message = f"no row is one of {self.truth}, as {seen.first_key!r} is not; expected names like"
-            raise InputError(argument, f"{message} {next(iter(self.row_number))!r}")
+            extra, known = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
+            message = f"no row is one of {self.truth}, as {extra} is not; expected names like {known}"
+            raise InputError(argument, message)
         if n_empty and (seen.by_index or not isinstance(seen.rows, Rows)):  # a matrix
             hint = SAME_ORDER.format(argument) if seen.by_index else ""
             raise InputError(argument, f"no row {missing!r}, which {self.truth} has{hint}")
@@ -303,7 +302,7 @@ class Match:
 class Seen:
     """What was seen of an input, some of whose rows are matched.
 
-    rows, first_key : the last ones, and the first key of all
+    rows : the last ones
     present : of rows by key, which numbers of rows occurred
     by_index : whether both sides must have the same keys
     ignored : rows that the truth does not have, by the next numbers
@@ -314,7 +313,6 @@ class Seen:
     argument: str
     rows: Any = None
     n_rows: int = 0
-    first_key: Any = ""
     present: NDArray[np.bool_] | None = None
     by_index: bool = False
     ignored: dict[Any, int] = field(default_factory=dict)
