@@ -16,7 +16,6 @@ from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, o
 from xmleval.evaluation.settings import KEYED, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
-from xmleval.input.csr import Source
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take

@@ -23,6 +23,7 @@ from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
+BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its beginning
 
@@ -385,6 +386,11 @@ def as_numbers(names: Sequence[Any]) -> Ints | None:
     number_of = {str(number): number for number in range(len(names))}
     numbers = [number_of.pop(str(name), -1) for name in names]
     return None if number_of else np.array(numbers, np.int64)
+
+
+def numbers_of_columns(columns: list[Any]) -> Ints | None:
+    """Return columns as numbers, if they are 0, 1, .. in any order, or column_0, column_1, .. of polars."""
+    return as_numbers([str(name).removeprefix("column_") for name in columns])
 
 
 def refuse_scores(argument: str, rows: Rows, graded: bool | None) -> None:

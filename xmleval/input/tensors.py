@@ -71,6 +71,13 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
+def as_list(column: Any) -> list[Any] | None:
+    """Return the values of a series or an array of a column, None if it is no such thing."""
+    method = getattr(column, "to_pylist", getattr(column, "to_list", None))
+    values = None if method is None else method()
+    return values if isinstance(values, list) else None
+
+
 def is_narrow(dtype: Any) -> bool:
     """Tell whether a type is one that NumPy lacks and whose values float32 holds."""
     return str(dtype).rpartition(".")[2].startswith(NARROW)

@@ -21,13 +21,73 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     find_instance,
+    is_other_order,
     is_written_index,
     named_as,
 )
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.objects.wide import RowColumns, Wide, as_list
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, without_empty_names
-from xmleval.input.tensors import is_sparse
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, rows_by_id, without_empty_names
+from xmleval.input.tensors import as_list, is_sparse
+from xmleval.records import Ints
+
+
+class RowColumns(NamedTuple):
+    """Columns of a frame that are neither labels nor their values.
+
+    id_column : the one that names the rows, None if there is none
+    names : all of them
+    values : gives those of a column
+    how_to_join : what to do about rows in another order
+    """
+
+    id_column: Any
+    names: list[Any]
+    values: Callable[[Any], list[Any]]
+    how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
+
+    def in_other_order(self, truth: RowColumns) -> Any:
+        """Return a column that has the values of the truth's, each once, in another order, or None."""
+        shared = (name for name in self.names if name in truth.names)
+        return next((n for n in shared if is_other_order(self.values(n), truth.values(n))), None)
+
+
+class Wide(NamedTuple):
+    """A matrix whose columns are labels by name.
+
+    keys, match : names of the rows, and how they are matched; None where rows are in order
+    origin : columns that are no labels
+    """
+
+    keys: list[Any] | None
+    matrix: Any
+    names: list[Any]
+    origin: RowColumns
+    match: str | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and labels."""
+        return self.matrix.shape[0], len(self.names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    def in_order(self, of_row: Ints | None) -> Wide:
+        """Return the rows in the order of their numbers, if there are any, without those that have -1."""
+        if of_row is None or np.array_equal(of_row, np.arange(self.n_rows)):
+            return self
+        order = np.argsort(of_row, kind="stable")[int((of_row < 0).sum()) :]
+        return self._replace(matrix=(self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix)[order])
+
+    def cells(self, codes: Ints) -> Rows:
+        """Return all cells, or those stored of a sparse matrix, of columns whose labels are ``codes``."""
+        if is_sparse(self.matrix):
+            matrix = self.matrix.tocsr()
+            return rows_by_id(matrix.indptr.astype(np.int64), codes[matrix.indices], matrix.data)
+        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * codes.size
+        return rows_by_id(ptr, np.tile(codes, self.n_rows), self.matrix.reshape(-1))
 
 
 class Frame(NamedTuple):

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from xmleval.errors import InputError, counted
 from xmleval.input.csr import as_array, can_be_numbers
-from xmleval.input.objects.wide import as_list
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered, without_empty_names
-from xmleval.input.tensors import as_plain, is_sparse, refuse_other, shape_of
+from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 from xmleval.records import Ints
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -223,20 +222,16 @@ def _no_list(argument: str, row: int, value: Any) -> InputError:
 
 def dense_list(argument: str, value: Any, width: int | None) -> Any:
     """Return a list of the rows of a dense array of that width as an array, any other value as it is."""
-    dense = isinstance(value, list) and width and not are_ids(value, width)
-    return as_array(argument, value) if dense else value
-
-
-def are_ids(rows: list[Any], width: int | None) -> bool:
-    """Tell whether lists can only be of ids, not the rows of a dense array of that width."""
-    if not width or not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
-        return False
-    if any(isinstance(row, set | frozenset) for row in rows):
-        return True
-    sizes = {len(row) for row in rows}
-    if len(sizes) != 1 or sizes in ({0}, {width}):
-        return len(sizes) > 1 or sizes == {0}
-    return any(isinstance(item, tuple) or item not in (0, 1) for row in rows for item in row)
+    if not isinstance(value, list) or not width:
+        return value
+    if all(hasattr(row, "__len__") and not isinstance(row, str) for row in value):
+        sizes = {len(row) for row in value}
+        are_ids = len(sizes) > 1 or sizes == {0} or any(isinstance(row, set | frozenset) for row in value)
+        if not are_ids and sizes not in (set(), {width}):
+            are_ids = any(isinstance(item, tuple) or item not in (0, 1) for row in value for item in row)
+        if are_ids:
+            return value
+    return as_array(argument, value)
 
 
 def as_own_rows(argument: str, value: Any) -> Any:

@@ -9,10 +9,19 @@ import numpy as np
 
 from xmleval.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.csr import Source
+from xmleval.input.columns import is_written_index
+from xmleval.input.csr import Source, check_shape
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.match import Match, as_scores, as_sets, refuse_scores
-from xmleval.input.objects.frames import Columns, open_frame, read_frame
+from xmleval.input.match import (
+    BY_POSITION,
+    SAME_ORDER,
+    Match,
+    as_scores,
+    as_sets,
+    numbers_of_columns,
+    refuse_scores,
+)
+from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.named import (
     CLASS_ONE,
     as_own_rows,
@@ -23,21 +32,14 @@ from xmleval.input.objects.named import (
     read_rows,
     without_labels,
 )
-from xmleval.input.objects.wide import (
-    BY_POSITION,
-    IN_ORDER,
-    NamedInput,
-    Wide,
-    as_list,
-    column_labels,
-    join_by_ids,
-    keyed,
-    matrix_by_number,
-    numbers_of_columns,
-)
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
-from xmleval.input.tensors import is_sparse, refuse_other, shape_of
-from xmleval.records import Ints
+from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
+from xmleval.input.ties import NamedColumns, name_places
+from xmleval.records import Ints, label_dtype
+
+NamedInput = Wide | Rows
+SHOWN_COLUMNS = 3  # in a note
+IN_ORDER = "columns were brought in the order of their numbers"
 
 
 class Taken(NamedTuple):
@@ -188,6 +190,88 @@ def _matched(
     return placed, placed.labels
 
 
+def column_labels(match: Match, argument: str, rows: Wide, n_labels: int | None) -> Ints:
+    """Return the number of the label of each column, and note what is seen."""
+    columns, number = rows.names, match.number
+    if number is None:  # beside a truth without names
+        check_shape(argument, rows.shape, n_labels)
+        numbers = numbers_of_columns(columns)
+        if numbers is None:
+            match.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
+            return np.arange(len(columns))
+        match.notes += [f"{argument}: {IN_ORDER}"] * bool((np.diff(numbers) < 0).any())
+        return numbers
+    present = {*columns}
+    missing = [name for name in number if name not in present]
+    unknown = [name for name in columns if name not in number]
+    if match.closed and missing:
+        hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
+        raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
+    match.note(argument, "labels without column", len(missing))
+    match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
+    return match.label_ids(columns)
+
+
+def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | None, by_name: bool) -> Any:
+    """Return a matrix with columns in order; `Rows` where some of ``width`` labels have no column.
+
+    ``names`` are those of all labels, where scores rank ``by_name`` of the columns, as `name_places` has
+    them, or some labels are unknown.
+    """
+    dense = not is_sparse(rows.matrix)
+    if names is None and np.array_equal(codes, np.arange(width)):
+        return rows.matrix
+    is_whole = dense and codes.size == width and (by_name or names is None)
+    order = np.argsort(name_places(rows.names) if by_name else codes)
+    if by_name or is_whole:
+        matrix = rows.matrix.take(order, axis=1) if dense else rows.matrix.tocsr()[:, order]
+        codes, rows = codes[order], rows._replace(matrix=matrix)
+        if not dense:
+            matrix.sort_indices()
+    if is_whole:
+        return NamedColumns(matrix, codes.astype(label_dtype(width))) if by_name else matrix
+    return rows.cells(codes)._replace(names=names)
+
+
+def keyed(rows: NamedInput) -> NamedInput:
+    """Return rows that are matched by the column that names them, if there is one."""
+    column = getattr(rows.origin, "id_column", None)
+    return rows if column is None else rows._replace(keys=rows.origin.values(column), match=BY_KEY)
+
+
+def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, NamedInput]:
+    """Return rows matched by their columns of ids if both the truth and a prediction have row keys.
+
+    An index that has the ids of the other side counts as keys. What is matched or ignored is added to
+    ``notes``.
+    """
+    with_ids = {argument: keyed(rows) for argument, rows in inputs.items()}
+    truth = with_ids.get("y_true")
+    joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
+    for argument, rows in inputs.items():
+        for name in rows.origin.names if isinstance(rows, Wide) else ():
+            if is_written_index(name):
+                notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
+        column = getattr(rows.origin, "id_column", None)
+        if argument in joined:
+            column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
+            notes += [f"{argument}: rows are matched by column {column!r}"] * (column is not None)
+        elif column is not None and not (joined and argument == "y_true"):
+            other = "y_true has" if argument != "y_true" else "predictions have"
+            left_out = f"{argument}: column {column!r} is left out"
+            notes.append(f"{left_out}; {other} no ids of rows, so they are in order")
+    joined |= {"y_true"} if joined else set()
+    return {a: with_ids[a] if a in joined else rows for a, rows in inputs.items()}
+
+
+def _have_keys(rows: NamedInput, truth: NamedInput) -> bool:
+    """Tell whether rows and those of the truth can be matched by key; one side may have an index instead."""
+    if rows.keys is None or truth.keys is None or BY_KEY not in (rows.match, truth.match):
+        return False
+    keys, true_keys = {*rows.keys}, {*truth.keys}
+    return rows.match == truth.match or keys <= true_keys or true_keys <= keys
+
+
 def as_rows(rows: NamedInput) -> Rows:
     """Return rows of names; a matrix lists all columns, or what it stores; an index that counts is none."""
     rows = keyed(rows)
@@ -256,9 +340,9 @@ def is_nameless(value: Any) -> bool:
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
     """Return rows or columns that have names, None for numbers alone."""
-    value = as_own_rows(argument, value)
-    if value is None or is_sparse(value):
+    if is_nameless(value):
         return None
+    value = as_own_rows(argument, value)
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return read_array(argument, value)
     if isinstance(value, tuple) and argument == "y_score":
@@ -266,8 +350,6 @@ def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput
     refuse_other(argument, value)
     if isinstance(value, Columns | Named):
         return value.rows(argument)
-    if isinstance(value, Source | Rows):
-        return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
 

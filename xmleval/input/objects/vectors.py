@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.input.columns import LABEL_COLUMN
-from xmleval.input.match import SAME_ORDER, as_numbers, refuse_order
+from xmleval.input.match import BY_POSITION, SAME_ORDER, as_numbers, numbers_of_columns, refuse_order
 from xmleval.input.objects.frames import open_frame
-from xmleval.input.objects.wide import BY_POSITION, as_list, numbers_of_columns
+from xmleval.input.tensors import as_list
 
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
