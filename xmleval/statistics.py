@@ -17,7 +17,7 @@ from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.collect import FileOptions
+    from xmleval.evaluation.settings import FileOptions
 
 TAIL_COUNT = 10  # maximum number of instances of a tail label
 

@@ -156,14 +156,14 @@ def evaluate_models(
     parts = [part for own in several.values() for one in own for part in one]
     of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, parts))
     if y_pred is None and of_files:
-        from xmleval.evaluation.files import evaluate_files, request_of
+        from xmleval.evaluation.files import evaluate_files
         from xmleval.evaluation.lists import lists_of_files  # imports all formats
 
         seeds_of = [(name, n, one[0]) for name, own in several.items() for n, one in enumerate(own)]
         flat = {(f"{name} {n}" if n else name): scores for name, n, scores in seeds_of}
         count_run = counting_of(options)
-        request = request_of({"y_true": y_true, **options}, flat)
-        run, by_name = evaluate_files(request, options.get("progress", False), count_run)
+        arguments: Any = {"y_true": y_true, **options}
+        run, by_name = evaluate_files(arguments, flat, count_run)
         same = iter(by_name.values())
         reports = {name: [next(same) for _ in own] for name, own in several.items()}
         of_rows_found = {name: values for name, (_, values) in run.rows.of_rows.items()}

@@ -232,7 +232,7 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    arguments = locals()
+    arguments: Any = locals()
     if reads_files(arguments):
         report: Report = _of_files(arguments)
         return report
@@ -276,14 +276,14 @@ def counting_of(given: dict[str, Any]) -> Any:
     return partial(count_on_workers, workers, scheduler)
 
 
-def _of_files(given: dict[str, Any]) -> Any:
+def _of_files(given: Any) -> Any:
     """Evaluate files, alone or beside arrays: one report, or those of several models."""
-    from xmleval.evaluation.files import evaluate_files, request_of  # imports all formats
+    from xmleval.evaluation.files import evaluate_files  # imports all formats
     from xmleval.report.comparison import Comparison
 
     y_score, count_run = given["y_score"], counting_of(given)
     models = {} if y_score is None else {"y_score": y_score}
     if file_of("y_score", y_score) is not None:
         models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    reports = evaluate_files(request_of(given, models), given["progress"], count_run)[1]
+    reports = evaluate_files(given, models, count_run)[1]
     return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))

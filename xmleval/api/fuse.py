@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -24,12 +24,11 @@ from xmleval.errors import (
     real_number,
     renaming,
 )
-from xmleval.evaluation.collect import FileOptions
 from xmleval.evaluation.counts import make_work
-from xmleval.evaluation.files import Request, with_own_fields
+from xmleval.evaluation.files import fields_of, with_own_fields
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.reading import naming_rows
-from xmleval.evaluation.settings import refuse_unknown
+from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.csr import MOST_LABELS, rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import as_own_rows, without_labels
@@ -122,12 +121,13 @@ def fuse(
     refuse_unknown(files, FileOptions.__annotations__)
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
     n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
-    request, models = Request(y_true=None, n_labels=n_labels, **files), list[Any]()
+    options, models = cast(FileOptions, files), list[Any]()
     names = [f"predictions[{number}]" for number in range(len(predictions))]
     for name, value in zip(names, predictions, strict=True):
         with renaming("y_score", name):
-            models.append(open_input("y_score", as_own_rows("y_score", value), request, name))
-    models = with_own_fields(request.fields(joined=True), *models)
+            own = as_own_rows("y_score", value)
+            models.append(open_input("y_score", own, files.get("input_format"), n_labels, name))
+    models = with_own_fields(fields_of(options), *models)
     joint = _matched(models)
     values, width, readers = _numbered(models, n_labels) if joint is None else (
         [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), dict[str, Any]()

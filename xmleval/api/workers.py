@@ -23,27 +23,26 @@ from xmleval.report.report import Report
 def count_on_workers(workers: int | None, scheduler: str | None, given: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator; the evaluators take over the counts."""
     given.refuse_values("scheduler" if workers is None else "workers")
-    request, rows, n_rows = given.request, given.rows, given.rows.truth[1].n_rows
+    arguments, rows, n_rows = given.arguments, given.rows, given.rows.truth[1].n_rows
     pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
     vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}
     names = {argument: name for argument, (name, _) in rows.of_rows.items()}
+    checkpoint = arguments.get("checkpoint")
     names |= {} if rows.pairs is None else {"exclude": str(rows.pairs.path)}
     held: list[Exchange] = []
     with ExitStack() as opened, naming_files(names):
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            job = make_job(evaluator, given.budget.memory, request.threads)
+            job = make_job(evaluator, given.budget.memory, arguments.get("threads"))
             first_row = rows.first_row or 0
-            leaves = leaves_of(cut(job, inputs, vectors, pairs, request.exclude_from, first_row))
+            leaves = leaves_of(cut(job, inputs, vectors, pairs, rows.exclude_from, first_row))
             plans.append((job, leaves))
-            if request.checkpoint is not None:
-                held.append(Exchange.of(as_path(request.checkpoint), [leaf.key for leaf in leaves]))
-                n_there = opened.enter_context(held[-1].taken(request.resume))
+            if checkpoint is not None:
+                held.append(Exchange.of(as_path(checkpoint), [leaf.key for leaf in leaves]))
+                n_there = opened.enter_context(held[-1].taken(arguments.get("resume", False)))
                 if n_there:
-                    LOG.info(
-                        "%s: resumed with %s parts of %s", request.checkpoint, n_there, given.names[place]
-                    )
+                    LOG.info("%s: resumed with %s parts of %s", checkpoint, n_there, given.names[place])
         engine = opened.enter_context(connected(scheduler, workers))
         if scheduler is None:  # processes of this machine
             own = Path(opened.enter_context(TemporaryDirectory(prefix="xmleval-")))
@@ -51,7 +50,7 @@ def count_on_workers(workers: int | None, scheduler: str | None, given: Run, sho
         for place, (job, leaves) in enumerate(plans):
             with progress(n_rows, 0, shown) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
-            of_files = request.save is not None and rows.first_row is None
+            of_files = arguments.get("save") is not None and rows.first_row is None
             given.evaluators[place] = _of_files(found, given) if of_files else found
         return reports_of(given)
 

@@ -42,7 +42,7 @@ from xmleval.states.pair_scores import PairScores
 from xmleval.threads import Work
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.collect import FileOptions
+    from xmleval.evaluation.settings import FileOptions
 
 STATE = "pair_scores"
 MOST_STEPS = 100

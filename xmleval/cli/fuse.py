@@ -27,7 +27,6 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_text
 from xmleval.errors import counted
-from xmleval.evaluation.files import Request
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_files
 from xmleval.input.csr import matrix_rows
@@ -71,7 +70,7 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     if isinstance(fused, dict | list):
         if writer is not RUN:
             raise ValueError(f"{scores[0]}: has names; expected a TREC run (.run) as --output")
-        given = open_input("y_score", fused, Request(y_true=None))
+        given = open_input("y_score", fused)
         rows, row_names, label_names = read_scores_alone(given, None)
         save(output, rows, "scores", row_names, label_names)
         n_labels = len(label_names)

@@ -12,7 +12,7 @@ from xmleval.budget import PIECE_BYTES, Budget
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_files, read_sets
-from xmleval.evaluation.settings import file_of
+from xmleval.evaluation.settings import Arguments, file_of
 from xmleval.groups import OTHER, given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import Source
@@ -21,7 +21,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
-from xmleval.propensity import Constants, count_labels_of, given_or_estimated, inverse_propensity
+from xmleval.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity
 from xmleval.records import Hierarchy, Ints, Truth
 
 
@@ -73,15 +73,16 @@ def count_named_training(
 
 
 def propensity_of(
-    request: Any, counts: Any, n_rows: int, n_labels: int, names: list[Any] | None, closed: bool,
+    arguments: Arguments, counts: Any, n_rows: int, n_labels: int, names: list[Any] | None, closed: bool,
 ) -> tuple[Any, list[str]]:  # fmt: skip
     """Return inverse propensities, read or estimated, for the labels of a report; and notes."""
-    constants, q = Constants(request.dataset, request.a, request.b), request.inverse_propensity
+    q, y_train = arguments.get("inverse_propensity"), arguments.get("y_train")
+    constants = constants_of(arguments)
     if counts is not None:
         if q is not None:
             other = Keyword("inverse_propensity")
             raise InputError("y_train", Message("given together with ", other, "; choose one"))
-        with naming_files({"n_instances": file_of("y_train", request.y_train)}):
+        with naming_files({"n_instances": file_of("y_train", y_train)}):
             q = inverse_propensity(
                 label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants._asdict()
             )
@@ -89,7 +90,7 @@ def propensity_of(
     path = file_of("inverse_propensity", q)
     with naming_files({"inverse_propensity": path} if path else {}):
         q = q if path is None else load_numbers(path)
-        return given_or_estimated(q, request.y_train, constants, n_labels, names, closed)
+        return given_or_estimated(q, y_train, constants, n_labels, names, closed)
 
 
 def label_groups_of(
@@ -121,13 +122,13 @@ def hierarchy_of(value: Any, n_labels: int, names: list[Any] | None, closed: boo
         return given_hierarchy(pairs, n_labels, names, closed, [f"line {line}" for line in edges])
 
 
-def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
+def with_values_of_rows(rows: Inputs, arguments: Arguments) -> Inputs:
     """Return inputs with what has a value for each row: weights, row groups and clusters."""
     of_rows_found: dict[str, tuple[str, Any]] = {}
-    if request.options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
+    if arguments.get("confidence") is not None and rows.keyed and rows.row_names is not None:
         of_rows_found["clusters"] = rows.truth[0], rows.row_names
     for argument in ("sample_weight", "row_groups", "clusters"):
-        value = getattr(request, argument)
+        value = arguments.get(argument)
         path = file_of(argument, value)
         if path is not None and argument == "sample_weight":
             of_rows_found[argument] = str(path), load_numbers(path, "weight per row")
@@ -136,7 +137,7 @@ def with_values_of_rows(rows: Inputs, request: Any) -> Inputs:
         elif value is not None:
             names = None if rows.row_names is None else [*rows.row_names]
             of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
-    if (first := request.first_row) is not None:
+    if (first := arguments.get("first_row")) is not None:
         first = positive_integer("first_row", first, least=0)
     return rows._replace(of_rows=of_rows_found, first_row=first)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
-from xmleval.budget import limited, memory_limit
+from xmleval.budget import MEMORY, limited, memory_limit
 from xmleval.errors import counted
 from xmleval.evaluation.beside import with_values_of_rows
 from xmleval.evaluation.counts import make_work
-from xmleval.evaluation.files import Opening, Request, budget_of, open_inputs
+from xmleval.evaluation.files import Opening, budget_of, open_inputs
 from xmleval.evaluation.inputs import refuse_many_labels
-from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
-from xmleval.evaluation.settings import refuse_unknown
+from xmleval.evaluation.reading import count_rows, naming_files, progress
+from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.archive import read_arrays
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.formats.format import naming
@@ -27,18 +27,6 @@ FEATURE_BYTES = 100  # of a feature, while its weight is found
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
-class FileOptions(TypedDict, total=False):
-    """How files are read; see `evaluate`."""
-
-    input_format: str | None
-    true_field: str | None
-    pred_field: str | None
-    score_field: str | None
-    id_field: str | None
-    separator: str | None
-    progress: Progress
-
-
 def collect(
     y_true: Any, y_score: Any, make: Callable[[int, Work], T], options: Mapping[str, Any]
 ) -> tuple[T, Opening]:
@@ -47,16 +35,15 @@ def collect(
     Scores may be None, where the truth alone is counted.
     """
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
-    shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
+    arguments: Any = {**options, "y_true": y_true}
     models = {} if y_score is None else {"y_score": y_score}
-    request = Request(y_true=y_true, models=models, fits=True, **more)
-    budget = budget_of(request.memory)
+    budget = budget_of(options.get("memory", MEMORY))
     with limited(budget.limit()):
-        opening = open_inputs(request, budget)
-        rows = with_values_of_rows(opening.rows, request)
+        opening = open_inputs(arguments, models, budget, fits=True)
+        rows = with_values_of_rows(opening.rows, arguments)
         refuse_many_labels(rows.truth[0], opening.widths[0])
-        collected = make(opening.widths[0], make_work(budget.evaluator(1), request.threads))
-        with progress(rows.truth[1].n_rows, 0, shown) as show:
+        collected = make(opening.widths[0], make_work(budget.evaluator(1), options.get("threads")))
+        with progress(rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
             count_rows([collected], rows, budget, 0, show)
     return collected, opening
 

@@ -26,6 +26,7 @@ from xmleval.notes import joined_notes
 from xmleval.plan import Settings
 from xmleval.report.report import Report
 from xmleval.spec import Spec
+from xmleval.threads import Work
 from xmleval.view.rule import as_parts, from_parts
 
 
@@ -85,6 +86,13 @@ class Evaluator:
         self._work = make_work(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
+
+    @classmethod
+    def of(cls, settings: Settings, work: Work) -> Evaluator:
+        """Return an evaluator with checked settings (@private)."""
+        made = cls.__new__(cls)
+        made.__setstate__({"_settle": None, "_settings": settings, "_work": work, "_counted": Counted()})
+        return made
 
     @property
     def n_labels(self) -> int:
@@ -465,17 +473,6 @@ class Evaluator:
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add what was seen in inputs that were read elsewhere (@private)."""
         self._replace(lambda counted: replace(counted, notes=joined_notes(notes, counted.notes)))
-
-    def take_names(self, listed: bool) -> None:
-        """Take rows of labels with names, also unknown ones; ``listed``: a list has all labels (@private)."""
-        self._change(named=True, unknown=True, counts_cells=listed)
-
-    def insist_on_none(self) -> None:
-        """Leave out measures that cannot be computed, instead of raising an error (@private)."""
-        self._change(asked=[(spec, False) for spec, _ in self._settings.asked])
-
-    def _change(self, **settings: Any) -> None:
-        self._settings = replace(self._settings, **settings)  # copies may have the other
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""

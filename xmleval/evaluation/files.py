@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +20,12 @@ from xmleval.evaluation.beside import (
     with_values_of_rows,
 )
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
+from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import (
     LOG,
     Inputs,
+    Opened,
     have_scores,
     label_counts_of,
     open_input,
@@ -31,7 +33,14 @@ from xmleval.evaluation.inputs import (
     refuse_many_labels,
 )
 from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
-from xmleval.evaluation.settings import Options, file_of, refuse_unknown
+from xmleval.evaluation.settings import (
+    Arguments,
+    FileOptions,
+    Options,
+    check_settings,
+    file_of,
+    refuse_unknown,
+)
 from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
 from xmleval.files.output import refuse_input, refuse_unwritable
@@ -52,77 +61,18 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
-ROWS = ("y_true", "y_score", "y_pred", "candidates")  # arguments that are read row by row
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
     "exclude", "decision",
 )  # fmt: skip
-OF_CALLS = ("y_score", "progress", "workers", "scheduler")  # of `evaluate`, and no part of a request
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The arguments of `evaluate`, some of which are files; ``models`` are scores by name.
-
-    ``options`` are those that decide what is computed, beside those that have a field here.
-    """
-
-    y_true: Any
-    models: Mapping[str, Any] = field(default_factory=dict)
-    y_pred: Any = None
-    y_train: Any = None
-    n_labels: int | None = None
-    labels: Any = None
-    metrics: Any = None
-    inverse_propensity: Any = None
-    dataset: str | None = None
-    a: float | None = None
-    b: float | None = None
-    decision: Any = None
-    sample_weight: Any = None
-    label_groups: Any = None
-    row_groups: Any = None
-    clusters: Any = None
-    first_row: int | None = None
-    hierarchy: Any = None
-    exclude: Any = None
-    exclude_from: str = "both"
-    candidates: Any = None
-    input_format: str | None = None
-    true_field: str | None = None
-    pred_field: str | None = None
-    score_field: str | None = None
-    id_field: str | None = None
-    separator: str | None = None
-    ranked: bool = False
-    memory: int | str = MEMORY
-    threads: int | None = None
-    block_rows: int | None = None
-    checkpoint: Any = None
-    resume: bool = False
-    save: Any = None
-    options: dict[str, Any] = field(default_factory=dict)
-    fits: bool = False
-
-    def fields(self, joined: bool) -> Fields:
-        """Return what fields of documents are called; ids are looked for where files are ``joined``."""
-        if self.separator == "":
-            raise InputError("separator", "is empty")
-        of = self.true_field, self.pred_field, self.score_field, self.id_field
-        return Fields(*of, self.separator, joined)
-
-    @property
-    def files_of_labels(self) -> dict[str, Path]:
-        """Files that are not read row by row, by argument."""
-        found = {name: file_of(name, getattr(self, name)) for name in FILES_OF_LABELS}
-        return {name: path for name, path in found.items() if path is not None}
+HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
 class Run(NamedTuple):
     """Inputs and evaluators, one for each model or one if there is none.
 
     ``sources`` are versions of the files of the truth, by name; ``inputs`` are those of all reports, or one
-    for each, and ``files`` their files, by argument; ``limit`` is that of reading them.
+    for each, and ``files`` all files, by argument; ``limit`` is that of reading them.
     """
 
     rows: Inputs
@@ -131,9 +81,9 @@ class Run(NamedTuple):
     budget: Budget
     sources: dict[str, str]
     excluded: dict[str, Any]
-    files: dict[str, list[Path]]
     inputs: dict[str, list[Any]]
-    request: Request
+    files: dict[str, list[Path]]
+    arguments: Arguments
     limit: MemoryLimit
     checkpoint: Checkpoint | None = None
 
@@ -171,79 +121,86 @@ class Opening(NamedTuple):
     n_train: int
 
 
-def open_inputs(request: Request, budget: Budget) -> Opening:
-    """Open the files, and match their rows and labels."""
-
-    def find(argument: str, value: Any, name: str = "") -> Any:
-        return None if value is None else open_input(argument, value, request, name)
-
-    if request.n_labels is not None:
-        positive_integer("n_labels", request.n_labels)
-    pred, train = find("y_pred", request.y_pred), find("y_train", request.y_train)
-    among = find("candidates", request.candidates)
-    models = [find("y_score", value, name) for name, value in request.models.items()]
-    graded = conventions_of(request.metrics, request.options).graded
-    truth = open_input("y_true", request.y_true, request).with_grades(graded)
-    fields = request.fields(joined=bool(models) or pred is not None or request.fits)
-    truth, pred, train, among, *models = with_own_fields(fields, truth, pred, train, among, *models)
-    labels = request.labels
+def open_inputs(
+    arguments: Arguments, scores: Mapping[str, Any], budget: Budget, fits: bool = False
+) -> Opening:
+    """Open the files, and match their rows and labels; ``scores`` are those of models by name."""
+    labels: Any = arguments.get("labels")
+    n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
+    if n_labels is not None:
+        positive_integer("n_labels", n_labels)
+    opened: list[Any] = []
+    for argument in ("y_pred", "y_train", "candidates"):
+        value = arguments.get(argument)
+        opened.append(None if value is None else open_input(argument, value, how, n_labels))
+    opened += [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+    graded = conventions_of(arguments.get("metrics"), arguments).graded
+    truth = open_input("y_true", arguments.get("y_true"), how, n_labels).with_grades(graded)
+    fields = fields_of(arguments, joined=bool(scores) or opened[0] is not None or fits)
+    truth, pred, train, among, *models = with_own_fields(fields, truth, *opened)
     if is_file(labels):
         labels = load_names(as_path(labels))
     elif labels is not None:
-        labels = [*map(str, check_labels(labels, request.n_labels))]
-    rows = open_rows(request, fields, truth, models, pred, among, labels)
+        labels = [*map(str, check_labels(labels, n_labels))]
+    rows = open_rows(arguments, fields, truth, models, pred, among, labels, fits)
+    widths = label_counts_of(rows, budget, labels, n_labels)
+    to_count = train if fits or (train and train.files) else None  # others are estimated from later
+    counts, n_train = training_counts(to_count, rows, labels, widths, budget)
     inputs = {"y_true": [truth], "y_score": models}
-    inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
-    widths = label_counts_of(rows, budget, labels, request.n_labels)
-    closed = labels is not None or not rows.by_name
-    to_count = train if request.fits or (train and train.files) else None  # others are estimated from later
-    found = training_counts(to_count, rows, labels, widths, budget)
-    return Opening(rows, widths, inputs, train, closed, *found)
+    inputs |= {argument: [one] for argument, one in (("y_pred", pred), ("candidates", among)) if one}
+    return Opening(rows, widths, inputs, train, labels is not None or not rows.by_name, counts, n_train)
 
 
-def open_run(request: Request, budget: Budget, limit: MemoryLimit) -> Run:
+def open_run(arguments: Arguments, scores: Mapping[str, Any], budget: Budget, limit: MemoryLimit) -> Run:
     """Open the files within a limit that is set, and settle what is to be counted."""
-    rows, widths, inputs, train, closed, counts, n_train = open_inputs(request, budget)
-    rows = with_values_of_rows(rows, request)
-    of_sets = rows.pred is not None and not rows.scores and request.metrics is None
-    metrics = MEASURES_OF_SETS if of_sets else request.metrics
+    rows, widths, inputs, train, closed, counts, n_train = open_inputs(arguments, scores, budget)
+    rows = with_values_of_rows(rows, arguments)
+    metrics, names = arguments.get("metrics"), rows.label_names
+    of_sets = rows.pred is not None and not rows.scores and metrics is None
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
-    names = rows.label_names
-    decision = _decision(request.decision, rows, closed)
-    options = dict(request.options)
-    points = options.pop("curve_points", None)
-    evaluators, files_of_labels = [], request.files_of_labels
+    known = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}
+    options: dict[str, Any] = {name: value for name, value in arguments.items() if name in known}
+    options["decision"] = _decision(arguments.get("decision"), rows, closed)
+    points = options.get("curve_points")
+    given = {name: file_of(name, arguments.get(name)) for name in FILES_OF_LABELS}
+    files_of_labels = {name: path for name, path in given.items() if path is not None}
+    evaluators = []
     for place, n_labels in enumerate(widths):
-        label_counts = counts[place % len(counts)]
-        q, notes = propensity_of(request, label_counts, n_train, n_labels, names, closed)
-        groups, unnamed = label_groups_of(request.label_groups, q, names, n_labels, closed)
-        own = points
-        if points and rows.scores and not have_scores(*rows.scores[place], n_labels):
-            own = None  # of lists without scores there is no curve
-        rest = budget.rest(limit)
+        q, notes = propensity_of(arguments, counts[place % len(counts)], n_train, n_labels, names, closed)
+        groups, unnamed = label_groups_of(arguments.get("label_groups"), q, names, n_labels, closed)
+        if points and rows.scores:  # of lists without scores there is no curve
+            options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
+        memory = budget.rest(limit).evaluator(len(rows.scores))
         with naming_files(files_of_labels):
-            evaluator = Evaluator(
-                metrics, n_labels=n_labels, memory=rest.evaluator(len(rows.scores)), threads=request.threads,
-                block_rows=request.block_rows, decision=decision, inverse_propensity=q, label_groups=groups,
-                hierarchy=hierarchy_of(request.hierarchy, n_labels, names, closed), curve_points=own,
-                **options,
-            )  # fmt: skip
+            options |= {"inverse_propensity": q, "label_groups": groups}
+            options["hierarchy"] = hierarchy_of(arguments.get("hierarchy"), n_labels, names, closed)
+            settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, n_labels, **options)
+            work = make_work(memory, arguments.get("threads"), arguments.get("block_rows"))
         rows.notes[place].extend([*notes, *unnamed])
         if rows.by_name:
-            evaluator.take_names(closed)
-        if of_sets:
-            evaluator.insist_on_none()
-        evaluators.append(evaluator)
+            settings = replace(settings, named=True, unknown=True, counts_cells=closed)
+        if of_sets:  # what cannot be computed is left out
+            settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
+        evaluators.append(Evaluator.of(settings, work))
     budget = budget.rest(limit)
     refuse_many_labels(rows.truth[0], max(widths), _label_bytes(evaluators))
     files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
+    files |= {name: [path] for name, path in files_of_labels.items()}
     files |= {"y_train": train.files} if train else {}
     sources = {str(shard.path): stamp(shard.path) for shard in inputs["y_true"][0].shards}
     sources[rows.truth[0]] = next(iter(sources.values()), "") if len(sources) < 2 else ""
-    excluded = _excluded(request, inputs.get("candidates", [None])[0])
-    names = [*request.models] or [rows.truth[0]]
-    return Run(rows, evaluators, names, budget, sources, excluded, files, inputs, request, limit)
+    excluded = _excluded(arguments, inputs.get("candidates", [None])[0])
+    models = [*scores] or [rows.truth[0]]
+    return Run(rows, evaluators, models, budget, sources, excluded, inputs, files, arguments, limit)
+
+
+def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
+    """Return what fields of documents are called; ids are looked for where files are ``joined``."""
+    if arguments.get("separator") == "":
+        raise InputError("separator", "is empty")
+    fields = arguments.get("true_field"), arguments.get("pred_field"), arguments.get("score_field")
+    return Fields(*fields, arguments.get("id_field"), arguments.get("separator"), joined)
 
 
 def with_own_fields(fields: Fields, *several: Any) -> list[Any]:
@@ -280,13 +237,13 @@ def _decision(decision: Any, rows: Inputs, closed: bool) -> Any:
             raise InputError("decision", str(error)) from None
 
 
-def _excluded(request: Request, among: Any) -> dict[str, Any]:
+def _excluded(arguments: Arguments, among: Opened | None) -> dict[str, Any]:
     """Return what leaves labels out, by the name and the contents of its files."""
-    excluded, path = dict[str, Any](), file_of("exclude", request.exclude)
-    if request.exclude is not None:
-        excluded["exclude"] = {"file": None, "sha256": None, "from": request.exclude_from}
-    if path is not None:
-        excluded["exclude"] |= {"file": path.name, "sha256": digest(path)}
+    excluded, exclude = dict[str, Any](), arguments.get("exclude")
+    if exclude is not None:
+        path, origin = file_of("exclude", exclude), {"from": arguments.get("exclude_from", "both")}
+        named = {} if path is None else {"file": path.name, "sha256": digest(path)}
+        excluded["exclude"] = {"file": None, "sha256": None} | origin | named
     if among is not None:
         files = among.files
         named = {"file": Path(among.name).name, "sha256": digest(*files)} if files else {}
@@ -297,78 +254,72 @@ def _excluded(request: Request, among: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def _resumed(run: Run) -> Iterator[Run]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
-    request = run.request
-    if request.checkpoint is None:
+    arguments, checkpoint = run.arguments, run.arguments.get("checkpoint")
+    if checkpoint is None:
         yield run
         return
-    folder = as_path(request.checkpoint)
+    folder = as_path(checkpoint)
     if isinstance(folder, RemotePath):
         elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
         raise InputError("checkpoint", Message(*elsewhere))
     run.refuse_values("checkpoint")
-    files = run.files | {argument: [path] for argument, path in request.files_of_labels.items()}
-    inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
+    inside = [p for several in run.files.values() for p in several if p.resolve().parent == folder.resolve()]
     if inside:
         raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
     settings = {
         **{name: [] for name in ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)},
-        **{argument: [stamp(path) for path in several] for argument, several in files.items()},
-        "number of models": len(request.models),
-        **{name: getattr(request, name) for name in ("input_format", "exclude_from", "first_row", "ranked")},
-        "fields": [*request.fields(True)],
+        **{argument: [stamp(path) for path in several] for argument, several in run.files.items()},
+        "number of models": len(run.rows.scores),
+        **{name: arguments.get(name, default) for name, default in HOW_FILES_ARE_READ.items()},
+        "fields": [*fields_of(arguments)],
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
     with locked(folder):
-        run = run._replace(checkpoint=(checkpoint := Checkpoint(folder, settings)))
-        if checkpoint.exists():
-            if not request.resume:
+        run = run._replace(checkpoint=(saved := Checkpoint(folder, settings)))
+        if saved.exists():
+            if not arguments.get("resume"):
                 resume = Keyword("resume", "True")
                 told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
                 raise ValueError(Message(*told))
-            more = {"threads": request.threads, "memory": run.evaluators[0].memory}
+            more = {"threads": arguments.get("threads"), "memory": run.evaluators[0].memory}
             with limited(run.budget.limit()):
-                run = run._replace(evaluators=checkpoint.load(**more))
+                run = run._replace(evaluators=saved.load(**more))
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield run
-        checkpoint.remove()
-
-
-def request_of(arguments: Mapping[str, Any], models: Mapping[str, Any]) -> Request:
-    """Return the request of arguments of `evaluate` beside the scores of models."""
-    own = {name: value for name, value in arguments.items() if name in Request.__dataclass_fields__}
-    refuse_unknown(arguments, {*Request.__dataclass_fields__, *Options.__annotations__, *OF_CALLS})
-    settled = Options.__annotations__.keys() - own.keys()
-    options = {name: value for name, value in arguments.items() if name in settled}
-    return Request(models=models, options=options, **own)
+        saved.remove()
 
 
 def evaluate_files(
-    request: Request,
-    shown: Progress = False,
+    arguments: Arguments,
+    scores: Mapping[str, Any],
     count_run: Callable[[Run, Progress], list[Report]] | None = None,
 ) -> tuple[Run, dict[str, Report]]:
-    """Return the reports of models by name, and what was run; ``count_run`` counts it in place of `count`."""
-    for name, path in (("checkpoint", request.checkpoint), ("save", request.save)):
-        if path is not None and not is_file(path):
+    """Return the reports of models by name, and what was run.
+
+    ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
+    """
+    refuse_unknown(arguments, Arguments.__annotations__)
+    for name in ("checkpoint", "save"):
+        if (path := arguments.get(name)) is not None and not is_file(path):
             raise InputError(name, f"{path!r} is no path")
-    for name, value in request.models.items():
+    for name, value in scores.items():
         if value is None:
             raise InputError("y_score", f"{name!r} is None; expected its scores")
-    if request.resume and request.checkpoint is None:
+    if arguments.get("resume") and arguments.get("checkpoint") is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
-    if request.y_pred is not None and request.decision is not None:
-        decision = Keyword("decision", str(request.decision))
+    if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
+        decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    budget = budget_of(request.memory)
+    budget, shown = budget_of(arguments.get("memory", MEMORY)), arguments.get("progress", False)
     limit = budget.limit()
     with limited(limit):
-        run = open_run(request, budget, limit)
-    states = state_files(request.save, run.names)
+        run = open_run(arguments, scores, budget, limit)
+    states = state_files(arguments.get("save"), run.names)
     for path in states:
         refuse_unwritable(path)
-    for file in itertools.chain(*run.files.values(), request.files_of_labels.values()):
+    for file in itertools.chain(*run.files.values()) if states else ():
         refuse_input(file, states)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown), states)
@@ -385,7 +336,7 @@ def _reports(run: Run, reports: list[Report], states: Sequence[Path]) -> dict[st
     return dict(zip(run.names, reports, strict=True))
 
 
-def count(run: Run, shown: Progress = False) -> list[Report]:
+def count(run: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
     n_before = run.evaluators[0].n_rows
     with limited(run.limit), progress(run.rows.truth[1].n_rows, n_before, shown) as show:

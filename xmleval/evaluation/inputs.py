@@ -16,6 +16,7 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES, Budget, memory_limit
 from xmleval.errors import InputError, Keyword, Message, counted
+from xmleval.evaluation.settings import Arguments
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.csr import MOST_LABELS, check_shape
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
@@ -133,26 +134,29 @@ class Held:
 Opened = Input | Held
 
 
-def open_input(argument: str, value: Any, request: Any, name: str = "") -> Opened:
+def open_input(
+    argument: str, value: Any, input_format: str | None = None, n_labels: int | None = None, name: str = ""
+) -> Opened:
     """Return the files that an argument stands for, or what holds a value in their place."""
     kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
     if is_file(value):
-        return find_input(as_path(value), kind, request.input_format)
-    return Held(name or argument, argument, value, kind, request.n_labels)
+        return find_input(as_path(value), kind, input_format)
+    return Held(name or argument, argument, value, kind, n_labels)
 
 
 def open_rows(
-    request: Any,
+    arguments: Arguments,
     fields: Fields,
     truth: Opened,
     models: Sequence[Opened],
     pred: Opened | None,
     among: Opened | None,
     labels: list[str] | None,
+    fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
-    own = not (models or request.fits) and pred is None and _holds_both(truth)
-    if request.ranked and (models or pred is not None):
+    own = not (models or fits) and pred is None and _holds_both(truth)
+    if arguments.get("ranked") and (models or pred is not None):
         raise InputError("ranked", "is for predictions in the truth's own file")
     named = own or any(given.named for given in [truth, *([pred] if pred else [])])
     if not named and len({given.named for given in models}) > 1:
@@ -164,10 +168,10 @@ def open_rows(
         which, other = (among, truth) if among.named else (truth, among)
         told = f"{which.name}: has names, and {other.name} has none"
         raise ValueError(f"{told}; expected both by name or number")
-    exclude, pairs = _exclude_of(request)
+    exclude, pairs = _exclude_of(arguments)
     if named:
         rows = _named_rows(
-            request, fields, truth, models, truth if own else pred, own, among, exclude, labels
+            arguments, fields, truth, models, truth if own else pred, own, among, exclude, labels, fits
         )
     else:
         for given in [*models, *([pred] if pred else [])]:
@@ -182,22 +186,23 @@ def open_rows(
         grades = first_rows(*rows.truth)
         for (name, pieces), own_notes in zip(rows.scores[: len(models)], rows.notes, strict=True):
             own_notes += swapped_notes(truth.name, grades, name, first_rows(name, pieces))
-    return rows._replace(pairs=pairs, exclude_from=request.exclude_from)
+    return rows._replace(pairs=pairs, exclude_from=arguments.get("exclude_from", "both"))
 
 
-def _exclude_of(request: Any) -> tuple[Held | None, Pairs | None]:
+def _exclude_of(arguments: Arguments) -> tuple[Held | None, Pairs | None]:
     """Return sets of labels to exclude, or pairs by number, of which there may be a file."""
-    sets = make_door(request.exclude, request.exclude_from, None).sets
-    if request.exclude is None:
+    exclude = arguments.get("exclude")
+    sets = make_door(exclude, arguments.get("exclude_from", "both"), None).sets
+    if exclude is None:
         return None, None
-    if is_file(request.exclude):
-        return None, read_pairs(as_path(request.exclude))
+    if is_file(exclude):
+        return None, read_pairs(as_path(exclude))
     value = sets["exclude"]
     ids = value.ids if isinstance(value, IdPairs) else value
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.shape[1] == 2 and ids.dtype.kind in "iu":
         distinct, first = np.unique(ids, axis=0, return_index=True)
         return None, Pairs(Path("exclude"), distinct[:, 0], distinct[:, 1], first)
-    return Held("exclude", "exclude", value, "truth", request.n_labels), None
+    return Held("exclude", "exclude", value, "truth", arguments.get("n_labels")), None
 
 
 class NamedTruth(NamedTuple):
@@ -321,7 +326,7 @@ def _candidate_batches(given: Opened) -> Batches:
 
 
 def _named_rows(
-    request: Any,
+    arguments: Arguments,
     fields: Fields,
     truth: Opened,
     models: Sequence[Opened],
@@ -330,12 +335,13 @@ def _named_rows(
     among: Opened | None,
     exclude: Held | None,
     labels: list[str] | None,
+    fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs by name; ``in_truth_file`` tells that sets stand in that of the truth."""
     predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
-    named = read_truth(truth, labels, Message("has names"), predictions, request.fits)
+    named = read_truth(truth, labels, Message("has names"), predictions, fits)
     match, shared = named.match, notes_of(truth.name, named.facts)
-    asked = [] if request.fits else expand_metrics(request.metrics, request.options.get("k", DEFAULT_K))
+    asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
     if named.has_grades and truth.kind != "grades" and any(spec.metric.graded for spec, _ in asked):
         shared.append(unread_grades(truth.name))
     alone = isinstance(truth, Input) and not (in_truth_file or predictions)
@@ -356,9 +362,9 @@ def _named_rows(
         batches = prediction_batches(given, named.facts, fields)
         placed = model.place("y_pred" if is_sets else "y_score", given.name, batches)
         if is_sets:
-            _refuse_other_use(request, asked, given.name, not placed.scored, in_truth_file)
-        is_ranked = not is_sets or (in_truth_file and (request.ranked or placed.scored))
-        is_set = is_sets and not placed.scored and request.decision is None
+            _refuse_other_use(arguments, asked, given.name, not placed.scored, in_truth_file)
+        is_ranked = not is_sets or (in_truth_file and (arguments.get("ranked") or placed.scored))
+        is_set = is_sets and not placed.scored and arguments.get("decision") is None
         own_notes = notes_of(given.name, placed.origin)
         if not placed.scored and isinstance(given, Input):
             how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
@@ -388,18 +394,20 @@ def _named_rows(
     )  # fmt: skip
 
 
-def _refuse_other_use(request: Any, asked: Any, name: str, unscored: bool, in_truth_file: bool) -> None:
+def _refuse_other_use(
+    arguments: Arguments, asked: Any, name: str, unscored: bool, in_truth_file: bool
+) -> None:
     """Refuse predictions that are not what the arguments take them for."""
     ranked = Keyword("ranked")
     if not in_truth_file and not unscored:
         either = Keyword("y_score"), " with ", Keyword("decision")
         raise ValueError(Message(f"{name}: its labels have scores; expected sets, or ", *either))
-    if in_truth_file and request.ranked and not unscored:
+    if in_truth_file and arguments.get("ranked") and not unscored:
         told = Message(f"{name}: its labels have scores, which rank them; ", ranked, " is for labels without")
         raise ValueError(told)
-    if in_truth_file and not request.ranked and unscored:
+    if in_truth_file and not arguments.get("ranked") and unscored:
         needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
-        needing += [Keyword("decision")] * (request.decision is not None)
+        needing += [Keyword("decision")] * (arguments.get("decision") is not None)
         if needing:
             needs = " needs a ranking, and its labels have no scores; expected "
             raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -66,6 +66,44 @@ class Options(TypedDict, total=False):
     label_groups: Any
     hierarchy: Any
     confidence: float | None
+
+
+class FileOptions(TypedDict, total=False):
+    """How files are read; see `evaluate`."""
+
+    input_format: str | None
+    true_field: str | None
+    pred_field: str | None
+    score_field: str | None
+    id_field: str | None
+    separator: str | None
+    progress: bool | Callable[[int, int | None], object]
+
+
+class Arguments(Options, FileOptions, total=False):
+    """All arguments of `evaluate`, some of which may be files."""
+
+    y_true: Any
+    y_score: Any
+    y_pred: Any
+    metrics: str | Iterable[str] | None
+    n_labels: int | None
+    sample_weight: Any
+    row_groups: Any
+    clusters: Any
+    first_row: int | None
+    exclude: Any
+    exclude_from: str
+    candidates: Any
+    ranked: bool
+    memory: int | str
+    threads: int | None
+    block_rows: int | None
+    checkpoint: Any
+    resume: bool
+    save: Any
+    workers: int | None
+    scheduler: str | None
 
 
 def refuse_unknown(options: Iterable[str], known: Iterable[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,10 @@ import scipy.sparse
 from xmleval.budget import MEMORY, Budget, memory_bytes
 from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.evaluation.collect import read_features
-from xmleval.evaluation.files import Request, with_own_fields
+from xmleval.evaluation.files import fields_of, with_own_fields
 from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
+from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.small_texts import load_names
@@ -25,19 +25,18 @@ from xmleval.notes import Note
 from xmleval.view.rule import Rule
 
 
-def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, options: Mapping[str, Any]) -> Any:
+def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, options: Any) -> Any:
     """Return the sets that a saved rule makes of scores in a file, read row by row, as a sparse array."""
-    shown, more = options.get("progress", False), {n: v for n, v in options.items() if n != "progress"}
-    request = Request(y_true=None, labels=labels, **more)
-    given = open_input("y_score", y_score, request)
-    (given,) = with_own_fields(request.fields(joined=True), given)
+    refuse_unknown(options, FileOptions.__annotations__)
+    given = open_input("y_score", y_score, options.get("input_format"))
+    (given,) = with_own_fields(fields_of(options), given)
     rule, pieces = _by_number(saved, given, labels)
     if features is not None and given.named:
         raise InputError("features", f"are by number, and {given.name} has names")
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
     reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
-    with closing(reader), progress(reader.n_rows, 0, shown) as show:
+    with closing(reader), progress(reader.n_rows, 0, options.get("progress", False)) as show:
         while n := reader.ready():
             first = reader.n_taken
             own = None if looked_at is None else looked_at[first : first + n]

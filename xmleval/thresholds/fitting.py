@@ -29,7 +29,7 @@ from xmleval.view.linear import check_features, least_squares
 from xmleval.view.rule import MEASURES, Rule, without_cutoff
 
 if TYPE_CHECKING:
-    from xmleval.evaluation.collect import FileOptions
+    from xmleval.evaluation.settings import FileOptions
     from xmleval.thresholds.scored import ScoredEntries
 
 FALLBACKS = ("never", "highest")
