@@ -28,8 +28,9 @@ class PlacedRows:
         What messages call them.
     most_bytes : float
         Entries held in memory: more are written to a file, in runs sorted by row.
-    cell : callable
-        ``cell(row, label)`` gives the names of a row and of a label.
+    cell : callable, optional
+        ``cell(row, label)`` gives the names of a row and of a label. Without it, a label that stands twice in
+        a row is refused where the rows are used, by its id.
 
     Notes
     -----
@@ -38,7 +39,9 @@ class PlacedRows:
     the largest row.
     """
 
-    def __init__(self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]]) -> None:
+    def __init__(
+        self, argument: str, most_bytes: float, cell: Callable[[int, int], tuple[Any, Any]] | None = None
+    ) -> None:
         self.scored = self.best_first = self._is_long = False
         self.most_value: float = -np.inf
         self.origin: Any = None
@@ -65,7 +68,7 @@ class PlacedRows:
         if rows.values is not None:
             entries["value"] = rows.values
             self.most_value = max(self.most_value, rows.values.astype(np.float64).max(initial=-np.inf))
-        if (entry := _find_repeated(entries)) is not None:
+        if self._cell and (entry := _find_repeated(entries)) is not None:
             row, label = rows.row_of(entry), rows.label(entry)
             where = f" for {rows.keys[row]!r}" if rows.is_long and rows.keys else ""
             raise rows.error(self._argument, TWICE.format(label, where), row, label)
@@ -95,7 +98,7 @@ class PlacedRows:
     def _by_row(self, parts: list[Entries]) -> Entries:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
-        if self._is_long and (entry := _find_repeated(entries)) is not None:
+        if self._cell and self._is_long and (entry := _find_repeated(entries)) is not None:
             row, label = self._cell(int(entries["row"][entry]), int(entries["label"][entry]))
             raise InputError(self._argument, TWICE.format(label, f" for {row!r}"), value=label)
         rows = entries["row"]

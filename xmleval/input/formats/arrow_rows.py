@@ -225,7 +225,7 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
 
 def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
     """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
-    placed = PlacedRows(instance, memory_limit().left / HELD_SHARE, lambda row, label: (row, label))
+    placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
     n_rows = n_entries = 0
     for rows in batches:
         keys: Any = rows.keys
