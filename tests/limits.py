@@ -10,7 +10,7 @@ SMALL = {
     "cluster.cutting": {"LEAST_BYTES": 64, "FAN_IN": 2},
     "cluster.job": {"LEAST_FILE": 1},
     "cli.convert": {"STREAMED_BYTES": 64},
-    "files.ranges": {"MOST_BLOCK_BYTES": 128},
+    "files.remote": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.formats.trec": {"CHECKED_BYTES": 64},
     "input.lines": {"SPLIT_BYTES": 16},

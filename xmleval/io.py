@@ -15,8 +15,7 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.errors import InputError, renaming
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
-from xmleval.input.formats.arrow import save_table
-from xmleval.input.formats.arrow_rows import named_rows
+from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npy import DENSE, NPY, map_dense, map_list
 from xmleval.input.formats.npz import NPZ

@@ -14,7 +14,7 @@ from tests.commands import Run, process
 from tests.damage import answer
 from tests.file_routes import interrupted, saving_each_time
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
-from xmleval.files.folder_lock import locked
+from xmleval.files.output import locked
 
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz"
 SMALL = "--memory 8KB --format json"

@@ -267,7 +267,7 @@ def test_any_reads_give_the_bytes_of_the_file(
     put("/object", data)
     file = InputFile(as_path("memory://bucket/object"))
     small = {"LEAST_BLOCK_BYTES": 8, "MOST_BLOCK_BYTES": 50}
-    with small_limits({"files.ranges": small}), file.open(end) as opened:
+    with small_limits({"files.remote": small}), file.open(end) as opened:
         raw: Any = opened.raw
         place = 0
         for start, n_bytes in reads:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xmleval.cluster.job import Job, digest_of
-from xmleval.files.folder_lock import locked
+from xmleval.files.output import locked
 from xmleval.files.remote import RemotePath
 
 PROPENSITY = "propensity.npy"

@@ -41,9 +41,8 @@ from xmleval.evaluation.settings import (
     file_of,
     refuse_unknown,
 )
-from xmleval.files.folder_lock import locked
 from xmleval.files.input import digest, stamp
-from xmleval.files.output import refuse_input, refuse_unwritable
+from xmleval.files.output import locked, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels

@@ -418,7 +418,7 @@ def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
     shards = [*truth.shards, *given.shards]
     if not (truth.shards and given.shards) or any(shard.format.name != "arrow" for shard in shards):
         return
-    from xmleval.input.formats.arrow_rows import columns_beside, hash_columns  # only once it is needed
+    from xmleval.input.formats.arrow import columns_beside, hash_columns  # only once it is needed
 
     own, other = ([shard.path for shard in one.shards] for one in (truth, given))
     known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.files.ranges import RangeReader
-from xmleval.files.remote import NO_RANGES, RemotePath
+from xmleval.files.remote import NO_RANGES, RangeReader, RemotePath
 
 BUFFER_BYTES, HELD_BYTES = 1 << 15, 10_240
 TAGS = (

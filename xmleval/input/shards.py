@@ -15,8 +15,7 @@ import numpy as np
 
 from xmleval.errors import InputError
 from xmleval.files.input import version_of
-from xmleval.files.ranges import RangeReader
-from xmleval.files.remote import RemotePath, as_path, is_there
+from xmleval.files.remote import RangeReader, RemotePath, as_path, is_there
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import PAIRS, is_other_list

@@ -1,19 +1,40 @@
-"""Parquet and Arrow IPC files: opened, read a record batch at a time, and written."""
+"""Parquet and Arrow IPC files: rows of ids or with names, read a record batch at a time, and written."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xmleval.budget import LEAST_WHOLE
-from xmleval.errors import printable
+from xmleval.budget import LEAST_WHOLE, memory_limit
+from xmleval.errors import counted, printable
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
+from xmleval.input.columns import (
+    LABEL_COLUMN,
+    OWN_INSTANCE,
+    ColumnHashes,
+    ColumnsError,
+    TableColumns,
+    choose_columns,
+)
+from xmleval.input.csr import MOST_LABELS, as_signed
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npy import ROW_ENTRY_BYTES
+from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
+from xmleval.input.glances import VectorRows
+from xmleval.input.lines import SHOWN, shown
+from xmleval.input.match import HELD_SHARE
+from xmleval.input.names import LIKE_A_SCORE
+from xmleval.input.pieces import Pieces
+from xmleval.input.placed import PlacedRows
+from xmleval.input.rows import BY_KEY, FileNotes, Rows, pointer
 from xmleval.input.writing import canonical, known_labels
+from xmleval.records import Bools, Ints
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
@@ -22,6 +43,11 @@ EXPECTED = (
 BUFFER_BYTES, REMOTE_BUFFER_BYTES = 1 << 20, 1 << 22  # of a column
 SAMPLED_ROWS, MOST_ROWS = 256, 1 << 16
 BYTES_PER_ROW = 16
+BATCH_BYTES = 1 << 22
+PLACED_BYTES = 32  # of memory for a row of a table with a row for each label
+ADVICE = "write the ids of the ones, or label names as texts"
+RENAME = "rename it to 'instance' where it names the rows"
+HOW = "rename columns, or leave some out"
 
 
 class Opened(NamedTuple):
@@ -99,7 +125,7 @@ def _open_parquet(pa: Any, source: Any, file: InputFile) -> Opened:
             return
         # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
         first = next(parquet.iter_batches(SAMPLED_ROWS, columns=columns, use_threads=False), None)
-        size = SAMPLED_ROWS if first is None else _rows_of(first, n_bytes)
+        size = SAMPLED_ROWS if first is None else _rows_in(n_bytes, first)
         del first  # a row may be very long
         for batch in parquet.iter_batches(size, columns=columns, use_threads=False):
             batch.validate(full=True)
@@ -119,14 +145,14 @@ def _open_ipc(pa: Any, source: Any, open_reader: Callable[..., Any]) -> Opened:
         is_file = open_reader is pa.ipc.open_file
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
             batch.validate(full=True)
-            size = _rows_of(batch, n_bytes)  # so few that their copies are small
+            size = _rows_in(n_bytes, batch)  # so few that their copies are small
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size)
 
     return Opened(schema, schema.metadata or {}, batches)
 
 
-def _rows_of(batch: Any, n_bytes: int) -> int:
+def _rows_in(n_bytes: int, batch: Any) -> int:
     """Return how many rows like those of a batch are of about ``n_bytes``."""
     stored = [column for column in batch.columns if not hasattr(column, "dictionary")]
     for column in batch.columns:
@@ -134,6 +160,251 @@ def _rows_of(batch: Any, n_bytes: int) -> int:
             stored += [column.indices, column.dictionary.take(column.indices.unique().drop_null())]
     row_bytes = BYTES_PER_ROW + sum(column.nbytes for column in stored) // max(batch.num_rows, 1)
     return int(min(max(n_bytes // row_bytes, 1), MOST_ROWS))
+
+
+class Table(NamedTuple):
+    """What a file tells of its columns.
+
+    n_labels : number of labels that the metadata tell
+    named : whether instances or labels are texts, or in columns that do not number them by their names
+    beside : of lists whose rows have no names, further columns of texts or integers
+    """
+
+    columns: TableColumns
+    n_labels: int | None
+    named: bool
+    beside: list[str]
+
+
+def look_at(table: Opened, kind: str) -> Table:
+    """Tell what the columns of a file are; lists without scores are a ranking."""
+    stored, types = {field.name: field.type for field in table.schema}, import_pyarrow().types
+    try:
+        columns = choose_columns(table.schema.names, kind, lambda name: is_list(stored[name]))
+        for name in columns.may_judge:
+            if types.is_integer(stored[name]) or types.is_floating(stored[name]):
+                raise ColumnsError(f"column {name!r} may hold judgements of the labels")
+    except ColumnsError as error:
+        raise ValueError(f"{error}; {HOW}") from None
+    lists, instance, label, _, others, _ = columns
+    named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
+    for type_ in (stored[name] for name in (instance, label) if name is not None):
+        type_ = type_.value_type if is_list(type_) else type_
+        named |= is_text(type_) or types.is_dictionary(type_)
+    beside = [name for name in others if is_text(stored[name]) or types.is_integer(stored[name])]
+    n_labels = table.metadata.get(b"n_labels", b"")
+    if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
+        raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
+    return Table(columns, int(n_labels or 0) or None, named, beside if lists and instance is None else [])
+
+
+class Cells(NamedTuple):
+    """The values of a column of a batch, one after another, and where those of each row begin and end.
+
+    Row ``first`` of the table is the first of the batch.
+    """
+
+    name: str
+    first: int
+    ptr: Ints
+    column: Any
+
+    def refuse(self, bad: Bools, told: str, values: NDArray[Any] | None = None) -> None:
+        """Refuse the first bad value, which ``{}`` stands for, with its row."""
+        if bad.any():
+            at = int(np.argmax(bad))
+            row = self.first + int(np.searchsorted(self.ptr, at, side="right")) - 1
+            raise ValueError(f"row {row}: {told if values is None else told.format(values[at])}")
+
+    def ids(self) -> Ints:
+        """Return integers, or say that names are read otherwise."""
+        type_ = self.column.type
+        if not import_pyarrow().types.is_integer(type_):
+            hint = "names, not numbers" if is_text(type_) else "not integers"
+            raise ValueError(f"column {self.name!r} holds {_called(type_)}, {hint}")
+        return as_signed(as_numpy(self.column)).astype(np.int64, copy=False)
+
+    def coded(self) -> tuple[Ints, list[str]]:
+        """Return names as places among the distinct ones, and these; integers are called by their digits."""
+        if not is_text(self.column.type):
+            distinct, codes = np.unique(self.ids(), return_inverse=True)
+            return codes, [str(number) for number in distinct.tolist()]
+        column = self.column if hasattr(self.column, "dictionary") else self.column.dictionary_encode()
+        codes, used = as_numpy(column.indices), np.zeros(len(column.dictionary), np.bool_)
+        used[codes] = True  # of a dictionary that may be that of many more rows
+        names = column.dictionary.filter(import_pyarrow().array(used)).to_pylist()
+        if None in names:
+            raise ValueError(f"a null among the values of the dictionary of {self.name!r}")
+        return (np.cumsum(used) - 1)[codes], names
+
+    def numbers(self, kind: str) -> NDArray[Any]:
+        """Return scores in the type that the file has, grades, or ones and zeros for judgements of a truth.
+
+        Those of a truth may be integers, or truth values.
+        """
+        values = as_numpy(self.column)
+        if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
+            held = _called(self.column.type)
+            raise ValueError(f"column {self.name!r} holds {held}, not floating-point numbers")
+        if kind == "truth":
+            told = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
+            self.refuse(values != np.floor(values.astype(np.float64)), told, values)
+        return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
+
+
+def cells_of(batch: Any, name: str, first: int, lists: bool) -> Cells:
+    """Return the values of a column, those of lists with ``lists``, else one in each row; none is null."""
+    column = batch.column(name)
+    if lists and (not is_list(column.type) or getattr(column.type, "list_size", 1) == 0):
+        raise ValueError(f"column {name!r} is {str(column.type)[:SHOWN]}, not lists")
+    cells = Cells(name, first, np.arange(len(column) + 1), column)
+    if column.null_count:
+        cells.refuse(as_numpy(column.is_null()), f"{name!r} is null")
+    if lists:
+        cells = Cells(name, first, pointer(as_numpy(column.value_lengths())), column.flatten())
+        if cells.column.null_count:
+            cells.refuse(as_numpy(cells.column.is_null()), f"a null in {name!r}")
+    return cells
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Return the values of a column without nulls."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _called(type_: Any) -> str:
+    return str(type_.value_type if is_text(type_) and hasattr(type_, "value_type") else type_)[:SHOWN]
+
+
+def named_rows(path: Path, kind: str) -> Iterator[Rows]:
+    """Yield the rows of a file, one for each instance or for each label; integers are called by their digits.
+
+    Of kind "grades" are judged labels with their values, or with 1 without them.
+    """
+    with naming(path, EXPECTED):
+        yield from _batches(InputFile(path), kind, True, BATCH_BYTES)
+
+
+def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of a table, ``named`` or by number; those of a long one have one label each."""
+    first = 0
+    with opened(file) as opened_table:
+        table = look_at(opened_table, kind)
+        columns = table.columns
+        hashes = ColumnHashes(table.beside if named else ())
+        facts = FileNotes("row", columns=hashes, how_to_join=RENAME)
+        if columns.is_usual:
+            facts.notes.append(f"ids in {shown(columns.instance)}")
+            columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
+        vectors = VectorRows(ADVICE, repr(columns.label))
+        is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
+        for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
+            rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
+            first += rows.n_rows
+            memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
+            if is_unscored and not is_text(batch.column(columns.label).type.value_type):
+                vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
+            yield rows._replace(origin=facts)
+            _add_cells(hashes, batch)
+        vectors.close()
+
+
+def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Rows:
+    """Return the rows of a batch, of which row ``first`` of the table is the first."""
+    lists, instance, label, value, *_ = table.columns
+    places, is_list = first + np.arange(batch.num_rows), lists and kind == "scores"
+    keys: Any = None
+    if instance is not None:
+        cells = cells_of(batch, instance, first, False)
+        if named:
+            codes, texts = cells.coded()
+            keys = [texts[code] for code in codes.tolist()]  # each once, however many rows have it
+        else:
+            keys = cells.ids()
+            wrong = ", where lists stand in the order of their rows" if lists else " is negative"
+            cells.refuse(keys != places if lists else keys < 0, f"{instance} {{}}{wrong}", keys)
+    cells = cells_of(batch, label, first, lists)
+    ptr, names, values = cells.ptr, None, None
+    if named:
+        labels, names = cells.coded()
+    else:
+        labels, most = cells.ids(), table.n_labels or MOST_LABELS
+        cells.refuse((labels < -is_list) | (labels >= most), f"label id {{}} is not in 0..{most - 1}", labels)
+    if value is not None:
+        scores = cells_of(batch, value, first, lists)
+        if (differs := np.diff(ptr) != np.diff(scores.ptr)).any():
+            at = int(np.argmax(differs))
+            n, n_scores = (int(np.diff(each)[at]) for each in (ptr, scores.ptr))
+            raise ValueError(f"row {first + at}: {counted(n, 'labels')} with {counted(n_scores, 'scores')}")
+        values = scores.numbers(kind)
+        scores.refuse(np.isnan(values) & (labels >= 0), "a score is NaN")
+        values = values.astype(np.float64) if named else values
+    match, is_long = BY_KEY if named and keys is not None else None, named and not lists
+    of_file = None if lists and not named else places, is_long
+    return Rows(keys, match, ptr, labels, names, values, is_list, *of_file, is_written=not lists)
+
+
+def _placed(batches: Iterator[Rows], instance: str) -> PlacedRows:
+    """Return the instances 0, 1, ... of a table with a row for each label, which may be in any order."""
+    placed = PlacedRows(instance, memory_limit().left / HELD_SHARE)
+    n_rows = n_entries = 0
+    for rows in batches:
+        keys: Any = rows.keys
+        n_rows, n_entries = max(n_rows, int(keys.max(initial=-1)) + 1), n_entries + keys.size
+        # a false number would make us allocate that much memory
+        if n_rows > min(ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries, 1 << 31):
+            raise ValueError(f"{n_rows} instances with {n_entries} labels")
+        memory_limit().check(PLACED_BYTES * n_rows)
+        placed.add(rows, rows.labels, keys)
+    placed.close(n_rows)
+    memory_limit().check(ROW_ENTRY_BYTES * placed.most_labels)
+    return placed
+
+
+def read_pieces(path: Path, kind: str) -> Pieces:
+    """Return the rows of a file by number."""
+    file = InputFile(path)
+    with naming(path, EXPECTED), opened(file) as opened_table:
+        table = look_at(opened_table, kind)
+        named, first, instance = table.named, 0, table.columns.instance
+        is_numbered = not named and table.columns.lists and instance is not None
+        for batch in opened_table.batches([instance], BATCH_BYTES) if is_numbered else ():
+            numbers = cells_of(batch, instance, first, False).ids()
+            if named := bool((numbers != first + np.arange(batch.num_rows)).any()):
+                break  # it does not number the rows in their order
+            first += batch.num_rows
+
+    def read(n_bytes: int) -> Iterator[Rows]:
+        with naming(path, EXPECTED):
+            batches = _batches(file, kind, False, n_bytes)
+            if not table.columns.lists:
+                batches = _placed(batches, table.columns.instance).read(n_bytes)
+            for rows in batches:
+                yield rows._replace(is_written=not table.columns.lists)
+
+    return Pieces(None, table.n_labels, read, named=named)
+
+
+def columns_beside(path: Path, kind: str) -> list[str]:
+    """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
+    with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
+        return look_at(opened_table, kind).beside
+
+
+def hash_columns(paths: Sequence[Path], names: list[str]) -> ColumnHashes:
+    """Return hashes of some columns of files that follow one another."""
+    hashes = ColumnHashes(names)
+    for path in paths:
+        with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
+            for batch in opened_table.batches(names, BATCH_BYTES):
+                _add_cells(hashes, batch)
+    return hashes
+
+
+def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
+    for cells in zip(*(batch.column(name).to_pylist() for name in hashes.names), strict=True):
+        hashes.add(cells)
+    memory_limit().check(hashes.n_bytes)
 
 
 def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) -> None:
@@ -164,3 +435,15 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
 
 def _lists(pa: Any, ptr: Any, values: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(ptr, pa.int32()), pa.array(values))
+
+
+ARROW = Format(
+    name="arrow",
+    title="Parquet or Arrow file",
+    files="NAME.parquet, NAME.arrow or NAME.feather",
+    extensions=(".parquet", ".arrow", ".feather"),
+    pieces=read_pieces,
+    rows=named_rows,
+    write=save_table,
+    keeps_order=True,
+)

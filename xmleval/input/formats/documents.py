@@ -1,4 +1,4 @@
-"""Documents with their labels, a row each: CSV and JSON Lines; and CSV with a row for each label of one."""
+"""Documents with their labels in CSV and JSON Lines, or a row for each label; and JSON objects of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import memory_limit
+from xmleval.budget import OverLimitError, memory_limit
 from xmleval.errors import counted
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
@@ -36,12 +36,13 @@ from xmleval.input.formats.label_cells import (
     parsed,
 )
 from xmleval.input.glances import VectorRows
-from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, parsed_lines, shown
+from xmleval.input.lines import LINE_BYTES, LONGEST_LINE, SPLIT_BYTES, parsed_lines, read_at_once, shown
 from xmleval.input.rows import MISSING_WORDS, FileNotes, Rows, rows_in_batches
 from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
+EXPECTED_RUN = "one JSON object of objects, {instance: {label: relevance or score}}"
 HOW = "--true-field, --pred-field, --score-field and --id-field name them"
 DELIMITERS = "\t,;"
 SEPARATORS = "|;, "  # of labels in text, any of which may be
@@ -271,6 +272,31 @@ class _Lists:
             self._notes.append(note)
 
 
+def run_rows(path: Path, kind: str) -> Iterator[Rows]:
+    """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
+    with naming(path, EXPECTED_RUN):
+        yield from rows_in_batches(_run_entries(path, kind), FileNotes("row"))
+
+
+def _run_entries(path: Path, kind: str) -> Iterator[tuple[str, list[str], list[float], int]]:
+    try:
+        objects = parse_json(read_at_once(path).decode())
+    except OverLimitError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"no JSON: {error}") from None
+    if not isinstance(objects, dict):
+        several = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
+        raise ValueError(f"a JSON {type(objects).__name__}{several}")
+    for place, (row, labels) in enumerate(objects.items()):
+        if not isinstance(labels, dict):
+            raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
+        try:
+            yield row, [*labels], [number_of(value, kind) for value in labels.values()], place
+        except ValueError as error:
+            raise ValueError(f"instance {shown(row)}: {error}") from None
+
+
 def _format(
     name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str, fields: Fields
 ) -> Format:
@@ -296,3 +322,10 @@ def _format(
 
 CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED, Fields())
 JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON, Fields())
+JSON = Format(
+    name="json",
+    title="JSON object of judgements or of scores",
+    files="NAME.json or NAME.json.gz",
+    extensions=(".json", ".json.gz"),
+    rows=run_rows,
+)
