@@ -132,7 +132,7 @@ def test_wrong_amounts_of_memory_are_refused(amount: Any) -> None:
 def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
     with pytest.raises(OverLimitError, match="the memory of this machine"):
         memory_limit().check(1 << 60)
-    with limited(MemoryLimit(100, "something")), Pool(1) as pool:
+    with limited(MemoryLimit(100)), Pool(1) as pool:
         memory_limit().check(100)
         pool.submit(lambda: memory_limit().take(60)).result()
         with (
@@ -140,7 +140,7 @@ def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
             pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "),
         ):
             memory_limit().take(1)
-        with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
+        with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of this machine"):
             memory_limit().check(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):
         budget = Budget(memory)

@@ -35,14 +35,14 @@ class MemoryLimit:
     ----------
     limit : float
         Bytes.
-    source : str
-        What sets the limit; a `Message` where it is a keyword.
+    memory : int, optional
+        What the limit is a share of; else it is the memory of this machine.
     """
 
-    def __init__(self, limit: float, source: str) -> None:
+    def __init__(self, limit: float, memory: int | None = None) -> None:
         self.limit = limit
         self.taken = 0
-        self._source = source
+        self._memory = memory
 
     @property
     def left(self) -> float:
@@ -56,7 +56,10 @@ class MemoryLimit:
         beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
         told = f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "
         told += f"{size_text(self.limit)}, the share of "
-        raise OverLimitError(Message(told, self._source, " for what is not read in pieces"))
+        source: object = "the memory of this machine"
+        if self._memory is not None:
+            source = Keyword("memory", size_text(self._memory))
+        raise OverLimitError(Message(told, source, " for what is not read in pieces"))
 
     def take(self, n_bytes: int, where: str = "") -> None:
         """Count memory that is about to be held, or refuse it."""
@@ -95,7 +98,7 @@ def memory_limit() -> MemoryLimit:
 def machine_limit() -> MemoryLimit:
     """Return the memory of this machine as a limit, infinite where it does not tell."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
-    return MemoryLimit(memory, "the memory of this machine")
+    return MemoryLimit(memory)
 
 
 def size_text(n_bytes: float) -> str:
@@ -116,7 +119,7 @@ class Budget(NamedTuple):
     def limit(self) -> MemoryLimit:
         """Return the limit of what cannot be read in pieces."""
         memory = max(self.memory, LEAST_WHOLE)
-        return MemoryLimit(memory - memory // 8, Message(Keyword("memory", size_text(memory))))
+        return MemoryLimit(memory - memory // 8, memory)
 
     def rest(self, limit: MemoryLimit) -> Budget:
         """Return what files read whole leave of the memory."""

@@ -156,33 +156,6 @@ class Plan(Settings):
         Whether curves of labels are kept.
     any_scores : bool
         Whether scores are fitted to probabilities, which they need not be.
-
-    Attributes
-    ----------
-    unlisted : float or None
-        Score of unlisted labels; None if they rank below every listed label.
-    every : list of Spec
-        The measures and the parts they are computed from, without duplicates.
-    states : dict of str to tuple of Spec
-        The states to count, and the measures that read each.
-    kept_decisions : dict of Decision to list of str
-        The rules whose hits and misses are kept by label, with the suffixes of their columns. They are the
-        evaluation's, which has no suffix, and the top k of measures; both can be the same rule.
-    reads_scores : bool
-        Whether any measure reads score values, not only the order within a row.
-    depth : int or None
-        Depth of the ranking that the measures read; None for all of it.
-    deepest : int
-        Greatest number of leading labels that a measure reads, but for those of the whole ranking.
-    ordered : bool
-        Whether listed labels must be sorted, beyond the ranks of the relevant ones.
-    uses_decision : bool
-        Whether any measure reads sets predicted by the decision, not only those at k.
-    required_gapless, required_cells : list of Spec
-        Measures requested by name that need a score for every label where unlisted labels have none, and
-        those that need all labels.
-    probable : (Spec, int) or None
-        A measure that needs probabilities, and of how many leading labels; None if none or with a link.
     """
 
     specs: tuple[Spec, ...]
@@ -192,17 +165,30 @@ class Plan(Settings):
     any_scores: bool = False
     weighted: bool = field(init=False)
     row_groups: bool = field(init=False)
+    # score of unlisted labels; None if they rank below every listed label
     unlisted: float | None = field(init=False)
+    # the measures and the parts they are computed from, without duplicates
     every: list[Spec] = field(init=False)
+    # the states to count, and the measures that read each
     states: dict[str, tuple[Spec, ...]] = field(init=False)
+    # the rules whose hits and misses are kept by label, with the suffixes of their columns: the evaluation's,
+    # which has no suffix, and the top k of measures; both can be the same rule
     kept_decisions: dict[Decision, list[str]] = field(init=False)
+    # whether any measure reads score values, not only the order within a row
     reads_scores: bool = field(init=False)
+    # depth of the ranking that the measures read; None for all of it
     depth: int | None = field(init=False)
+    # greatest number of leading labels that a measure reads, but for those of the whole ranking
     deepest: int = field(init=False)
+    # whether listed labels must be sorted, beyond the ranks of the relevant ones
     ordered: bool = field(init=False)
+    # whether any measure reads sets predicted by the decision, not only those at k
     uses_decision: bool = field(init=False)
+    # measures requested by name that need a score for every label, where unlisted labels have none
     required_gapless: list[Spec] = field(init=False)
+    # measures requested by name that need all labels
     required_cells: list[Spec] = field(init=False)
+    # a measure that needs probabilities, and of how many leading labels; None if none or with a link
     probable: tuple[Spec, int] | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -258,8 +258,10 @@ def evaluate(
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
     """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
-    files = (file_of(name, arguments.get(name)) for name in FILES)
-    return any(files) or any(arguments.get(name) for name in WITH_FILES)
+    for name, value in arguments.items():
+        if value is not None and ((name in FILES and file_of(name, value)) or (name in WITH_FILES and value)):
+            return True
+    return False
 
 
 def counting_of(given: dict[str, Any]) -> Any:

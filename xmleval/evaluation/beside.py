@@ -29,8 +29,6 @@ def training_counts(
     train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], budget: Budget
 ) -> tuple[list[Any], int]:
     """Return how many training rows have each label, for each report or once, and how many rows there are."""
-    if train is None:
-        return [None], 0
     if rows.by_name:
         counts, n_rows = count_named_training(train, rows.label_names or [], labels, rows.notes)
         return [counts], n_rows

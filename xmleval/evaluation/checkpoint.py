@@ -52,8 +52,8 @@ class Checkpoint:
         """Return whether there is one."""
         return os.path.lexists(self.path)
 
-    def load(self, **more: Any) -> list[Evaluator]:
-        """Return the evaluators; ``more`` are arguments of `Evaluator`. Those of another run are refused."""
+    def load(self, memory: int, threads: int | None) -> list[Evaluator]:
+        """Return the evaluators; those of another run are refused."""
         meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
             several, settings = meta["evaluators"], meta["settings"]
@@ -67,7 +67,7 @@ class Checkpoint:
             for place, own in enumerate(several):
                 names = [name for name in arrays if name.startswith(f"{place}/")]
                 held = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
-                evaluators.append(Evaluator.from_saved(Saved(own, held), **more))
+                evaluators.append(Evaluator.from_saved(Saved(own, held), memory, threads))
         return evaluators
 
     def save_sometimes(self, evaluators: Sequence[Evaluator]) -> None:

@@ -11,12 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from xmleval.budget import LIMIT, MEMORY, Budget, limited
 from xmleval.errors import ALL_LABELS, InputError, Keyword, Message, counted
 from xmleval.evaluation.counts import Counted, make_work, read_batch, settled, with_batch, with_counted
-from xmleval.evaluation.saved import known_constants, restored, saved_counts, setting_options
+from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
@@ -27,7 +25,6 @@ from xmleval.plan import Settings
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.threads import Work
-from xmleval.view.rule import as_parts, from_parts
 
 
 class Evaluator:
@@ -375,13 +372,8 @@ class Evaluator:
         """Return the contents of a saved file (@private)."""
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        settings, (counts, arrays) = self._settings, self.counts()
-        arrays |= {name: array for name, array in settings.of_labels.items() if array.size}
-        rule = None
-        if settings.decision is not None and settings.decision.fitted:
-            rule, arrays["decision"] = as_parts(settings.decision)
-        own = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
-        return Saved({**own, **counts}, arrays)
+        settings, counts = saved_settings(self._settings), self.counts()
+        return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
 
     def counts(self, *, loose: bool = False) -> Saved:
         """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
@@ -440,35 +432,11 @@ class Evaluator:
             return cls.from_saved(saved, memory=memory)
 
     @classmethod
-    def from_saved(cls, saved: Saved, **more: Any) -> Evaluator:
-        """Restore an evaluator from `as_saved`; ``more`` are arguments that are not saved (@private)."""
-        meta, arrays = saved.meta, dict(saved.arrays)
-        settings = meta["settings"]
-        rule, decision = meta["rule"], settings["decision"]
-        if rule is not None:
-            decision = from_parts(rule, arrays.pop("decision"))
-        found = cls(
-            [name for name, _ in settings["metrics"]],
-            n_labels=settings["n_labels"],
-            labels=settings["labels"],
-            decision=decision,
-            conventions=settings["conventions"],
-            **setting_options(settings, arrays),
-            **more,
-        )
-        insisted = dict(settings["metrics"])
-        before, q = found._settings, saved.arrays.get("propensity")
-        if before.propensity is not None and isinstance(q, np.memmap):  # whose values are left there
-            before = replace(before, propensity=before.propensity._replace(values=np.asarray(q)))
-        asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
-        unknown, cells = settings.get("unknown", False) is True, settings.get("counts_cells", True) is True
-        constants = known_constants(meta["constants"])
-        own = replace(before, asked=asked, constants=constants, unknown=unknown, counts_cells=cells)
-        differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
-        if differs:
-            raise ValueError(differs)
-        found._settings = own
-        return found.with_counts(Saved(meta, arrays))
+    def from_saved(cls, saved: Saved, memory: int | str = MEMORY, threads: int | None = None) -> Evaluator:
+        """Restore an evaluator from `as_saved` (@private)."""
+        arrays = dict(saved.arrays)
+        settings = restored_settings(saved.meta, arrays)
+        return cls.of(settings, make_work(memory, threads)).with_counts(Saved(saved.meta, arrays))
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add what was seen in inputs that were read elsewhere (@private)."""

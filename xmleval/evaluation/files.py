@@ -34,6 +34,7 @@ from xmleval.evaluation.inputs import (
 )
 from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.settings import (
+    OF_PROPENSITY,
     Arguments,
     FileOptions,
     Options,
@@ -49,6 +50,7 @@ from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.notes import Note
+from xmleval.plan import Settings
 from xmleval.report.report import Report, with_same_measures
 from xmleval.spec import conventions_of
 from xmleval.view.rule import Rule, rule_for
@@ -143,8 +145,9 @@ def open_inputs(
         labels = [*map(str, check_labels(labels, n_labels))]
     rows = open_rows(arguments, fields, truth, models, pred, among, labels, fits)
     widths = label_counts_of(rows, budget, labels, n_labels)
-    to_count = train if fits or (train and train.files) else None  # others are estimated from later
-    counts, n_train = training_counts(to_count, rows, labels, widths, budget)
+    counts, n_train = [None], 0
+    if train is not None and (fits or train.files):  # propensities are estimated from others later
+        counts, n_train = training_counts(train, rows, labels, widths, budget)
     inputs = {"y_true": [truth], "y_score": models}
     inputs |= {argument: [one] for argument, one in (("y_pred", pred), ("candidates", among)) if one}
     return Opening(rows, widths, inputs, train, labels is not None or not rows.by_name, counts, n_train)
@@ -154,43 +157,52 @@ def open_run(arguments: Arguments, scores: Mapping[str, Any], budget: Budget, li
     """Open the files within a limit that is set, and settle what is to be counted."""
     rows, widths, inputs, train, closed, counts, n_train = open_inputs(arguments, scores, budget)
     rows = with_values_of_rows(rows, arguments)
+    asking = {name for name, value in arguments.items() if value is not None}
     metrics, names = arguments.get("metrics"), rows.label_names
     of_sets = rows.pred is not None and not rows.scores and metrics is None
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     known = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}
-    options: dict[str, Any] = {name: value for name, value in arguments.items() if name in known}
-    options["decision"] = _decision(arguments.get("decision"), rows, closed)
+    options: Any = {name: value for name, value in arguments.items() if name in known & asking}
+    if "decision" in asking:
+        options["decision"] = _decision(arguments["decision"], rows, closed)
     points = options.get("curve_points")
-    given = {name: file_of(name, arguments.get(name)) for name in FILES_OF_LABELS}
-    files_of_labels = {name: path for name, path in given.items() if path is not None}
+    files_of_labels = {name: file_of(name, arguments.get(name)) for name in FILES_OF_LABELS if name in asking}
     evaluators = []
     for place, n_labels in enumerate(widths):
-        q, notes = propensity_of(arguments, counts[place % len(counts)], n_train, n_labels, names, closed)
-        groups, unnamed = label_groups_of(arguments.get("label_groups"), q, names, n_labels, closed)
+        if asking & OF_PROPENSITY:
+            own_counts = counts[place % len(counts)]
+            q, notes = propensity_of(arguments, own_counts, n_train, n_labels, names, closed)
+            rows.notes[place].extend(notes)
+            options["inverse_propensity"] = q
+        if "label_groups" in asking:
+            q = options.get("inverse_propensity")
+            groups, notes = label_groups_of(arguments["label_groups"], q, names, n_labels, closed)
+            rows.notes[place].extend(notes)
+            options["label_groups"] = groups
         if points and rows.scores:  # of lists without scores there is no curve
             options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
         memory = budget.rest(limit).evaluator(len(rows.scores))
         with naming_files(files_of_labels):
-            options |= {"inverse_propensity": q, "label_groups": groups}
-            options["hierarchy"] = hierarchy_of(arguments.get("hierarchy"), n_labels, names, closed)
+            if "hierarchy" in asking:
+                options["hierarchy"] = hierarchy_of(arguments["hierarchy"], n_labels, names, closed)
             settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, n_labels, **options)
             work = make_work(memory, arguments.get("threads"), arguments.get("block_rows"))
-        rows.notes[place].extend([*notes, *unnamed])
         if rows.by_name:
             settings = replace(settings, named=True, unknown=True, counts_cells=closed)
         if of_sets:  # what cannot be computed is left out
             settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
         evaluators.append(Evaluator.of(settings, work))
     budget = budget.rest(limit)
-    refuse_many_labels(rows.truth[0], max(widths), _label_bytes(evaluators))
+    refuse_many_labels(rows.truth[0], max(widths), len(widths) * _label_bytes(settings))
     files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
-    files |= {name: [path] for name, path in files_of_labels.items()}
+    files |= {name: [path] for name, path in files_of_labels.items() if path is not None}
     files |= {"y_train": train.files} if train else {}
     sources = {str(shard.path): stamp(shard.path) for shard in inputs["y_true"][0].shards}
     sources[rows.truth[0]] = next(iter(sources.values()), "") if len(sources) < 2 else ""
-    excluded = _excluded(arguments, inputs.get("candidates", [None])[0])
-    models = [*scores] or [rows.truth[0]]
+    excluded, models = dict[str, Any](), [*scores] or [rows.truth[0]]
+    if asking & {"exclude", "candidates"}:
+        excluded = _excluded(arguments, inputs.get("candidates", [None])[0])
     return Run(rows, evaluators, models, budget, sources, excluded, inputs, files, arguments, limit)
 
 
@@ -208,13 +220,12 @@ def with_own_fields(fields: Fields, *several: Any) -> list[Any]:
     return [next(files) if isinstance(one, Input) else one for one in several]
 
 
-def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
+def _label_bytes(settings: Settings) -> int:
     """Return the memory that counts of a label take."""
-    asked = evaluators[0].asked
+    asked, kept = [spec for spec, _ in settings.asked], settings.per_label
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    kept = evaluators[0].settings["per_label"]
     n_kept = len(asked if kept is True else kept or ())
-    return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
+    return TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
 
 
 def _decision(decision: Any, rows: Inputs, closed: bool) -> Any:
@@ -280,9 +291,9 @@ def _resumed(run: Run) -> Iterator[Run]:
                 resume = Keyword("resume", "True")
                 told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
                 raise ValueError(Message(*told))
-            more = {"threads": arguments.get("threads"), "memory": run.evaluators[0].memory}
+            memory, threads = run.evaluators[0].memory, arguments.get("threads")
             with limited(run.budget.limit()):
-                run = run._replace(evaluators=saved.load(**more))
+                run = run._replace(evaluators=saved.load(memory, threads))
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
         yield run
@@ -315,11 +326,13 @@ def evaluate_files(
     limit = budget.limit()
     with limited(limit):
         run = open_run(arguments, scores, budget, limit)
-    states = state_files(arguments.get("save"), run.names)
-    for path in states:
-        refuse_unwritable(path)
-    for file in itertools.chain(*run.files.values()) if states else ():
-        refuse_input(file, states)
+    states = []
+    if (pattern := arguments.get("save")) is not None:
+        states = state_files(pattern, run.names)
+        for path in states:
+            refuse_unwritable(path)
+        for file in itertools.chain(*run.files.values()):
+            refuse_input(file, states)
     if count_run is not None:
         return run, _reports(run, count_run(run, shown), states)
     writing = WRITING.get()
@@ -359,10 +372,12 @@ def reports_of(run: Run) -> list[Report]:
     reports, rows = [], run.rows
     for place, (evaluator, notes) in enumerate(zip(run.evaluators, rows.notes, strict=True)):
         evaluator.add_notes(notes)
-        unknown = rows.unknown_labels[place] if rows.unknown_labels else []
-        row_names = None if rows.row_names is None else [*rows.row_names]
-        report = replace(evaluator.compute(), excluded=run.excluded, label_names=rows.label_names)
-        reports.append(replace(report, row_names=row_names, unknown_labels=unknown))
+        names: dict[str, Any] = {
+            "label_names": rows.label_names,
+            "row_names": None if rows.row_names is None else [*rows.row_names],
+            "unknown_labels": rows.unknown_labels[place] if rows.unknown_labels else [],
+        }
+        reports.append(replace(evaluator.compute(), excluded=run.excluded, **names))
     return with_same_measures(reports)
 
 

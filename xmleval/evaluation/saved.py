@@ -1,7 +1,8 @@
-"""The counts of an evaluator from its saved file."""
+"""The settings and counts of an evaluator, to its saved file and from it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from xmleval.budget import limited, machine_limit
 from xmleval.datasets import published
 from xmleval.errors import positive_integer
 from xmleval.evaluation.counts import Counted
-from xmleval.evaluation.settings import GIVEN, plan_of
-from xmleval.files.saved import Saved
+from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
+from xmleval.files.saved import Saved, first_difference
 from xmleval.groups import LabelGroups
 from xmleval.hierarchy import from_edges
 from xmleval.notes import notes_as_json, notes_from_json
@@ -20,28 +21,57 @@ from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
 from xmleval.threads import Work
+from xmleval.view.rule import as_parts, from_parts
 
 
-def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments of `Evaluator` from saved settings, and from their arrays, which are taken out."""
-    groups, hierarchy = None, None
-    q, counts = arrays.pop("propensity", None), arrays.pop("label_counts", None)
+def saved_settings(settings: Settings) -> Saved:
+    """Return what `restored_settings` takes."""
+    arrays = {name: array for name, array in settings.of_labels.items() if array.size}
+    rule = None
+    if settings.decision is not None and settings.decision.fitted:
+        rule, arrays["decision"] = as_parts(settings.decision)
+    return Saved({"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}, arrays)
+
+
+def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
+    """Return the settings of a saved file, and take out their arrays; ValueError if these are none."""
+    saved, rule, n_labels = meta["settings"], meta["rule"], meta["settings"]["n_labels"]
+    decision = saved["decision"] if rule is None else from_parts(rule, arrays.pop("decision"))
+    saved_q, counts = arrays.pop("propensity", None), arrays.pop("label_counts", None)
+    q, groups, hierarchy = saved_q, None, None
     if counts is not None:
         if counts.dtype not in (np.int32, np.int64) or counts.shape != q.shape:
             raise ValueError("label_counts are no numbers of training rows")
         q = described(q.astype(np.float64, copy=False), {}, None, True, counts)
-    if settings["label_groups"] is not None:
-        names, ranges = ([*map(str, texts)] for texts in settings["label_groups"])
+    if saved["label_groups"] is not None:
+        names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
-    if settings["hierarchy"] is not None:
-        edges, n_labels = arrays.pop("hierarchy", np.empty((0, 2), np.int64)), settings["n_labels"]
+    if saved["hierarchy"] is not None:
+        edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         most = positive_integer("n_labels", n_labels) + edges.size - 1
         edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=most)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
-            hierarchy = from_edges(edges, n_labels, n_nodes, settings["labels"])
-    kept = {name: settings[name] for name in KEPT}
-    return {**kept, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
+            hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
+    explicit: dict[str, bool] = dict(saved["metrics"])
+    kept: Any = {name: saved[name] for name in KEPT}
+    settings = check_settings(
+        [*explicit], n_labels, labels=saved["labels"], decision=decision, conventions=saved["conventions"],
+        inverse_propensity=q, label_groups=groups, hierarchy=hierarchy, **kept,
+    )  # fmt: skip
+    if settings.propensity is not None and isinstance(saved_q, np.memmap):  # whose values are left there
+        settings = replace(settings, propensity=settings.propensity._replace(values=np.asarray(saved_q)))
+    settings = replace(
+        settings,
+        asked=[(spec, bool(explicit[spec.name])) for spec, _ in settings.asked],
+        constants=known_constants(meta["constants"]),
+        unknown=saved.get("unknown", False) is True,
+        counts_cells=saved.get("counts_cells", True) is True,
+    )
+    differs = first_difference(settings.as_dict(), saved, "settings", ("as read", "as saved"))
+    if differs:
+        raise ValueError(differs)
+    return settings
 
 
 def saved_counts(counted: Counted, loose: bool) -> Saved:
