@@ -11,7 +11,7 @@ from xmleval.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.remote import is_file
 from xmleval.input.csr import Source
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import list_sets, set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
@@ -70,12 +70,12 @@ def label_statistics(
         for note in opening.rows.notes[0]:
             warnings.warn(note, stacklevel=2)
         return found.values(opening.counts[0])
-    truth = set_rows("y_true", y_true, n_labels)
+    truth = set_rows("y_true", list_sets("y_true", y_true, n_labels), n_labels)
     found = LabelStatistics(truth.n_labels)
     found.add(truth)
     if y_train is None:
         return found.values()
-    train = set_rows("y_train", y_train, n_labels)
+    train = set_rows("y_train", list_sets("y_train", y_train, n_labels), n_labels)
     if train.n_labels != truth.n_labels:
         raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
     return found.values(count_labels_of(train))

@@ -138,7 +138,7 @@ def fuse(
         known = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
         how = Reading("", known, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
         each = zip(values, names, strict=True)
-        sources = [ranking_rows(value, None, replace(how, argument=name)) for value, name in each]
+        sources = [ranking_rows(value, replace(how, argument=name)) for value, name in each]
         n_rows, rising, falling = sources[0].n_rows, set[str](), set[str]()
         for name, n in zip(names, [one.n_rows for one in sources], strict=True):
             if n != n_rows:

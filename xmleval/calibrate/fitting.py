@@ -146,7 +146,7 @@ def fit(
     truth = set_rows("y_true", y_true, n_labels)
     weight = of_rows("sample_weight", sample_weight, taken.row_names)
     pairs = fitting.pairs(truth.n_labels, work, weight is not None)
-    pairs.add(truth, y_score, n_labels, weight)
+    pairs.add(truth, y_score, weight)
     return fitting.calibrator_of(pairs)
 
 

@@ -135,27 +135,27 @@ def make_blocks(
     plan: Plan, batch: Batch, work: Work, first_row: int, score_dtypes: set[str], by_id: bool = True
 ) -> Blocks:
     """Check the arguments of an update; ``score_dtypes`` are those of the scores before."""
-    truth, door, y_score, n_labels = batch.truth, batch.door, batch.y_score, batch.taken.n_labels
+    truth, door, y_score = batch.truth, batch.door, batch.y_score
     sources: dict[str, Source[Any]] = {}
     scores: Source[Ranking] | None = None
     pred: Source[Truth] | None = None
     listed: Source[Ranking] | None = None
     decision, level, left = plan.decision, plan.conventions.unlisted_score, None
     if door.sets:
-        door = door.opened(truth, n_labels)
+        door = door.opened(truth)
         left = door.of_ranking
     ordered = plan.ordered or left is not None
     how = Reading("y_score", plan.n_labels, level, plan.depth, ordered, plan.higher_is_better, left)
     if y_score is not None:
-        sources["y_score"] = scores = ranking_rows(y_score, n_labels, how)
+        sources["y_score"] = scores = ranking_rows(y_score, how)
     if batch.y_pred is not None:
-        sources["y_pred"] = pred = set_rows("y_pred", batch.y_pred, n_labels, plan.n_labels)
+        sources["y_pred"] = pred = set_rows("y_pred", batch.y_pred, plan.n_labels)
     unknown = [argument for argument, rows in sources.items() if rows.n_labels > plan.n_labels]
     if unknown:
         _refuse_unknown(plan, unknown)
     if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
         most = int(min(decision.value, plan.n_labels)) if decision.kind == "listed" else None
-        listed = ranking_rows(y_score, n_labels, replace(how, unlisted=None, depth=most, ordered=True))
+        listed = ranking_rows(y_score, replace(how, unlisted=None, depth=most, ordered=True))
     for argument, rows in sources.items():
         if rows.n_rows != truth.n_rows:
             _refuse_other_rows(argument, rows, truth, list_width(y_score, plan.n_labels))

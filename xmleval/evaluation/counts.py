@@ -107,7 +107,7 @@ def with_batch(
 ) -> Counted:
     """Return the counts after adding rows."""
     taken, given, n_rows = batch.taken, batch.given, batch.truth.n_rows
-    scored = False if batch.y_score is None else has_scores(batch.y_score, taken.n_labels)
+    scored = False if batch.y_score is None else has_scores(batch.y_score)
     if scored or (scored is None and (counted.plan is None or SCORED in counted.given)):
         given |= {SCORED}
     plan = counted.plan or plan_of(settings, given)

@@ -25,10 +25,11 @@ from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
 from xmleval.input.match import Batches, Match, listed_scores
 from xmleval.input.names import score_pieces, set_pieces
+from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole
 from xmleval.input.rows import Rows, missing_names_note
-from xmleval.input.scores import by_number, has_scores
+from xmleval.input.scores import by_number, has_scores, is_pair
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import shape_of
@@ -123,11 +124,15 @@ class Held:
 
     def pieces(self) -> Pieces:
         """Return its rows by number."""
-        rows = by_number(self.argument, self.value, self.n_labels, None)
+        n_labels = self.n_labels
+        if isinstance(self.value, list) and n_labels is not None:
+            rows = rows_of_ids(self.argument, self.value)
+        else:
+            width = n_labels if is_pair(self.value) else None
+            rows, shape = by_number(self.argument, self.value, width), shape_of(self.value)
+            n_labels = shape[1] if shape else None
         if not isinstance(rows, Rows):
             return whole(rows, check_shape(self.argument, rows.shape, None)[1])
-        shape = shape_of(self.value)
-        n_labels = shape[1] if shape else self.n_labels if isinstance(self.value, list) else None
         return whole(rows if self.kind == "scores" else rows._replace(best_first=False), n_labels)
 
 
@@ -556,7 +561,7 @@ def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
     """Tell whether labels of predictions come with scores, from the first rows that list any."""
     with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
         while n := reader.ready():
-            found = has_scores(reader.take(n), n_labels)
+            found = has_scores(reader.take(n))
             if found is not None:
                 return found
     return True

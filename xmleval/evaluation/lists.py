@@ -80,12 +80,11 @@ def chosen_rows(
     door: Door,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return the relevant labels of some rows, and the best ``depth`` ones listed above unlisted ones."""
-    given = [n_labels if isinstance(value, list) else None for value in (y_true, y_score)]
-    truth = set_rows("y_true", y_true, given[0], n_labels, conventions.gains)
-    door = door.opened(truth, n_labels)
+    truth = set_rows("y_true", y_true, n_labels, conventions.gains)
+    door = door.opened(truth)
     level, left = conventions.unlisted_score, door.of_ranking
     how = Reading("y_score", n_labels, level, depth, higher_is_better=higher_is_better, left=left)
-    lists = ranking_rows(y_score, given[1], how)
+    lists = ranking_rows(y_score, how)
     truth = door.passed(truth, None)[0]
     relevant, listed = [], []
     for row in rows.tolist():

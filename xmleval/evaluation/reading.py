@@ -170,7 +170,7 @@ def read_sets(
     try:
         while n := reader.ready():
             with naming_rows({argument: reader}, reader.n_taken):
-                take(set_rows(argument, reader.take(n), None, n_labels))
+                take(set_rows(argument, reader.take(n), n_labels))
     finally:
         reader.close()
     return reader.n_taken

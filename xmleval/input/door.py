@@ -60,9 +60,9 @@ class Door:
         """Return the door with other forms of the sets, whose names are matched."""
         return replace(self, sets=dict(zip(self.sets, values, strict=True)), n_unmatched=n_unmatched)
 
-    def opened(self, truth: Source[Truth], n_labels: int | None) -> Door:
-        """Return the door with checked sets for the rows of a truth; ``n_labels`` is the caller's."""
-        sets = {name: _sets_of(name, value, truth, n_labels) for name, value in self.sets.items()}
+    def opened(self, truth: Source[Truth]) -> Door:
+        """Return the door with checked sets for the rows of a truth."""
+        sets = {name: _sets_of(name, value, truth) for name, value in self.sets.items()}
         return replace(self, sets=sets)
 
     def passed(
@@ -171,7 +171,7 @@ def _grouped(value: Any) -> Any:
     return rows
 
 
-def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None) -> Source[Truth]:
+def _sets_of(argument: str, value: Any, truth: Source[Truth]) -> Source[Truth]:
     """Accept sets of labels as those of the rows of a truth, also pairs to exclude and top-k lists."""
     of_candidates = argument == WITHIN
     if of_candidates and is_pair(value):
@@ -186,7 +186,7 @@ def _sets_of(argument: str, value: Any, truth: Source[Truth], given: int | None)
             value = _paired(argument, array, truth.shape, not isinstance(value, IdPairs))
     if isinstance(value, Rows) and value.best_first:
         value = value.only(value.labels != -1)._replace(values=None)
-    sets = set_rows(argument, value, given, truth.n_labels)
+    sets = set_rows(argument, value, truth.n_labels)
     if sets.n_rows != truth.n_rows:
         raise InputError(argument, f"{counted(sets.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     return sets

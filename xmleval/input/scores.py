@@ -21,7 +21,6 @@ from xmleval.input.csr import (
     refuse_first,
     sorted_part,
 )
-from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.ties import NamedColumns, name_places
@@ -91,12 +90,11 @@ class Reading:
         return np.ascontiguousarray(scores if self.higher_is_better else 0 - scores)
 
 
-def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranking]:
-    """Accept scores in any form and rank them block by block.
+def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
+    """Accept scores without names and rank them block by block.
 
-    ``value`` is a sparse matrix or array, rows by id, a dense array, a (labels, scores) pair whose scores may
-    be None, or, where the caller gave ``n_labels``, ragged lists. NaN, ids that are out of range or twice in
-    a row, and other shapes are refused.
+    ``value`` is a sparse matrix or array, rows by id, a dense array, or a (labels, scores) pair whose scores
+    may be None. NaN, ids that are out of range or twice in a row, and other shapes are refused.
     """
     if how.unlisted is not None:
         how = replace(how, depth=None)  # what competes with unlisted labels depends on every listed one
@@ -104,7 +102,7 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
         return _dense_rows(replace(how, n_labels=value.labels.size), value.matrix, value.labels)
     if is_sparse(value) and how.unlisted != 0:
         refuse_padding(how.argument, value)
-    value = by_number(how.argument, value, n_labels, how.n_labels)
+    value = by_number(how.argument, value, how.n_labels)
     if isinstance(value, Rows):
         return _listed_rows(replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value)
     if value.ndim == 2 and value.shape[1] != how.n_labels and value.dtype.kind in "iu":
@@ -114,19 +112,14 @@ def ranking_rows(value: Any, n_labels: int | None, how: Reading) -> Source[Ranki
     return _dense_rows(how, value)
 
 
-def by_number(argument: str, value: Any, n_labels: int | None, width: int | None) -> Any:
-    """Return scores without names as rows by id, or as a dense array.
-
-    ``n_labels`` is the caller's, without which lists are dense, and ``width`` that of a matrix, if known.
-    """
+def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
+    """Return scores without names as rows by id, or as a dense array."""
     if is_pair(value):
-        return list_rows(argument, *pair_members(argument, value, width or MOST_LABELS))
+        return list_rows(argument, *pair_members(argument, value, n_labels or MOST_LABELS))
     value = as_plain(argument, value)
     if is_sparse(value):
         names = getattr(value, "label_names", None)
-        return matrix_rows(argument, value, width)._replace(names=names, is_written=names is not None)
-    if n_labels is not None and isinstance(value, list):
-        return rows_of_ids(argument, value)._replace(best_first=True)
+        return matrix_rows(argument, value, n_labels)._replace(names=names, is_written=names is not None)
     return value if isinstance(value, Rows) else as_array(argument, value)
 
 
@@ -170,17 +163,14 @@ def list_width(value: Any, n_labels: int) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def has_scores(value: Any, n_labels: int | None) -> bool | None:
+def has_scores(value: Any) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, Rows):
         return value.values is not None or (False if value.labels.size else None)
-    if is_pair(value):
-        members = (None, value.get("scores")) if isinstance(value, dict) else value
-        return len(members) == 2 and members[1] is not None
-    if n_labels is None or not isinstance(value, list):
+    if not is_pair(value):
         return True
-    first = next((item for row in value if hasattr(row, "__iter__") for item in row), None)
-    return None if first is None else isinstance(first, tuple | list)
+    members = (None, value.get("scores")) if isinstance(value, dict) else value
+    return len(members) == 2 and members[1] is not None
 
 
 def refuse_padding(argument: str, matrix: Any) -> None:

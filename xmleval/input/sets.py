@@ -29,35 +29,40 @@ GRADED = ("linear", "exp")  # conventions of a truth that holds grades
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 
-def set_rows(
-    argument: str, value: Any, n_labels: int | None, known: int | None = None, gains: str | None = None
-) -> Source[Truth]:
-    """Accept label sets in any form.
+def list_sets(argument: str, value: Any, n_labels: int | None) -> Any:
+    """Return lists of label ids, which need ``n_labels``, as rows by id; anything else as it is."""
+    if n_labels is None or not isinstance(value, list | tuple) or isinstance(value, Rows):
+        return value
+    rows = rows_of_ids(argument, value)
+    if rows.are_lists:
+        refuse_vectors(argument, rows.ptr, rows.labels, n_labels)
+    return rows._replace(best_first=False)
 
-    ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, lists of label
-    ids where the caller gave ``n_labels``, rows by id, or a source, whose rows are checked and which is
-    returned as it is. ``known`` labels are what another input has settled. ``gains`` is the convention of a
-    truth that may hold grades: stored entries, and all cells of a dense array, are then judged. Without it,
-    or with "binary", anything but 0 and 1 is refused; so are ids that are out of range or twice in a row, and
-    other shapes.
+
+def set_rows(
+    argument: str, value: Any, n_labels: int | None = None, gains: str | None = None
+) -> Source[Truth]:
+    """Accept label sets without names.
+
+    ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, rows by id, or
+    a source, whose rows are checked and which is returned as it is. ``n_labels`` is None where nothing but
+    a matrix tells it. ``gains`` is the convention of a truth that may hold grades: stored entries, and all
+    cells of a dense array, are then judged. Without it, or with "binary", anything but 0 and 1 is refused; so
+    are ids that are out of range or twice in a row, and other shapes.
     """
     if isinstance(value, Source):
         return value
     if n_labels is not None:
-        known = n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
-    value, width, is_graded = as_plain(argument, value), known or 0, gains in GRADED
+        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
+    value, width, is_graded = as_plain(argument, value), n_labels or 0, gains in GRADED
     if is_sparse(value):
-        value, width = matrix_rows(argument, value, known), value.shape[1]
-    elif n_labels is not None and isinstance(value, list | tuple) and not isinstance(value, Rows):
-        value = rows_of_ids(argument, value)
-        if value.are_lists:
-            refuse_vectors(argument, value.ptr, value.labels, n_labels)
+        value, width = matrix_rows(argument, value, n_labels), value.shape[1]
     if isinstance(value, Rows):
         n_rows, width = value.n_rows, max(width, len(value.names or ()))
         n_entries, entry_bytes = int(value.ptr[-1]), 16.0
     else:
         value = as_array(argument, value)
-        n_rows, width = check_shape(argument, value.shape, known)
+        n_rows, width = check_shape(argument, value.shape, n_labels)
         n_entries, entry_bytes = value.size, float(value.dtype.itemsize)
 
     def block(start: int, stop: int) -> Truth:

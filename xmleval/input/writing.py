@@ -60,7 +60,7 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         labels = np.asarray(data[0] if is_pair else data.labels)  # as far as they go
         n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
     if kind == "truth":
-        return set_rows("truth", data, None, n_labels)
+        return set_rows("truth", data, n_labels)
     if kind == "entries":
         if data.best_first and data.values is None:
             raise InputError("scores", "a list without scores is no matrix; expected scores with it")
@@ -73,7 +73,7 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
             lambda *ends: sorted_part("scores", rows.part(*ends), width, ends[0])[0],
         )
     data = {"indices": data[0], "scores": data[1]} if is_pair else data
-    return ranking_rows(data, None, Reading("scores", n_labels or 1))
+    return ranking_rows(data, Reading("scores", n_labels or 1))
 
 
 def known_labels(data: Any, n_labels: int | None) -> int | None:

@@ -69,14 +69,14 @@ class Entries:
     def update(self, y_true: Any, y_score: Any = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""
         truth = set_rows("y_true", y_true, self.n_labels)
-        self.add(truth, y_score, self.n_labels)
+        self.add(truth, y_score)
 
-    def add(self, truth: Any, y_score: Any, n_labels: int | None) -> None:
-        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
+    def add(self, truth: Any, y_score: Any) -> None:
+        """Add rows with checked truth."""
         if y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)
-        scores = ranking_rows(y_score, n_labels, how)
+        scores = ranking_rows(y_score, how)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", f"{counted(scores.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)

@@ -165,9 +165,9 @@ def fit(
         (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
         truth = set_rows("y_true", y_true, n_labels)
         entries = fitting.entries(truth.n_labels, make_work(memory, threads))
-        if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
+        if fitting.scored and y_score is not None and has_scores(y_score) is False:
             raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
-        entries.add(truth, y_score, n_labels)
+        entries.add(truth, y_score)
         rule_found = fitting.rule_of(entries, features)
         names, notes = taken.label_names, [*taken.notes]
     for note in notes:

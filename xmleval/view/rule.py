@@ -222,7 +222,7 @@ class Rule:
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
-        rows = ranking_rows(y_score, n_labels, Reading("y_score", n_labels, unlisted, limit, ordered))
+        rows = ranking_rows(y_score, Reading("y_score", n_labels, unlisted, limit, ordered))
         thresholds = self._row_thresholds(features, rows.n_rows)
         ptr, labels = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         start = 0

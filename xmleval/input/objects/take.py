@@ -30,14 +30,17 @@ from xmleval.input.objects.named import (
     read_array,
     read_pair,
     read_rows,
+    rows_of_ids,
     without_labels,
 )
 from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
+from xmleval.input.sets import list_sets
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 from xmleval.input.ties import NamedColumns, name_places
 from xmleval.records import Ints, label_dtype
 
 NamedInput = Wide | Rows
+PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
 SHOWN_COLUMNS = 3  # in a note
 IN_ORDER = "columns were brought in the order of their numbers"
 
@@ -83,7 +86,7 @@ def take(
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
     label_list = None if labels is None else check_labels(labels, n_labels)
-    if all(map(is_nameless, arguments.values())):
+    if all(map(is_nameless, arguments, arguments.values())):
         _refuse_transposed(arguments, n_labels)
         notes = [] if label_list is None else missing_names_note(label_list)
         width = n_labels if label_list is None else len(label_list)
@@ -140,6 +143,11 @@ def take(
         else:
             label_sets = as_sets(rows, graded if argument == "y_true" else None)
             arguments[argument] = label_sets._replace(names=shown)
+    for argument, value in arguments.items():  # of ids
+        if argument == "y_score" and isinstance(value, list) and n_labels is not None:
+            arguments[argument] = rows_of_ids(argument, value)._replace(best_first=True)
+        elif isinstance(value, list) or argument not in PAIRED:
+            arguments[argument] = list_sets(argument, value, n_labels)
     values = getattr(inputs.get("y_true"), "values", None)
     return Taken(
         tuple(arguments.values()),
@@ -331,16 +339,16 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     return [str(name) if isinstance(name, str) else int(name) for name in names]
 
 
-def is_nameless(value: Any) -> bool:
-    """Tell whether a value is None, rows by id, a sparse matrix, or one or two arrays of numbers."""
-    arrays = value if type(value) is tuple else (value,)
+def is_nameless(argument: str, value: Any) -> bool:
+    """Tell whether a value is None, rows by id, a sparse matrix, an array of numbers, or a pair of these."""
+    arrays = value if type(value) is tuple and argument in PAIRED else (value,)
     numbers = (a is None or (isinstance(a, np.ndarray) and a.dtype.kind in "biuf") for a in arrays)
     return isinstance(value, Rows | Source) or is_sparse(value) or all(numbers)
 
 
 def read_named(argument: str, value: Any, names: list[Any] | None) -> NamedInput | None:
     """Return rows or columns that have names, None for numbers alone."""
-    if is_nameless(value):
+    if is_nameless(argument, value):
         return None
     value = as_own_rows(argument, value)
     if isinstance(value, np.ndarray) and value.ndim == 2:
