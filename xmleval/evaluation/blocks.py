@@ -140,12 +140,12 @@ def make_blocks(
     scores: Source[Ranking] | None = None
     pred: Source[Truth] | None = None
     listed: Source[Ranking] | None = None
-    decision, level, left = plan.decision, plan.conventions.unlisted_score, None
+    decision, left = plan.decision, None
     if door.sets:
         door = door.opened(truth)
         left = door.of_ranking
     ordered = plan.ordered or left is not None
-    how = Reading("y_score", plan.n_labels, level, plan.depth, ordered, plan.higher_is_better, left)
+    how = Reading("y_score", plan.n_labels, plan.unlisted, plan.depth, ordered, plan.higher_is_better, left)
     if y_score is not None:
         sources["y_score"] = scores = ranking_rows(y_score, how)
     if batch.y_pred is not None:

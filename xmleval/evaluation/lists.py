@@ -83,6 +83,7 @@ def chosen_rows(
     truth = set_rows("y_true", y_true, n_labels, conventions.gains)
     door = door.opened(truth)
     level, left = conventions.unlisted_score, door.of_ranking
+    level = level if higher_is_better or level is None else 0 - level
     how = Reading("y_score", n_labels, level, depth, higher_is_better=higher_is_better, left=left)
     lists = ranking_rows(y_score, how)
     truth = door.passed(truth, None)[0]

@@ -50,10 +50,10 @@ class Reading:
     """How scores are read.
 
     argument : what messages call them; n_labels : number of labels
-    unlisted : score of labels that are not listed, None where they rank below everything
+    unlisted : score in rankings of labels that are not listed, None where they rank below everything
     depth : number of leading labels of a row that are needed, None for all
     ordered : whether labels are needed best first; if not, matrices are left in the order of their labels
-    higher_is_better : if not, they are distances: they are negated, and ``unlisted``, too
+    higher_is_better : if not, they are distances, which are negated in rankings
     left : takes labels out of the entries of rows from a number on, before they are ranked
     """
 
@@ -64,11 +64,6 @@ class Reading:
     ordered: bool = True
     higher_is_better: bool = True
     left: Callable[[Ranking, int], Ranking] | None = None
-
-    @property
-    def level(self) -> float | None:
-        """Score of unlisted labels in rankings."""
-        return self.unlisted if self.higher_is_better or self.unlisted is None else 0 - self.unlisted
 
     @property
     def picks(self) -> bool:
@@ -228,7 +223,8 @@ def _listed_rows(how: Reading, rows: Rows) -> Source[Ranking]:
         rows = rows._replace(values=np.empty(0, np.float64))  # rows that list nothing lack no score
     if how.unlisted is not None:
         if rows.values is None:
-            compares = Keyword("unlisted", f"{how.unlisted:g}"), " compares with scores; this list has none"
+            level = how.unlisted if how.higher_is_better else 0 - how.unlisted
+            compares = Keyword("unlisted", f"{level:g}"), " compares with scores; this list has none"
             raise InputError(how.argument, Message(*compares))
         if names is not None and len(names) == how.n_labels and all(isinstance(name, str) for name in names):
             order = name_places(names).astype(label_dtype(how.n_labels))
@@ -254,9 +250,9 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     drops = is_written and falls_somewhere(ptr, written)
     if places is not None and rows.named:
         labels, scores = rows.labels.astype(labels.dtype), written
-    if how.level is not None:
+    if how.unlisted is not None:
         # such an entry says what its absence would say; ties then go by id among all of them
-        competing = scores != as_score(how.level, scores)
+        competing = scores != as_score(how.unlisted, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
     return _ranked(how, ptr, labels, scores, start, Given(0, binary, rises, drops, False, *seen))
 
@@ -289,7 +285,7 @@ def _ranked(
 
     Unlisted labels stand behind listed ones of their own score.
     """
-    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.level
+    ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
     ranking = how.left(ranking, start) if how.left else ranking
     ptr, labels, scores, sizes = ranking.ptr, ranking.labels, ranking.scores, ranking.n_above
     several = sizes.size > 0 and bool(sizes[0] > 1 or (sizes > 1).any())  # mostly the first row does
