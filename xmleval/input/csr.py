@@ -151,6 +151,16 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
 
 
+def dense_rows(array: NDArray[Any], every: bool) -> Rows:
+    """Return all cells of a dense array as rows, or those that are not 0."""
+    (n_rows, width), values = array.shape, array.reshape(-1)
+    ptr, dtype = np.arange(n_rows + 1) * width, label_dtype(width)
+    if every:
+        return rows_by_id(ptr, np.tile(np.arange(width, dtype=dtype), n_rows), values)
+    (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
+    return rows_by_id(places.searchsorted(ptr), (places % width).astype(dtype), values[places])
+
+
 def refuse_pointer(argument: str, ptr: NDArray[Any], n_stored: int, first: int = 0) -> None:
     """Refuse a pointer of rows from ``first`` on that does not start at 0, falls or exceeds ``n_stored``."""
     base = ptr[0] if first else 0

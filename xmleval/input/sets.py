@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.errors import Keyword, positive_integer
 from xmleval.input.csr import (
@@ -15,15 +14,16 @@ from xmleval.input.csr import (
     Source,
     as_array,
     check_shape,
+    dense_rows,
     matrix_rows,
     refuse_first,
     sorted_part,
 )
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
-from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.rows import Rows, pointer
 from xmleval.input.tensors import as_plain, is_sparse
-from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth, label_dtype
+from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
 MOST_EXPONENT = 32  # of 2, which is the largest gain
@@ -69,22 +69,10 @@ def set_rows(
         if isinstance(value, Rows):
             rows = sorted_part(argument, value.part(start, stop), width, start)[0]
         else:
-            rows = _cells(value[start:stop], is_graded)
+            rows = dense_rows(value[start:stop], is_graded)
         return _truth(argument, rows, start, gains)
 
     return Source(n_rows, width, (32.0 if is_graded else entry_bytes) * n_entries / max(n_rows, 1), block)
-
-
-def _cells(array: NDArray[Any], every: bool) -> Rows:
-    """Return the cells of a dense array that are not 0, or all, as rows."""
-    (n_rows, width), values = array.shape, array.reshape(-1)
-    if every:
-        ptr, places = np.arange(n_rows + 1) * width, np.arange(values.size)
-    else:
-        (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
-        ptr = places.searchsorted(np.arange(0, values.size + 1, width)).astype(np.int64)
-        values = values[places]
-    return rows_by_id(ptr, (places % width).astype(label_dtype(width)), values)
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:

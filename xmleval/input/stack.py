@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.errors import InputError
-from xmleval.input.csr import as_signed, sorted_part
+from xmleval.input.csr import as_signed, dense_rows, sorted_part
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.records import Ints, Labels, label_dtype
 
@@ -30,12 +30,7 @@ def sorted_rows(
 
 def as_rows(dense: Any, kind: str) -> Any:
     """Return rows by id, of a dense array every cell of scores, others where they are not 0."""
-    if not isinstance(dense, np.ndarray):
-        return dense
-    n_rows, n_labels = dense.shape
-    labels = np.tile(np.arange(n_labels, dtype=label_dtype(n_labels)), n_rows)
-    rows = rows_by_id(np.arange(n_rows + 1) * n_labels, labels, np.ravel(dense))
-    return rows if kind == "scores" else rows.only(np.ravel(dense) != 0)
+    return dense_rows(dense, kind == "scores") if isinstance(dense, np.ndarray) else dense
 
 
 def stack_rows(batches: Iterable[Any]) -> Any:

@@ -25,6 +25,7 @@ from xmleval.input.columns import (
     is_written_index,
     named_as,
 )
+from xmleval.input.csr import dense_rows
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, rows_by_id, without_empty_names
 from xmleval.input.tensors import as_list, is_sparse
@@ -86,8 +87,8 @@ class Wide(NamedTuple):
         if is_sparse(self.matrix):
             matrix = self.matrix.tocsr()
             return rows_by_id(matrix.indptr.astype(np.int64), codes[matrix.indices], matrix.data)
-        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * codes.size
-        return rows_by_id(ptr, np.tile(codes, self.n_rows), self.matrix.reshape(-1))
+        rows = dense_rows(self.matrix, True)
+        return rows._replace(labels=codes[rows.labels])
 
 
 class Frame(NamedTuple):
