@@ -9,7 +9,7 @@ from unittest import mock
 SMALL = {
     "cluster.cutting": {"LEAST_BYTES": 64, "FAN_IN": 2},
     "cluster.job": {"LEAST_FILE": 1},
-    "cli.convert": {"STREAMED_BYTES": 64},
+    "evaluation.convert": {"STREAMED_BYTES": 64},
     "files.remote": {"MOST_BLOCK_BYTES": 128},
     "input.csr": {"MOST_ROWS": 2},
     "input.formats.trec": {"CHECKED_BYTES": 64},

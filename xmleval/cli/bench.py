@@ -26,7 +26,7 @@ from xmleval.cli.options import (
     Whole,
     command,
     format_option,
-)
+)  # fmt: skip
 from xmleval.cli.output import show, write_text
 from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.reading import naming_files

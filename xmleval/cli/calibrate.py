@@ -9,14 +9,14 @@ import click
 
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.cli.convert import WRITTEN, find_files, write_rows, writer_of
+from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, PLAIN
-from xmleval.cli.messages import notes_told, on_terminal
+from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import COUNT, FORMAT, INPUTS, REQUIRED, RESOURCES, Choice, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.errors import counted
+from xmleval.evaluation.convert import find_files, save_run, write_rows, writer_of
 from xmleval.evaluation.inputs import read_scores_alone
-from xmleval.input.formats.trec import RUN, save
 from xmleval.input.stack import as_rows
 
 FIT = {
@@ -65,7 +65,7 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
     as a TREC run (.run).
     """
     writer = writer_of(output, "scores")
-    (given,) = find_files([(scores, "scores")], options)
+    (source,) = find_files([(scores, "scores")], **options)
     calibrator, sizes = Calibrator.load(model), list[tuple[int, int]]()
 
     def mapped(rows: Any) -> Any:
@@ -73,12 +73,10 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
         sizes.append((probabilities.n_rows, int((probabilities.labels >= 0).sum())))
         return probabilities
 
-    if not given.named:
-        write_rows(given, output, writer, change=mapped)
-    elif writer is not RUN:
-        raise ValueError(f"{given.name}: has names; expected a TREC run (.run) as --output")
+    if source.named:
+        rows, *names = read_scores_alone(source, None)
+        save_run(output, writer, source.name, mapped(rows), *names)
     else:
-        rows, *names = read_scores_alone(given, None)
-        save(output, mapped(rows), "scores", *names)
+        tell_notes(write_rows(source, output, writer, change=mapped, shown=on_terminal()))
     n_rows, n_entries = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
     write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

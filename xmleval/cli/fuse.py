@@ -9,9 +9,9 @@ import click
 
 from xmleval.api.fuse import OTHER_NAMES, RULES
 from xmleval.api.fuse import fuse as fuse_files
-from xmleval.cli.convert import WRITTEN, write, writer_of
+from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE
-from xmleval.cli.messages import notes_told
+from xmleval.cli.messages import notes_told, tell_notes
 from xmleval.cli.options import (
     COUNT,
     FORMAT,
@@ -24,13 +24,13 @@ from xmleval.cli.options import (
     command,
     read_names,
     read_number,
-)
+)  # fmt: skip
 from xmleval.cli.output import write_text
 from xmleval.errors import counted
+from xmleval.evaluation.convert import save_run, write, writer_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_files
 from xmleval.input.csr import matrix_rows
-from xmleval.input.formats.trec import RUN, save
 from xmleval.input.scores import list_rows
 from xmleval.input.tensors import is_sparse
 
@@ -68,16 +68,13 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     with notes_told(), naming_files({"predictions": "SCORES"}):
         fused = fuse_files([*scores], rule, **options)
     if isinstance(fused, dict | list):
-        if writer is not RUN:
-            raise ValueError(f"{scores[0]}: has names; expected a TREC run (.run) as --output")
-        given = open_input("y_score", fused)
-        rows, row_names, label_names = read_scores_alone(given, None)
-        save(output, rows, "scores", row_names, label_names)
-        n_labels = len(label_names)
+        rows, *names = read_scores_alone(open_input("y_score", fused), None)
+        save_run(output, writer, str(scores[0]), rows, *names)
+        n_labels = len(names[1])
     else:
         width = fused.shape[1] if is_sparse(fused) else None
         rows = list_rows("y_score", *fused) if width is None else matrix_rows("y_score", fused, None)
-        write(output, writer, rows, "scores", width)
+        tell_notes(write(output, writer, rows, "scores", width))
         n_labels = width or int(rows.labels.max(initial=0)) + 1
     size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
     listed = f"{int((rows.labels >= 0).sum())} listed ({OTHER_NAMES.get(rule, rule)} of {len(scores)})"

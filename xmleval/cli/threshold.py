@@ -20,7 +20,7 @@ from xmleval.cli.options import (
     Choice,
     Opt,
     command,
-)
+)  # fmt: skip
 from xmleval.cli.output import write_text
 from xmleval.errors import counted
 from xmleval.files.output import replacing

@@ -1,0 +1,167 @@
+"""Files in another format: rows that are written as they are read, and names that become numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import PIECE_BYTES
+from xmleval.errors import counted
+from xmleval.evaluation.inputs import read_like, read_numbered_truth
+from xmleval.evaluation.reading import Progress, naming_files, naming_rows, progress
+from xmleval.input.formats.documents import Fields
+from xmleval.input.formats.format import Format
+from xmleval.input.formats.npz import NPZ
+from xmleval.input.formats.registry import FORMATS
+from xmleval.input.formats.trec import RUN, save
+from xmleval.input.match import listed_scores
+from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.rows import Rows
+from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.stack import as_rows, stack_rows
+from xmleval.input.writing import canonical
+
+STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
+
+
+def convert_files(
+    source: Path,
+    target: Path,
+    kind: str | None = None,
+    n_labels: int | None = None,
+    like: Path | None = None,
+    shown: Progress = False,
+    **options: Any,
+) -> list[str]:
+    """Write files in the format that the name of the target tells, by number, and return notes.
+
+    The data are held in memory, but for a matrix that becomes text or Parquet. Names of rows and labels
+    become numbers, in the order of the truth ``like``.
+    """
+    data, truth = find_files([(source, kind), (like, "truth")], **options)
+    writer = writer_of(target, data.kind)
+    if truth is None and not data.named:
+        return write_rows(data, target, writer, n_labels, shown=shown)
+    rows, n_labels, notes = _numbered(data, truth)
+    with naming_files(dict.fromkeys(("truth", "scores", "matrix"), data.name)):
+        return [*notes, *write(target, writer, rows, data.kind, n_labels)]
+
+
+def find_files(
+    paths: Iterable[tuple[Path | None, str | None]], input_format: str | None = None, **fields: Any
+) -> list[Any]:
+    """Return the files that names stand for, with what is in them and the names of their fields."""
+    found = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
+    names = {name.removesuffix("_field"): field for name, field in fields.items()}
+    return with_fields(Fields(**names), *found)
+
+
+def writer_of(target: Path, kind: str | None = None) -> Format:
+    """Return the format that the name of a file to be written tells, or refuse one for other kinds."""
+    written = {end: known for known in FORMATS if known.write for end in known.extensions}
+    for end, known in written.items():
+        if target.name.lower().endswith(end):
+            if kind in (None, *known.holds):
+                return known
+            what = "relevant labels" if kind == "truth" else "scores"
+            raise ValueError(f"{target}: a {known.title} holds no {what}; expected another name")
+    expected = ", ".join(written)
+    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
+
+
+def write_rows(
+    given: Input,
+    target: Path,
+    writer: Format,
+    n_labels: int | None = None,
+    change: Callable[[Any], Any] = lambda rows: rows,
+    shown: Progress = False,
+) -> list[str]:
+    """Write rows by number, changed, as they are read where all sizes are known, else once they are whole."""
+    pieces = given.pieces()
+    n_labels = n_labels or pieces.n_labels
+    known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
+    reader = RowReader(given.name, pieces, STREAMED_BYTES if known else PIECE_BYTES)
+
+    def changed(show: Callable[[int], object]) -> Iterator[Any]:
+        for n in iter(reader.ready, 0):
+            with naming_rows({"y_score": reader}, reader.n_taken):
+                rows = as_rows(change(reader.take(n)), given.kind)
+            yield rows
+            show(reader.n_taken)
+
+    arguments = dict.fromkeys(("truth", "scores", "matrix"), reader)
+    with closing(reader), progress(reader.n_rows, 0, shown) as show, naming_rows(arguments, 0):
+        rows = changed(show)
+        first = next(rows, None)
+        rows = itertools.chain([] if first is None else [first], rows)
+        if known and not (first and first.best_first):
+            width = max(n_labels or 0, pieces.n_labels or 0)
+            data: Any = Pieces(pieces.n_rows, width, lambda n_bytes: rows)
+        else:
+            data = stack_rows(rows)
+        return write(target, writer, data, given.kind, n_labels)
+
+
+def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> list[str]:
+    """Write data, and note in how many rows equal scores rank in another order in the written file."""
+    n_rows = 0
+
+    def counting(pieces: Iterator[Any]) -> Iterator[Any]:
+        nonlocal n_rows
+        for piece in pieces:
+            n_rows += _count_reordered(writer, piece, n_labels)
+            yield piece
+
+    if kind == "scores" and isinstance(data, Pieces):
+        read = data.read
+        data = replace(data, read=lambda n_bytes: counting(read(n_bytes)))
+    elif kind == "scores":
+        n_rows = _count_reordered(writer, data, n_labels)
+    assert writer.write
+    writer.write(target, data, kind, n_labels)
+    keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
+    told = counted(n_rows, "rows have", "row has")
+    return [f"{target}: {told} equal scores whose order is not kept; {keeping} keep it"] * (n_rows > 0)
+
+
+def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
+    """Count rows with equal scores that rank otherwise in a format: by name in runs, by label id in most."""
+    is_list, by_name = data.best_first, writer is RUN
+    if writer.keeps_order or data.values is None or (is_list and writer is NPZ and n_labels is None):
+        return 0
+    if not (is_list or by_name or data.named):
+        return 0  # by label id before and after
+    n_rows = 0
+    for _, (ptr, labels, scores, *_) in canonical(data, "scores", n_labels):
+        ties = np.setdiff1d(np.flatnonzero(scores[1:] == scores[:-1]), ptr - 1)  # in the same row
+        first, second = labels[ties], labels[ties + 1]
+        moved = ties[first.astype(str) < second.astype(str) if by_name else first > second]
+        n_rows += np.unique(np.searchsorted(ptr, moved, side="right")).size
+    return n_rows
+
+
+def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[str]) -> None:
+    """Write scores with names of rows and labels, which a TREC run alone has."""
+    if writer is not RUN:
+        raise ValueError(f"{name}: has names; expected a TREC run (.run) as --output")
+    save(target, rows, "scores", *names)
+
+
+def _numbered(data: Input, like: Input | None) -> tuple[Rows, int, list[str]]:
+    """Return named data by number, the number of labels, and notes."""
+    if data.kind == "truth":
+        rows, names, note = read_numbered_truth(data)
+        return rows, len(names), [note]
+    if like is None:
+        raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
+    _, ((rows, names),), notes = read_like(like, [data])
+    if rows.values is None:
+        notes = [*notes, f"{data.name}: no scores, taken best first and written as -1, -2 and so on"]
+    return listed_scores(rows, names), len(names), notes
