@@ -16,6 +16,7 @@ from xmleval.records import Floats
 from xmleval.report.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
+N_RELEVANT = 5  # labels of a row in `make_lists`
 DOCUMENTS, HIERARCHY = "docs.csv", "hierarchy.tsv"
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
 # Weight of a label's training frequency, and of its relevance, in the scores of each model
@@ -63,6 +64,25 @@ def make_demo(seed: int = 0) -> Demo:
     models = _predict(rng, y_test, prior)
     y_valid = _draw_labels(rng, N_VALID, log_frequency)
     return Demo(y_train, y_test, models, y_valid, _predict(rng, y_valid, prior))
+
+
+def make_lists(
+    n_rows: int, n_labels: int, k: int
+) -> tuple[scipy.sparse.csr_array, tuple[NDArray[np.int32], NDArray[np.float32]]]:
+    """Draw top-k lists, and relevant labels that are rather among the first ones of a list.
+
+    Slot i of a row draws from the labels that leave i when divided by the number of slots, so that no label
+    is drawn twice; the slots behind the list hold labels that it misses.
+    """
+    rng, slots = np.random.default_rng(0), k + N_RELEVANT
+    drawn = ((n_labels // slots) ** rng.random((n_rows, slots))).astype(np.int32) - 1  # by a power law
+    labels = rng.permuted(drawn * slots + np.arange(slots, dtype=np.int32), axis=1)
+    early = np.argsort(rng.random((n_rows, slots)) * np.arange(1, slots + 1), axis=1)[:, :N_RELEVANT]
+    relevant = np.sort(np.take_along_axis(labels, early, axis=1), axis=1).ravel()
+    rows = np.arange(n_rows + 1, dtype=np.int32) * N_RELEVANT
+    y_true = scipy.sparse.csr_array((np.ones(relevant.size, np.float32), relevant, rows), (n_rows, n_labels))
+    scores = np.sort(rng.random((n_rows, k), np.float32), axis=1)[:, ::-1]
+    return y_true, (np.ascontiguousarray(labels[:, :k]), np.ascontiguousarray(scores))
 
 
 def evaluate_demo(demo: Demo) -> dict[str, Report]:

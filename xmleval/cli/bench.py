@@ -9,31 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
 from xmleval.budget import MEMORY
 from xmleval.cli.files import FILE
-from xmleval.cli.options import (
-    COUNT,
-    FORMAT,
-    LIST,
-    MEASURES,
-    OUTPUT,
-    RESOURCES,
-    Opt,
-    Whole,
-    command,
-    format_option,
-)  # fmt: skip
+from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
+from xmleval.cli.types import COUNT, Whole
+from xmleval.demo import N_RELEVANT, make_lists
 from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
 from xmleval.propensity import inverse_propensity
 
-N_RELEVANT = 5
 RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end them in between
 SHOWN = ("seconds", "first_seconds", "rows_per_second", "scores_per_second", "gb_per_second")
 GENERATED = {"rows": 100_000, "labels": 10_000, "k": 5}
@@ -71,7 +60,7 @@ def bench(
     if n_labels < k + N_RELEVANT:
         raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
     if truth is None or scores is None:
-        y_true, y_score = generate(n_rows, n_labels, k)
+        y_true, y_score = make_lists(n_rows, n_labels, k)
     else:
         y_true, y_score = (
             read_truth(truth, input_format=input_format),
@@ -94,23 +83,6 @@ def bench(
     lines = [f"{name.replace('_per_', '/').replace('_', ' ')}: {found[name]:,.4g}" for name in SHOWN]
     told = f"{', '.join(metrics)}; {found['threads']} threads, median of {found['runs']} runs"
     show(f"{size}, {found['bytes'] / 1e9:.3g} GB", *lines, told)
-
-
-def generate(n_rows: int, n_labels: int, k: int) -> tuple[Any, Any]:
-    """Draw top-k lists, and relevant labels that are rather among the first ones of a list.
-
-    Slot i of a row draws from the labels that leave i when divided by the number of slots, so that no label
-    is drawn twice; the slots behind the list hold labels that it misses.
-    """
-    rng, slots = np.random.default_rng(0), k + N_RELEVANT
-    drawn = ((n_labels // slots) ** rng.random((n_rows, slots))).astype(np.int32) - 1  # by a power law
-    labels = rng.permuted(drawn * slots + np.arange(slots, dtype=np.int32), axis=1)
-    early = np.argsort(rng.random((n_rows, slots)) * np.arange(1, slots + 1), axis=1)[:, :N_RELEVANT]
-    relevant = np.sort(np.take_along_axis(labels, early, axis=1), axis=1).ravel()
-    rows = np.arange(n_rows + 1, dtype=np.int32) * N_RELEVANT
-    y_true = scipy.sparse.csr_array((np.ones(relevant.size, np.float32), relevant, rows), (n_rows, n_labels))
-    scores = np.sort(rng.random((n_rows, k), np.float32), axis=1)[:, ::-1]
-    return y_true, (np.ascontiguousarray(labels[:, :k]), np.ascontiguousarray(scores))
 
 
 def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:

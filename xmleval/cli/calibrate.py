@@ -12,8 +12,9 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
-from xmleval.cli.options import COUNT, FORMAT, INPUTS, REQUIRED, RESOURCES, Choice, Opt, command
+from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
+from xmleval.cli.types import COUNT, Choice
 from xmleval.errors import counted
 from xmleval.evaluation.convert import find_files, save_run, write_rows, writer_of
 from xmleval.evaluation.inputs import read_scores_alone

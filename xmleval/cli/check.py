@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +11,25 @@ import click
 from xmleval.api.check import check as check_reports
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
-from xmleval.cli.options import LIST, Opt, Parsed, command, read_names
+from xmleval.cli.options import LIST, Opt, command
+from xmleval.cli.types import Parsed, read_names
 from xmleval.errors import InputError
 from xmleval.numerals import decimal_number
 
 FAILED = 1
+MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names
 
 
-def read_margins(text: str) -> list[tuple[str, float]]:
-    """Read NAME=VALUE, several by commas; a value alone is for all names."""
-    margins = []
+def read_limits(text: str, form: str = "NAME=VALUE") -> list[tuple[str, float]]:
+    """Read NAME=VALUE, several by commas."""
+    limits = []
     for item in read_names(text):
         name, sign, number = item.rpartition("=")
         value = decimal_number(number.strip())
-        if value is None or value != value or (sign and not name):
-            raise ValueError(f"{item!r} is not VALUE or NAME=VALUE, as in ndcg@5=0.01.")
-        margins.append((name, value))
-    return margins
-
-
-def read_limits(text: str) -> list[tuple[str, float]]:
-    """Read NAME=VALUE, several by commas."""
-    item = next((item for item in read_names(text) if "=" not in item), None)
-    if item is not None:
-        raise ValueError(f"{item!r} is not NAME=VALUE, as in ndcg@5=0.01.")
-    return read_margins(text)
+        if value is None or value != value or not (name or (form == MARGIN and not sign)):
+            raise ValueError(f"{item!r} is not {form}, as in ndcg@5=0.01.")
+        limits.append((name, value))
+    return limits
 
 
 LIMITS = Parsed(read_limits)
@@ -50,7 +45,7 @@ SECTIONS = {
     "Earlier results": {
         "no_worse_than": Opt(FILE, "LAST"),
         "margin": Opt(
-            Parsed(read_margins), "VALUE",
+            Parsed(partial(read_limits, form=MARGIN)), "VALUE",
             "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; default 0.",
             more=LIST,
         ),

@@ -11,22 +11,10 @@ from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import (
-    CONFIDENCE,
-    COUNT,
-    GROUPING,
-    INPUTS,
-    OF_MODELS,
-    OUTPUT,
-    RESOURCES,
-    SWITCH,
-    Choice,
-    Opt,
-    command,
-    format_option,
-)  # fmt: skip
-from xmleval.cli.output import FORMS, about, in_options, write_figure, write_result, write_text
+from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
+from xmleval.cli.output import about, in_options, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
+from xmleval.cli.types import COUNT, Choice
 from xmleval.comparing.differences import TESTS
 from xmleval.errors import did_you_mean
 from xmleval.report.tables import short_names
@@ -50,19 +38,11 @@ COMPARISON = {
     "worst": Opt(COUNT, "N"),
 }  # fmt: skip
 OUTPUTS = {
-    "output_format": format_option(FORMS),
-    "output": OUTPUT,
+    **RESULT,
     "html": Opt(PAGE, None, "Also write a page with tables and figures."),
     "plot": Opt(FIGURE, None, "Also draw the figure, as .png, .svg or .pdf."),
 }
-SECTIONS = {
-    "Comparison": COMPARISON,
-    "Groups": GROUPING,
-    "Inputs": INPUTS,
-    "Measures": OF_MODELS,
-    "Output": OUTPUTS,
-    "Resources": RESOURCES,
-}
+SECTIONS = {"Comparison": COMPARISON, "Groups": GROUPING} | COMPARED | {"Output": OUTPUTS}
 EXAMPLES = """Examples:
 
 \b

@@ -10,7 +10,8 @@ import click
 
 from xmleval.cli.files import FILE, Output
 from xmleval.cli.messages import on_terminal, tell_notes
-from xmleval.cli.options import FORMAT, LABEL_COUNT, REQUIRED, Opt, command
+from xmleval.cli.options import FORMAT, REQUIRED, Opt, command
+from xmleval.cli.types import LABEL_COUNT
 from xmleval.evaluation.convert import convert_files, writer_of
 
 OPTIONS = {

@@ -11,17 +11,16 @@ from xmleval.api.diff import diff as diff_files
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import COUNT, INPUTS, OF_MODELS, OUTPUT, RESOURCES, Opt, command, format_option
+from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, format_option
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import models_of
+from xmleval.cli.types import COUNT
 from xmleval.report.tables import short_names
 
-SECTIONS = {
-    "Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")},
-    "Inputs": INPUTS,
+SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
+SECTIONS |= {
     "Measures": {name: opt for name, opt in OF_MODELS.items() if name not in ("metrics", "k")},
     "Output": {"output_format": format_option(["table", "json", "csv", "markdown"]), "output": OUTPUT},
-    "Resources": RESOURCES,
 }
 EXAMPLES = """Examples:
 

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from xmleval.api.evaluate import evaluate as evaluate_files
-from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.files import FILE, TEXT
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import EVALUATION, OUTPUT, RUNS, SAVE, Opt, command, format_option
-from xmleval.cli.output import FORMS, write_result
+from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
+from xmleval.cli.output import write_details, write_result
 from xmleval.cli.patterns import models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
 from xmleval.report.comparison import Comparison
+from xmleval.report.details import refuse_no_rows
 from xmleval.spec import expand_metrics
 
 EXAMPLES = """Examples:
@@ -28,8 +28,7 @@ EXAMPLES = """Examples:
       --metrics sets --decision top3
 """
 OF_RESULT = {
-    "output_format": format_option(FORMS),
-    "output": OUTPUT,
+    **RESULT,
     "per_label_file": Opt(
         TEXT, None,
         "CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
@@ -67,8 +66,5 @@ def evaluate(
     for name, note in other_shards(truth, models).items():
         reports = reports | {name: replace(reports[name], notes=[note, *reports[name].notes])}
         result = Comparison(reports) if len(reports) > 1 else reports[name]
-    if per_label_file is not None:
-        write_labels(reports, per_label_file)
-    if per_row_file is not None:
-        write_rows(reports, per_row_file)
+    write_details(reports, per_label_file, per_row_file)
     write_result(result, output_format, output)

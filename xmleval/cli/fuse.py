@@ -12,20 +12,9 @@ from xmleval.api.fuse import fuse as fuse_files
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told, tell_notes
-from xmleval.cli.options import (
-    COUNT,
-    FORMAT,
-    INPUTS,
-    MEASURES,
-    NUMBER,
-    Choice,
-    Opt,
-    Parsed,
-    command,
-    read_names,
-    read_number,
-)  # fmt: skip
+from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
+from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.errors import counted
 from xmleval.evaluation.convert import save_run, write, writer_of
 from xmleval.evaluation.inputs import open_input, read_scores_alone

@@ -7,11 +7,10 @@ from pathlib import Path
 import click
 
 from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_limit
-from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.files import FILE, STATE
 from xmleval.cli.options import Opt, command
-from xmleval.cli.output import write_result
+from xmleval.cli.output import write_details, write_result
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 
@@ -44,19 +43,11 @@ def merge(
         try:
             with memory_limit().lent():
                 whole.merge(Evaluator.load(path, memory=budget.memory))
-        except ValueError as error:
-            told = error.args[0] if error.args and isinstance(error.args[0], Message) else Message(error)
-            if isinstance(error, InputError):
-                told = Message(Keyword(error.argument), ": ", error.message)
-            first, *rest = told.parts
-            first = first.removeprefix("merge: ") if isinstance(first, str) else first
-            naming = Message(f"{path}: ", first, *rest)
-            raise ValueError(told if told.startswith(str(path)) else naming) from None
+        except InputError as error:
+            argument = [] if error.argument == "merge" else [Keyword(error.argument), ": "]
+            raise InputError(str(path), Message(*argument, error.message)) from None
     report = whole.compute()
-    if per_label_file is not None:
-        write_labels({str(states[0]): report}, per_label_file)
-    if per_row_file is not None:
-        write_rows({str(states[0]): report}, per_row_file)
+    write_details({str(states[0]): report}, per_label_file, per_row_file)
     if save is not None:
         whole.save(save)
     write_result(report, output_format, output)

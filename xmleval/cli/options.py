@@ -11,114 +11,32 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
-from xmleval.cli.messages import bare
 from xmleval.cli.patterns import hinting
-from xmleval.conventions import CHOICES, PRESETS, resolve_conventions
+from xmleval.cli.types import (
+    CONVENTIONS,
+    COUNT,
+    CUTOFFS,
+    DECISION,
+    LABEL_COUNT,
+    LABEL_GROUPS,
+    NAMES,
+    NUMBER,
+    Choice,
+    Parsed,
+    Whole,
+)  # fmt: skip
+from xmleval.conventions import CHOICES, PRESETS
 from xmleval.datasets import PUBLISHED
-from xmleval.errors import did_you_mean
-from xmleval.groups import DECILES
-from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
-from xmleval.numerals import decimal_number, whole_number
 from xmleval.spec import DEFAULT_K
-from xmleval.view.decision import parse_decision
 
-MOST_CUTOFFS = 1000  # of one range
-
-
-class Choice(click.Choice):  # type: ignore[type-arg]
-    """One of some words; a wrong one is answered with the nearest."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word, or refuse what is none."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = did_you_mean(str(value), self.choices, bare)
-            self.fail(f"{error.message.rstrip('.')}{near and f'; {near}'}", param, ctx)
-
-
-class Whole(click.IntRange):
-    """A whole number in plain digits."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a number, or refuse what is none."""
-        if isinstance(value, str) and whole_number(value) is None:
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class Parsed(click.ParamType[Any]):
-    """A text that a function reads; it raises ValueError with what is wrong."""
-
-    name = "text"
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        self.read = read
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what the text says, or refuse it."""
-        try:
-            return self.read(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(re.sub("^conventions(: |=)", "", str(error)), param, ctx)
-
-
-def read_number(text: str) -> float:
-    """Return a number in plain decimal notation."""
-    number = decimal_number(text)
-    if number is None:
-        raise ValueError(f"{text!r} is not a number.")
-    return number
-
-
-def read_names(text: str) -> list[str]:
-    """Cut a list of names at its commas, those in parentheses aside."""
-    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
-    if not all(names):
-        raise ValueError(f"{text!r} has an empty name.")
-    return names
-
-
-def read_cutoffs(text: str) -> list[int]:
-    """Cut a list of cutoffs and of ranges of them at its commas."""
-    cutoffs: dict[int, None] = {}
-    for item in text.split(","):
-        ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
-        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2:
-            raise ValueError(f"{text!r} is not a list of positive integers, as in 1,3,5 or 1-20.")
-        if ends[-1] - ends[0] >= MOST_CUTOFFS:
-            raise ValueError(f"{item!r} is more than {MOST_CUTOFFS} cutoffs.")
-        cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
-    return [*cutoffs]
-
-
-def read_groups(text: str) -> Any:
-    """Return numbers of training rows, deciles, or the path of a file."""
-    edges = [whole_number(word.strip(" ")) for word in text.split(",")]
-    return text if text == DECILES else FILE.convert(text, None, None) if None in edges else edges
-
-
-def read_decision(text: str) -> Any:
-    """Return a rule that is named, or the path of a file."""
-    try:
-        parse_decision(text)
-        return text
-    except ValueError:
-        return FILE.convert(text, None, None)
-
-
-def read_conventions(text: str) -> str:
-    """Return a preset of conventions, fields with their values, or both."""
-    resolve_conventions(text)
-    return text
-
-
-NUMBER, WHOLE, COUNT = Parsed(read_number), Whole(), Whole(min=1)
-LABEL_COUNT = Whole(min=1, max=MOST_LABELS)
-SUFFIXES = {".md": "markdown", ".tex": "latex"}
-OTHER_FORMS = {".csv", ".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"}
+SUFFIXES = {
+    **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),
+    ".csv": "csv", ".json": "json", ".latex": "latex", ".tex": "latex", ".md": "markdown",
+    ".markdown": "markdown",
+}  # fmt: skip
+FORMS = ("table", "json", "csv", "markdown", "latex")
 NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
@@ -173,12 +91,12 @@ INPUTS = {
 }  # fmt: skip
 MEASURES = {
     "metrics": Opt(
-        Parsed(read_names), "NAMES",
+        NAMES, "NAMES",
         f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; `xmleval metrics` explains.",
         more=LIST | {"show_default": "xmc"},
     ),
     "k": Opt(
-        Parsed(read_cutoffs), "LIST",
+        CUTOFFS, "LIST",
         "Cutoffs of measures at k that are named without one, such as 1,3,5 or 1-20.",
         more=LIST | {"default": [",".join(map(str, DEFAULT_K))]},
     ),
@@ -187,7 +105,7 @@ MEASURES = {
     "link": Opt(Choice(CHOICES["link"])),
     "higher_is_better": Opt(None, None, "Scores are distances.", "--lower-is-better", DISTANCES),
     "conventions": Opt(
-        Parsed(read_conventions), "NAMES",
+        CONVENTIONS, "NAMES",
         "What papers and libraries define differently, such as ties and 0/0: a preset "
         f"({', '.join(PRESETS)}), fields such as labels=present,empty=skip, or both, as in "
         "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their values.",
@@ -210,7 +128,7 @@ CONFIDENCE = {
 }
 GROUPING = {
     "label_groups": Opt(
-        Parsed(read_groups), "GROUPS",
+        LABEL_GROUPS, "GROUPS",
         "Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
         "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
     ),
@@ -218,7 +136,7 @@ GROUPING = {
 }  # fmt: skip
 SETS = {
     "y_pred": Opt(FILE, flag="--pred"),
-    "decision": Opt(Parsed(read_decision), "RULE"),
+    "decision": Opt(DECISION, "RULE"),
     "ranked": Opt(None, more=SWITCH),
 }
 RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
@@ -239,6 +157,7 @@ EVALUATION = {
     "Resources": RESOURCES,
 }
 OF_MODELS = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {"decision": SETS["decision"]}
+COMPARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Output": {}, "Resources": RESOURCES}
 EVERY = {name: opt for own in (*EVALUATION.values(), RUNS, SAVE) for name, opt in own.items()}
 
 
@@ -281,13 +200,12 @@ def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> cli
 
 def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
     """Return the option for the form of the result, by default that of the suffix of --output."""
-    suffixes = {f".{form}": form for form in forms} | SUFFIXES
 
     def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
         suffix = "" if form or output is None else output.suffix.lower()
-        by_name = suffixes.get(suffix, "table")
-        if by_name not in forms or (suffix in OTHER_FORMS and suffix not in suffixes):
+        by_name = SUFFIXES.get(suffix, "table")
+        if by_name not in forms:
             told = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
             raise click.UsageError(told, context)
         return form or by_name
@@ -299,6 +217,7 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
 OUTPUT = Opt(
     TEXT, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
 )
+RESULT = {"output_format": format_option(FORMS), "output": OUTPUT}
 Sections = Mapping[str, Mapping[str, Opt]]
 
 
@@ -323,7 +242,7 @@ class Command(click.Command):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 rows[titles.get(param.name or "", [*rows][-1])].append(record)
-        for title, records in rows.items():
+        for title, records in ((title, records) for title, records in rows.items() if records):
             with formatter.section(title):
                 formatter.write_dl(records, col_max=30 if formatter.width >= NARROW else 6)
 

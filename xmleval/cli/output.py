@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from xmleval.errors import printable
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
 from xmleval.notes import Note
+from xmleval.report.details import lines_of_labels, lines_of_rows, without_labels
+from xmleval.report.report import Report
 
-FORMS = ("table", "json", "csv", "markdown", "latex")
 MOST_FILES = 20  # whose digests a page has
 WIDE = 200  # columns where no terminal sets them
 
@@ -93,8 +94,24 @@ def write_result(result: Any, form: str, path: Path | None) -> None:
         for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):
                 tell(*line.split(": ", 1))
-    width = screen() if path is None else ()
-    write_text(result.to_text(*width) if form == "table" else getattr(result, f"to_{form}")(), path)
+    write_text(text_in(form, result, path), path)
+
+
+def text_in(form: str, result: Any, path: Path | None) -> str:
+    """Return a result in a form; a table fits the terminal where it goes to one."""
+    if form == "table":
+        return str(result.to_text(*screen()) if path is None else result)
+    return str(getattr(result, f"to_{form}")())
+
+
+def write_details(reports: Mapping[str, Report], per_label: Path | None, per_row: Path | None) -> None:
+    """Write the results of every label, and of every row, as CSV."""
+    if per_label is not None:
+        write_lines(lines_of_labels(reports), per_label)
+        if missing := without_labels(next(iter(reports.values()))):
+            tell(per_label, f"{', '.join(missing)}: no values by label")
+    if per_row is not None:
+        write_lines(lines_of_rows(reports), per_row)
 
 
 def tell_counts(result: Any) -> None:

@@ -10,9 +10,10 @@ import click
 from xmleval.api.compare import compare
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FIGURE, FILE
-from xmleval.cli.options import CONFIDENCE, GROUPING, REQUIRED, Choice, Opt, command
+from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, command
 from xmleval.cli.output import write_figure
-from xmleval.cli.report import SHARED, figures_of
+from xmleval.cli.report import figures_of
+from xmleval.cli.types import Choice
 from xmleval.figures.kinds import KINDS
 from xmleval.spec import expand_metrics
 
@@ -34,7 +35,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Figure": OPTIONS, **SHARED}, compare, evaluate, epilog=EXAMPLES)
+@command({"Figure": OPTIONS} | COMPARED, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,19 @@ import click
 
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
-from xmleval.cli.options import LIST, NUMBER, Choice, Opt, Parsed, command, read_names
-from xmleval.cli.output import about, screen, write_figure, write_text
+from xmleval.cli.options import LIST, Opt, command
+from xmleval.cli.output import about, text_in, write_figure, write_text
+from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
-from xmleval.comparing.ranking import Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
+from xmleval.comparing.ranking import ranks_as_csv
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
-from xmleval.evaluation.reading import naming_files
+from xmleval.files.output import refuse_input
 from xmleval.report.saved_results import load_results
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
 
 SEVERAL = "`xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
-NAMES = {"results": "RESULTS", "metric": "--metric", "control": "--control", "alpha": "--alpha"}
 EXAMPLES = """Examples:
 
 \b
@@ -33,24 +32,11 @@ EXAMPLES = """Examples:
   xmleval rank results/*.json \\
       --metric ndcg@5 --control bert
 """
-FORMS: dict[str, Callable[[list[Ranking]], str]] = {
-    "table": lambda rankings: "\n\n".join(map(str, rankings)),
-    "json": lambda rankings: (
-        rankings[0].to_json()
-        if len(rankings) == 1
-        else json.dumps(
-            {"rankings": {one.metric: one.to_dict() for one in rankings}}, indent=2, allow_nan=False
-        )
-    ),
-    "csv": ranks_as_csv,
-    "markdown": lambda rankings: "\n".join(ranking.to_markdown() for ranking in rankings),
-    "latex": lambda rankings: "\n".join(ranking.to_latex() for ranking in rankings),
-}
 OPTIONS = {
-    "metrics": Opt(
-        Parsed(read_names), "NAMES",
+    "metric": Opt(
+        NAMES, "NAMES",
         "Measures, separated by commas, with a table for each; default all that every model has.",
-        "--metric", LIST,
+        more=LIST,
     ),
     "control": Opt(str, "MODEL"),
     "alpha": Opt(NUMBER, "NUMBER"),
@@ -62,7 +48,7 @@ OPTIONS = {
 @command({"Options": OPTIONS}, rank_models, epilog=EXAMPLES)
 @click.argument("results", type=FILE, nargs=-1, required=True)
 def rank(
-    results: tuple[Path, ...], metrics: list[str] | None, output_format: str, output: Path | None,
+    results: tuple[Path, ...], metric: list[str] | None, output_format: str, output: Path | None,
     html: Path | None, plot: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
@@ -70,27 +56,30 @@ def rank(
     RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data set; a
     folder stands for all of its .json files. Models are matched by name.
     """
-    for name in metrics or ():
+    for name in metric or ():
         parse_spec(name)  # a wrong name is told before any file is read
     files = [file for path in results for file in _files(path)]
+    for file in files:
+        refuse_input(file, [path for path in (output, html, plot) if path is not None])
     full: Any = dict(zip(_data_sets(files), map(load_results, files), strict=True))
     for path, reports in zip(files, full.values(), strict=True):
         if len(reports) < 2:
             raise ValueError(f"{path}: has one model; expected {SEVERAL}")
     matched, notes = _matched(full)
-    with naming_files(NAMES):
-        rankings = [
-            rank_models(matched, metric, **options)
-            for metric in metrics or shared_measures(by_data_set(matched)) or (None,)
-        ]
+    measures = metric or shared_measures(by_data_set(matched)) or (None,)
+    rankings = [rank_models(matched, measure, **options) for measure in measures]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
         write_text(page_of_ranks(rankings, about=about(files)), html)
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
-    text = FORMS[output_format](rankings)
-    if output_format == "table" and output is None:
-        text = "\n\n".join(ranking.to_text(*screen()) for ranking in rankings)
+    if output_format == "csv":
+        text = ranks_as_csv(rankings)
+    elif output_format == "json" and len(rankings) > 1:
+        contents = {"rankings": {ranking.metric: ranking.to_dict() for ranking in rankings}}
+        text = json.dumps(contents, indent=2, allow_nan=False)
+    else:
+        text = "\n\n".join(text_in(output_format, ranking, output).rstrip("\n") for ranking in rankings)
     write_text(text, output)
 
 

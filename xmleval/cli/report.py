@@ -12,7 +12,7 @@ from xmleval.api.compare import compare, evaluate_models
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE, PAGE
 from xmleval.cli.messages import on_terminal
-from xmleval.cli.options import CONFIDENCE, GROUPING, INPUTS, OF_MODELS, REQUIRED, RESOURCES, Opt, command
+from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, command
 from xmleval.cli.output import about, in_options, tell_counts, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.evaluation.files import LABEL_TABLES
@@ -28,7 +28,6 @@ OPTIONS_OF_NEEDS = {
     "hierarchy": "hierarchy",
 }
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
-SHARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Resources": RESOURCES}
 OPTIONS = {
     "output": Opt(PAGE, None, "The page, such as report.html.", more=REQUIRED),
     "title": Opt(str, "TEXT", "Title of the page."),
@@ -43,7 +42,7 @@ EXAMPLES = """Examples:
 """
 
 
-@command({"Page": OPTIONS, **SHARED}, compare, evaluate, epilog=EXAMPLES)
+@command({"Page": OPTIONS} | COMPARED, compare, evaluate, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:

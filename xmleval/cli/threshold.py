@@ -10,18 +10,9 @@ import scipy.sparse
 
 from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
-from xmleval.cli.options import (
-    FORMAT,
-    INPUTS,
-    NUMBER,
-    REQUIRED,
-    RESOURCES,
-    WHOLE,
-    Choice,
-    Opt,
-    command,
-)  # fmt: skip
+from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
+from xmleval.cli.types import NUMBER, WHOLE, Choice
 from xmleval.errors import counted
 from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files

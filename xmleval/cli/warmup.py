@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
-from xmleval.cli.bench import generate
 from xmleval.cli.output import show
-from xmleval.demo import evaluate_demo, make_demo
+from xmleval.demo import evaluate_demo, make_demo, make_lists
 from xmleval.io import write_xmc
 from xmleval.kernels.jit import cache_folders, compiled
 
@@ -47,7 +46,7 @@ def warmup() -> None:
 
 def evaluate_everything(folder: Path) -> None:
     """Evaluate all measures of lists and matrices in files, by one thread and by two."""
-    y_true, (labels, scores) = generate(N_ROWS, N_LABELS, DEPTH)
+    y_true, (labels, scores) = make_lists(N_ROWS, N_LABELS, DEPTH)
     rows = np.arange(N_ROWS + 1) * DEPTH
     listed = scipy.sparse.csr_array((scores.ravel(), labels.ravel(), rows), shape=y_true.shape)
     for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", listed.toarray())):

@@ -187,22 +187,22 @@ def with_counted(settings: Settings, work: Work, counted: Counted, other: Counte
         return counted
     here, there = (sorted(one.given - {KEYED}) for one in (counted, other))
     if counted.plan is not None and counted.n_rows and here != there:
-        raise ValueError(f"merge: input differs: {here} here, {there} there")
+        raise InputError("merge", f"input differs: {here} here, {there} there")
     dtypes = {counted.score_dtype, other.score_dtype} - {None}
     if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-        raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
+        raise InputError("merge", f"scores are {counted.score_dtype} here, {other.score_dtype} there")
     numbered = {"clusters", KEYED} & counted.given & other.given or {*counted.spans, *other.spans} == {COMMON}
     if settings.confidence is not None and counted.n_rows and not numbered:
-        told = "merge: intervals need the number of each row in all shards; give each shard its "
+        told = "intervals need the number of each row in all shards; give each shard its "
         more = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
-        raise ValueError(Message(told, Keyword("first_row"), *more, Keyword("confidence")))
+        raise InputError("merge", Message(told, Keyword("first_row"), *more, Keyword("confidence")))
     row_groups = counted.row_groups | other.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans = _refusing(settings, united, counted.spans, other.spans)
     mine, theirs = settled(work, counted).states if counted.n_rows else None, other.states
     if settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
-            raise ValueError("merge: kept rows have indices here, and are those of files there")
+            raise InputError("merge", "kept rows have indices here, and are those of files there")
         theirs = theirs.behind(counted.n_rows)
     return Counted(
         n_rows=counted.n_rows + other.n_rows,
@@ -223,7 +223,7 @@ def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Sp
         return unite(*rows)
     except CountedTwiceError as error:
         if error.source != COMMON:
-            raise ValueError(f"merge: {error}") from None
+            raise InputError("merge", str(error)) from None
         done = "kept" if settings.per_row else "counted"
         shared = f"rows {error.start}..{error.stop - 1} are {done} already"
         raise InputError("first_row", f"{shared}; give each shard the index of its first row") from None

@@ -270,7 +270,7 @@ class Evaluator:
             here, there = self._settled(*told), other._settled(*told)
         differs = first_difference(here.as_dict(), there.as_dict()) or here.unlike(there)
         if differs:
-            raise ValueError(f"merge: {differs}")
+            raise InputError("merge", differs)
         theirs = settled(other._work, other._counted)
 
         def change(counted: Counted) -> Counted:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.cli.messages import tell
-from xmleval.cli.output import write_lines
+from xmleval.errors import InputError
 from xmleval.report.report import Report
 from xmleval.report.tables import csv_text
 from xmleval.spec import Spec
@@ -24,18 +22,31 @@ LINES = 1 << 14  # at a time
 Table = dict[str, NDArray[Any]]
 
 
-def write_labels(reports: Mapping[str, Report], path: Path) -> None:
-    """Write support, hits and misses of every label, and the averages over labels that were asked for.
+def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
+    """Yield support, hits and misses of every label, and the averages over labels that were asked for.
 
     Labels are ordered by the first of these measures, or else by their misses, then by their support; the
-    reports of several SCORES follow one another.
+    reports of several models follow one another.
     """
-    _write(reports, path, "label", labels_of)
-    report = next(iter(reports.values()))
+    return _lines(reports, "label", labels_of)
+
+
+def lines_of_rows(reports: Mapping[str, Report]) -> Iterator[str]:
+    """Yield the row values of the measures that were asked for, ordered by the first of them."""
+    return _lines(reports, "row", rows_of)
+
+
+def without_labels(report: Report) -> list[str]:
+    """Return the measures of all labels together, which have no values by label."""
     specs = [spec for spec in report.specs if spec.metric.family in ALL_LABELS]
-    none = [spec.name for spec in specs if not (spec.average and spec.label_column in report.results.labels)]
-    if none:
-        tell(path, f"{', '.join(none)}: no values by label")
+    return [spec.name for spec in specs if not (spec.average and spec.label_column in report.results.labels)]
+
+
+def refuse_no_rows(specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which has row values."""
+    if not any(spec.state in OF_ROWS and spec.metric.table != OF_SUMS for spec in specs):
+        names = ", ".join(spec.name for spec in specs)
+        raise InputError("per_row", f"none of {names} is a mean over rows, as p@5 is")
 
 
 def labels_of(report: Report) -> Table:
@@ -54,11 +65,6 @@ def labels_of(report: Report) -> Table:
     return {"label": order} | {name: np.asarray(columns[name])[order] for name in names}
 
 
-def write_rows(reports: Mapping[str, Report], path: Path) -> None:
-    """Write the row values of the measures that were asked for, ordered by the first of them."""
-    _write(reports, path, "row", rows_of)
-
-
 def rows_of(report: Report) -> Table:
     """Return the columns of every row, the worst row first."""
     columns = report.per_row()
@@ -67,20 +73,13 @@ def rows_of(report: Report) -> Table:
     return {"row": order} | {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
-def refuse_no_rows(specs: Sequence[Spec]) -> None:
-    """Refuse measures none of which has row values."""
-    if not any(spec.state in OF_ROWS and spec.metric.table != OF_SUMS for spec in specs):
-        names = ", ".join(spec.name for spec in specs)
-        raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
-
-
 def falling(values: Any, direction: str) -> Any:
     """Return what sorts the worst value first, and undefined ones last."""
     return -values if direction == "down" else values
 
 
-def _write(reports: Mapping[str, Report], path: Path, unit: str, table_of: Callable[[Report], Table]) -> None:
-    """Write the table of each report, with the name of its SCORES where there are several."""
+def _lines(reports: Mapping[str, Report], unit: str, table_of: Callable[[Report], Table]) -> Iterator[str]:
+    """Yield the table of each report as CSV, with the name of its model where there are several."""
 
     def tables() -> Iterator[Table]:
         for model, report in reports.items():
@@ -88,17 +87,14 @@ def _write(reports: Mapping[str, Report], path: Path, unit: str, table_of: Calla
             models = np.full(table[unit].size, model, object)
             yield ({"scores": models} if len(reports) > 1 else {}) | table
 
-    def lines() -> Iterator[str]:
-        header = [*dict.fromkeys(name for table in tables() for name in table)]
-        yield ",".join(map(csv_text, header)) + "\n"
-        for table in tables():
-            absent = np.full(table[unit].size, "", object)  # what another report has alone
-            columns = [table.get(name, absent) for name in header]
-            for start in range(0, absent.size, LINES):
-                rows = zip(*(column[start : start + LINES].tolist() for column in columns), strict=True)
-                yield "".join(",".join(map(field, row)) + "\n" for row in rows)
-
-    write_lines(lines(), path)
+    header = [*dict.fromkeys(name for table in tables() for name in table)]
+    yield ",".join(map(csv_text, header)) + "\n"
+    for table in tables():
+        absent = np.full(table[unit].size, "", object)  # what another report has alone
+        columns = [table.get(name, absent) for name in header]
+        for start in range(0, absent.size, LINES):
+            rows = zip(*(column[start : start + LINES].tolist() for column in columns), strict=True)
+            yield "".join(",".join(map(field, row)) + "\n" for row in rows)
 
 
 def field(value: float | str) -> str:

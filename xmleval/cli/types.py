@@ -1,0 +1,107 @@
+"""Types of the values of options: words, numbers, lists, and names that stand for files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from xmleval.cli.files import FILE
+from xmleval.cli.messages import bare
+from xmleval.conventions import resolve_conventions
+from xmleval.errors import did_you_mean
+from xmleval.groups import DECILES
+from xmleval.input.csr import MOST_LABELS
+from xmleval.numerals import decimal_number, whole_number
+from xmleval.view.decision import parse_decision
+
+MOST_CUTOFFS = 1000  # of one range
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """One of some words; a wrong one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, or refuse what is none."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = did_you_mean(str(value), self.choices, bare)
+            self.fail(f"{error.message.rstrip('.')}{near and f'; {near}'}", param, ctx)
+
+
+class Whole(click.IntRange):
+    """A whole number in plain digits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a number, or refuse what is none."""
+        if isinstance(value, str) and whole_number(value) is None:
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Parsed(click.ParamType[Any]):
+    """A text that a function reads; it raises ValueError with what is wrong."""
+
+    name = "text"
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self.read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what the text says, or refuse it."""
+        try:
+            return self.read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(re.sub("^conventions(: |=)", "", str(error)), param, ctx)
+
+
+def read_number(text: str) -> float:
+    """Return a number in plain decimal notation."""
+    number = decimal_number(text)
+    if number is None:
+        raise ValueError(f"{text!r} is not a number.")
+    return number
+
+
+def read_names(text: str) -> list[str]:
+    """Cut a list of names at its commas, those in parentheses aside."""
+    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+    if not all(names):
+        raise ValueError(f"{text!r} has an empty name.")
+    return names
+
+
+def read_cutoffs(text: str) -> list[int]:
+    """Cut a list of cutoffs and of ranges of them at its commas."""
+    cutoffs: dict[int, None] = {}
+    for item in text.split(","):
+        ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
+        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2:
+            raise ValueError(f"{text!r} is not a list of positive integers, as in 1,3,5 or 1-20.")
+        if ends[-1] - ends[0] >= MOST_CUTOFFS:
+            raise ValueError(f"{item!r} is more than {MOST_CUTOFFS} cutoffs.")
+        cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
+    return [*cutoffs]
+
+
+def read_groups(text: str) -> Any:
+    """Return numbers of training rows, deciles, or the path of a file."""
+    edges = [whole_number(word.strip(" ")) for word in text.split(",")]
+    return text if text == DECILES else FILE.convert(text, None, None) if None in edges else edges
+
+
+def read_decision(text: str) -> Any:
+    """Return a rule that is named, or the path of a file."""
+    try:
+        return parse_decision(text) and text
+    except ValueError:
+        return FILE.convert(text, None, None)
+
+
+WHOLE, COUNT, LABEL_COUNT = Whole(), Whole(min=1), Whole(min=1, max=MOST_LABELS)
+NUMBER, NAMES, CUTOFFS = Parsed(read_number), Parsed(read_names), Parsed(read_cutoffs)
+LABEL_GROUPS, DECISION = Parsed(read_groups), Parsed(read_decision)
+CONVENTIONS = Parsed(lambda text: resolve_conventions(text) and text)
