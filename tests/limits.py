@@ -24,7 +24,7 @@ SMALL = {
     "files.spill": {"SAMPLES": 2, "CHUNK_BYTES": 64},
     "pooled.store": {"LEAST_PACKED": 1},
     "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
-    "pooled.weighted_curves": {"LEAST_RANGE": 16},
+    "pooled.weight_sums": {"LEAST_RANGE": 16},
     "propensity": {"LABELS_AT_A_TIME": 3},
     "states.label_sets": {"ENOUGH": 1},
     "states.label_table": dict.fromkeys(("ENOUGH", "MANY", "PIECE", "LABELS_AT_A_TIME", "AT_ONCE"), 2)

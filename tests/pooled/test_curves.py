@@ -3,7 +3,6 @@
 import math
 import warnings
 from contextlib import nullcontext
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,8 @@ from tests.definitions import case_of, value_of
 from tests.limits import small_limits
 from tests.problems import Problem
 from xmleval import Evaluator, evaluate
-from xmleval.kernels import weight_sums as kernels
 from xmleval.kernels.products import LIMB_BITS, add_product, product_sum
 from xmleval.kernels.thresholds import is_larger_product
-from xmleval.pooled.weight_sums import ONE, as_units, from_units
 
 sk = pytest.importorskip("sklearn.metrics")
 ASKED = ("recall_at_precision.{}(p=0.6)", "precision_at_recall.{}(r=0.8)", "fpr_at_tpr.{}(tpr=0.9)",
@@ -224,38 +221,3 @@ def test_curves_of_light_weights_end_at_1() -> None:
     )
     assert [curve[-1] for curve in (*light.roc_curve()[:2], light.pr_curve()[1])] == [1.0] * 3
     assert np.allclose(light.roc_curve(), heavy.roc_curve(), rtol=1e-12)
-
-
-@given(st.integers(0, 2**62 - 1), st.integers(0, 2**52 - 1), st.integers(0, 2**52 - 1))
-def test_sums_are_rounded_once(whole: int, first: int, second: int) -> None:
-    for limbs in ([whole, first, second], [0, first, second], [0, 0, second], [whole >> 40, first, 0]):
-        total = np.array(limbs, np.int64)
-        assert kernels.round_sum(total) == float(Fraction(as_units(total), ONE))
-        assert from_units(as_units(total)).tolist() == limbs
-
-
-units = st.integers(0, 166).flatmap(lambda n: st.integers(0, (1 << n) - 1))
-
-
-@given(st.lists(st.tuples(units, units), min_size=1, max_size=200))
-def test_products_are_exact_and_rounded_once(pairs: list[tuple[int, int]]) -> None:
-    total, digits = np.zeros(kernels.PRODUCTS, np.int64), np.zeros((2, kernels.N_DIGITS), np.int64)
-    for number, pair in enumerate(pairs):
-        for place, value in enumerate(pair):
-            kernels.split_digits(from_units(value), digits[place])
-        kernels.add_products(digits[0], digits[1], total)
-        if number % kernels.UNCARRIED == kernels.UNCARRIED - 1:
-            kernels.carry_products(total)
-    kernels.carry_products(total)
-    expected = sum(one * other for one, other in pairs)
-    assert sum(digit << kernels.DIGIT * place for place, digit in enumerate(total.tolist())) == expected
-    assert kernels.round_products(total) == float(Fraction(expected, ONE * ONE))
-
-
-@given(st.integers(0, 2**53 - 1), st.integers(0, 50), st.integers(0, 2**41))
-def test_weights_are_added_many_times(mantissa: int, down: int, times: int) -> None:
-    weight = math.ldexp(mantissa, -53 - down)
-    weight = weight if weight >= 2.0**-50 else 0.0
-    total = from_units(3)
-    kernels.add_times(total, weight, times)
-    assert as_units(total) == 3 + Fraction(weight) * ONE * times

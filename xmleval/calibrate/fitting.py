@@ -35,7 +35,6 @@ from xmleval.kernels.recalibrating import (
     pool_violators,
 )
 from xmleval.plan import Plan
-from xmleval.pooled.weight_sums import ONE, as_units
 from xmleval.records import Floats
 from xmleval.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
@@ -196,7 +195,7 @@ class Fitting:
     def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
         """Return the best map on the data."""
         state, unit = pairs.weights, pairs.unit
-        n_pairs = unit * (state.n_pairs(self.k) / ONE)
+        n_pairs = float(unit * state.totals(self.k)[:, 0].sum())
         if not n_pairs:
             where = " in a row of weight above 0" if pairs.weighted else ""
             raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
@@ -224,9 +223,7 @@ def pooled(state: PairScores, k: int | None) -> Floats:
 
 def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
     """Return slope and intercept of the sigmoid with the least loss, by Newton's method with step halving."""
-    n_hits, n_misses = (
-        unit * (sum(as_units(sums.total) for sums in several) / ONE) for several in state.parts(k)
-    )
+    n_hits, n_misses = (unit * state.totals(k)[:, 0]).tolist()
     targets = (n_hits + 1) / (n_hits + 2), 1 / (n_misses + 2)
 
     def sums_at(slope: float, intercept: float) -> list[float]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, add_limbs, add_term, as_float
+from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.weight_sums import HIGHEST
+from xmleval.kernels.weight_sums import add_to, plus, times
 from xmleval.records import Bools, Bytes, Floats, Ints, Scores
 
 LOG2E = 1.4426950408889634
@@ -208,70 +208,47 @@ def add_losses(
 
 
 @kernel
-def score_of_key(key: Any, scratch: Ints) -> Any:
-    """Return the score of a key of `pooled.weight_sums.score_keys`; scratch : int64 (1,)."""
-    scratch[0] = key ^ ((key >> 63) & HIGHEST)
-    return scratch.view(np.float64)[0]
+def add_to_masses(
+    hits: Floats, misses: Floats, total: Floats, reached: Floats, sums: Ints, ends: Floats
+) -> None:
+    """Add scores, ascending, to bins of equal weight: one ends where its share of all weights is passed.
 
-
-@kernel
-def add_to_masses(hits: Ints, misses: Ints, cuts: Ints, reached: Ints, sums: Ints, ends: Floats) -> None:
-    """Add scores, ascending, to bins that end where the sum of all weights so far passes a cut.
-
-    hits, misses : int64 (n, 4), key of a score and sum of weights, keys rising
-    cuts : int64 (bins - 1, 3), sums of weights, rising; reached : int64 (3,), that so far, added to
+    hits, misses : float64 (n, 3), score and sum of weights, scores rising
+    total : float64 (2,), sum of all weights; reached : float64 (2,), that so far, added to
     sums : int64 (bins, 3, 4), as of `add_to_bins`; ends : float64 (2, bins), lowest and highest score, or NaN
     """
-    scratch = np.empty(1, np.int64)
     i, j, place = 0, 0, 0
-    while place < cuts.shape[0] and is_above(reached, cuts[place]):
-        place += 1
     while i < hits.shape[0] or j < misses.shape[0]:
         of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
         of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
-        score = score_of_key(hits[i, 0] if of_hit else misses[j, 0], scratch)
+        score = hits[i, 0] if of_hit else misses[j, 0]
         if of_hit:
-            add_sum(reached, hits[i, 1:])
+            add_to(reached, hits[i, 1], hits[i, 2])
         if of_miss:
-            add_sum(reached, misses[j, 1:])
-        while place < cuts.shape[0] and is_above(reached, cuts[place]):
+            add_to(reached, misses[j, 1], misses[j, 2])
+        while place < sums.shape[0] - 1 and passes(reached, total, place + 1, sums.shape[0]):
             place += 1
-        mass, own = 0.0, sums[place]
+        mass, bin_sums = 0.0, sums[place]
         if of_hit:
-            mass += add_mass(own[0], hits[i, 1:])
-            add_mass(own[1], hits[i, 1:])
+            mass += hits[i, 1]
+            for number in hits[i, 1:]:
+                add_term(bin_sums[0], number)
+                add_term(bin_sums[1], number)
             i += 1
         if of_miss:
-            mass += add_mass(own[0], misses[j, 1:])
+            mass += misses[j, 1]
+            for number in misses[j, 1:]:
+                add_term(bin_sums[0], number)
             j += 1
-        add_product(own[2], score, mass)
+        add_product(bin_sums[2], score, mass)
         if np.isnan(ends[0, place]):
             ends[0, place] = score
         ends[1, place] = score
 
 
 @kernel
-def is_above(one: Ints, other: Ints) -> bool:
-    """Tell whether a sum of weights, int64 (3,), is above another."""
-    for limb in range(3):
-        if one[limb] != other[limb]:
-            above: bool = one[limb] > other[limb]
-            return above
-    return False
-
-
-@kernel
-def add_sum(total: Ints, other: Ints) -> None:
-    """Add a sum of weights, int64 (3,), to another."""
-    second = total[2] + other[2]
-    first = total[1] + other[1] + (second >> BITS)
-    total[0] += other[0] + (first >> BITS)
-    total[1], total[2] = first & MASK, second & MASK
-
-
-@kernel
-def add_mass(limbs: Ints, mass: Ints) -> float:
-    """Add a sum of weights, int64 (3,), to a fixed-point sum, int64 (4,); return it as float64."""
-    add_limbs(limbs, mass[0], mass[1], mass[2], np.int64(0))
-    found: float = mass[0] + (mass[1] + mass[2] / ONE) / ONE
-    return found
+def passes(reached: Floats, total: Floats, part: int, n_parts: int) -> bool:
+    """Tell whether a sum of weights, float64 (2,), is above so many parts of a total."""
+    high, low = times(reached[0], reached[1], float(n_parts), 0.0)
+    share, share_low = times(total[0], total[1], float(part), 0.0)
+    return bool(plus(high, low, -share, -share_low)[0] > 0.0)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from xmleval.kernels.calibrating import exp_of, log_of, score_of_key, sigmoid_of
+from xmleval.kernels.calibrating import exp_of, log_of, sigmoid_of
 from xmleval.kernels.discounting import multiply
-from xmleval.kernels.fixed import ONE
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats
 
 N, HITS, LOWEST, HIGHEST = 0, 1, 2, 3  # columns of a block
 LOSS, SLOPE, INTERCEPT, SLOPES, BOTH, INTERCEPTS = 0, 1, 2, 3, 4, 5  # sums of Platt's loss and derivatives
-
-
-@kernel
-def mass_of(mass: Ints) -> float:
-    """Return a sum of weights, int64 (3,), as float64."""
-    found: float = mass[0] + (mass[1] + mass[2] / ONE) / ONE
-    return found
 
 
 @kernel
@@ -33,21 +23,20 @@ def is_level(one: Floats, other: Floats) -> bool:
 
 
 @kernel
-def pool_violators(hits: Ints, misses: Ints, blocks: Floats, n_blocks: int) -> int:
+def pool_violators(hits: Floats, misses: Floats, blocks: Floats, n_blocks: int) -> int:
     """Add scores, ascending, to blocks of rising shares of hits; return the number of blocks.
 
-    hits, misses : int64 (n, 4), key of a score and sum of weights, keys rising
+    hits, misses : float64 (n, 3), score and sum of weights, scores rising
     blocks : float64 (b, 4), weights of pairs and of hits, lowest and highest score; has room for all scores
     """
-    scratch = np.empty(1, np.int64)
     i, j = 0, 0
     while i < hits.shape[0] or j < misses.shape[0]:
         of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
         of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
         own = blocks[n_blocks]
-        own[LOWEST] = own[HIGHEST] = score_of_key(hits[i, 0] if of_hit else misses[j, 0], scratch)
-        own[HITS] = mass_of(hits[i, 1:]) if of_hit else 0.0
-        own[N] = own[HITS] + (mass_of(misses[j, 1:]) if of_miss else 0.0)
+        own[LOWEST] = own[HIGHEST] = hits[i, 0] if of_hit else misses[j, 0]
+        own[HITS] = hits[i, 1] if of_hit else 0.0
+        own[N] = own[HITS] + (misses[j, 1] if of_miss else 0.0)
         i, j, n_blocks = i + of_hit, j + of_miss, n_blocks + 1
         while n_blocks > 1 and is_level(blocks[n_blocks - 2], blocks[n_blocks - 1]):
             last, n_blocks = blocks[n_blocks - 1], n_blocks - 1
@@ -90,14 +79,13 @@ def write_platt(values: Floats, slope: float, intercept: float, out: Floats) -> 
 
 
 @kernel
-def add_platt(table: Ints, slope: float, intercept: float, target: float, sums: Floats) -> None:
+def add_platt(table: Floats, slope: float, intercept: float, target: float, sums: Floats) -> None:
     """Add Platt's loss of scores with one target, its derivatives and its second derivatives.
 
-    table : int64 (n, 4), key of a score and sum of weights; sums : float64 (6,), added to
+    table : float64 (n, 3), score and sum of weights; sums : float64 (6,), added to
     """
-    scratch = np.empty(1, np.int64)
     for i in range(table.shape[0]):
-        score, mass = score_of_key(table[i, 0], scratch), mass_of(table[i, 1:])
+        score, mass = table[i, 0], table[i, 1]
         z = slope * score + intercept
         p = sigmoid_of(z)
         error, spread = mass * (p - target), mass * p * (1.0 - p)

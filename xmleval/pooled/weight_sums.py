@@ -1,103 +1,73 @@
-"""Exact sums of weights by key: sorted tables in memory and in files, merged as they grow."""
+"""Sums of weights by key: sorted tables in memory and in files, merged as they grow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.files.spill import Run, SpillFile
-from xmleval.kernels.fixed import BITS
-from xmleval.kernels.weight_sums import (
-    HIGHEST,
-    SUM,
-    by_first_word,
-    find_word,
-    is_table,
-    merge_tables,
-    tabulate,
-    total_of,
-)
-from xmleval.records import Chunks, Floats, Ints, Scores
+from xmleval.kernels.weight_sums import SUM, add_table, add_to, is_table, merge_tables, tabulate
+from xmleval.pooled.piles import make_keys
+from xmleval.records import Chunks, Floats, Ints
+from xmleval.threads import Work
 
 WORD = 8  # bytes
 GROWTH = 1.5  # so that two of about equal size are merged, and two of one size with one of the next are not
 SAMPLED = 256  # rows of a table sampled to choose ranges
-ONE = 1 << (2 * BITS)  # units in the weight 1
+LEAST_RANGE = 1 << 14  # bytes
+UNIT_BITS = 104
+ONE = 1 << UNIT_BITS  # units in the weight 1
+Part = TypeVar("Part", Floats, Run)
 
 
-def as_units(total: Ints) -> int:
-    """Return a sum of weights, int64 (3,), as an integer in units of 2^-104."""
-    whole, first, second = total.tolist()
-    found: int = (((whole << BITS) + first) << BITS) + second
-    return found
+def as_units(total: Floats, power: int = 1) -> int:
+    """Return a sum of products of so many weights, float64 (2,), as an integer in units of 1 / `ONE`."""
+    high, low = np.ldexp(total, power * UNIT_BITS).tolist()
+    return int(high) + int(low)
 
 
-def from_units(units: int) -> Ints:
-    """Return the sum of weights that `as_units` returns as ``units``."""
-    mask = (1 << BITS) - 1
-    return np.array([units >> (2 * BITS), (units >> BITS) & mask, units & mask], np.int64)
+def tabulated(words: Sequence[NDArray[Any]], weight: Floats, count: Ints | None = None) -> Floats:
+    """Return the table of entries by key, float64 (distinct, w + 2); weights of 0 are left out.
 
-
-def added(one: Ints, other: Ints) -> Ints:
-    """Return the sum of two sums of weights, int64 (3,)."""
-    total = one.copy()
-    total_of(other[None], total)
-    return total
-
-
-def score_keys(scores: Scores) -> Ints:
-    """Return integers in the order of scores, int64 (n,); both zeros are one."""
-    bits: Ints = (scores.astype(np.float64) + 0.0).view(np.int64)
-    return bits ^ ((bits >> 63) & HIGHEST)
-
-
-def tabulated(
-    words: Sequence[Ints], weight: Floats, times: Ints | None = None, packed: Ints | None = None
-) -> Ints:
-    """Return the table of entries by key, int64 (distinct, w + 3); weights of 0 are left out.
-
-    words : w arrays int64 (n,), the keys; weight, times : (n,), of each entry, which counts ``times``
-    packed : int64 (n,), numbers in the order of the keys, which are sorted faster
+    words : w arrays (n,), the keys: scores, or labels and scores; weight, count : (n,), of each entry, which
+    counts so many times
     """
-    times = np.empty(0, np.int64) if times is None else times
-    counted = weight > 0 if not times.size else (weight > 0) & (times > 0)
-    order: Ints = np.argsort(words[-1] if packed is None else packed)
-    for word in words[-2::-1] if packed is None else []:
+    counted = weight > 0 if count is None else (weight > 0) & (count > 0)
+    words = [*words[:-1], words[-1] + words[-1].dtype.type(0)]  # both zeros are one
+    packed = len(words) == 2 and [word.dtype for word in words] == [np.int32, np.float32]
+    order: Ints = np.argsort(make_keys(words[0], words[1], 0) if packed else words[-1])
+    for word in [] if packed else words[-2::-1]:
         order = order[np.argsort(word[order], kind="stable")]
     order = order[counted[order]]
-    table = np.empty((order.size, len(words) + SUM), np.int64)
-    return _shrunk(table, tabulate(np.stack(words), order, weight, times, table))
+    table = np.empty((order.size, len(words) + SUM))
+    times = np.empty(0) if count is None else count.astype(np.float64)
+    return _shrunk(table, tabulate(np.stack(words).astype(np.float64), order, weight, times, table))
 
 
-def _shrunk(table: Ints, n: int) -> Ints:
+def _shrunk(table: Floats, n: int) -> Floats:
     """Return the first rows of an array that nobody else refers to; the rest is given back."""
     if n < len(table):
         table.resize((n, table.shape[1]), refcheck=False)
     return table
 
 
-def by_word(table: Ints) -> Ints:
-    """Return the sums of a table by the first words of its keys."""
-    out = np.empty((len(table), 1 + SUM), np.int64)
-    return _shrunk(out, by_first_word(table, out))
-
-
-def merged(tables: Sequence[Ints], n_words: int) -> Ints:
+def merged(tables: Sequence[Floats], n_words: int) -> Floats:
     """Return the sum of tables by key, small ones first."""
     left = [table for table in sorted(tables, key=len) if len(table)]
     while len(left) > 1:
         one, other = left[:2]
-        out = np.empty((len(one) + len(other), n_words + SUM), np.int64)
-        left = sorted([_shrunk(out, merge_tables(one, other, n_words, out)), *left[2:]], key=len)
-    return left[0] if left else np.empty((0, n_words + SUM), np.int64)
+        out = np.empty((len(one) + len(other), n_words + SUM))
+        left = sorted([_shrunk(out, merge_tables(one, other, out)), *left[2:]], key=len)
+    return left[0] if left else np.empty((0, n_words + SUM))
 
 
 class KeySums:
-    """Exact sums of weights by key: tables in memory and sorted runs in files, each `GROWTH` times the next.
+    """Sums of weights by key: tables in memory and sorted runs in files, each `GROWTH` times the next.
 
     Tables and runs are never changed. Equal keys are added up when two tables of about equal size are merged:
     n entries in small batches cost n log n, and keys that recur take no more memory.
@@ -110,9 +80,9 @@ class KeySums:
 
     def __init__(self, n_words: int) -> None:
         self.n_words = n_words
-        self.tables: list[Ints] = []
+        self.tables: list[Floats] = []
         self.runs: list[Run] = []
-        self.total: Ints = np.zeros(SUM, np.int64)
+        self.total = np.zeros(SUM)
 
     @property
     def n_bytes(self) -> int:
@@ -120,64 +90,49 @@ class KeySums:
         return sum(table.nbytes for table in self.tables)
 
     @property
-    def parts(self) -> list[Ints | Run]:
+    def parts(self) -> list[Any]:
         """All tables and runs."""
         return [*self.tables, *self.runs]
 
-    @property
-    def _dtype(self) -> np.dtype[Any]:
-        return np.dtype(f"V{WORD * (self.n_words + SUM)}")
-
-    def add(self, table: Ints) -> None:
+    def add(self, table: Floats) -> None:
         """Add a table."""
         total = self.total.copy()
-        total_of(table, total)
-        self.total = total
-        self._push(table)
+        add_table(table, total)
+        self.tables, self.total = self._with_tables([table]), total
 
     def merge(self, other: KeySums) -> None:
         """Add the sums of another collection, which is unchanged."""
-        self.total = added(self.total, other.total)
-        tables = sorted([*self.tables, *other.tables], key=len, reverse=True)
-        runs = sorted([*self.runs, *other.runs], key=lambda run: run.size, reverse=True)
-        self.tables, self.runs = [], []
-        for table in tables:
-            self._push(table)
-        for run in runs:
-            self.runs = self._with_run(self.runs, run)
+        total = self.total.copy()
+        add_to(total, *other.total)
+        self.runs = _stacked([*self.runs, *other.runs], self._joined)
+        self.tables, self.total = self._with_tables(other.tables), total
 
-    def _push(self, table: Ints) -> None:
-        tables = [*self.tables, table] if len(table) else self.tables
-        while len(tables) > 1 and len(tables[-2]) <= GROWTH * len(tables[-1]):
-            tables = [*tables[:-2], merged(tables[-2:], self.n_words)]
-        self.tables = tables
+    def _with_tables(self, tables: Sequence[Floats]) -> list[Floats]:
+        return _stacked([*self.tables, *tables], lambda *pair: merged(pair, self.n_words))
 
-    def _with_run(self, runs: list[Run], run: Run) -> list[Run]:
-        """Return runs and one more, merged where two are of about equal size."""
-        runs = [*runs, run]
-        while len(runs) > 1 and runs[-2].size <= GROWTH * runs[-1].size:
-            pair = KeySums(self.n_words)
-            pair.runs = runs[-2:]
-            most = sum(run.size for run in pair.runs)
-            ranges = Ranges([pair], most * self._dtype.itemsize >> 20)
-            tables = (ranges.load(0, number) for number in range(ranges.n))
-            runs = [*runs[:-2], self.written(tables, most)]
-        return runs
+    def _joined(self, *pair: Run) -> Run:
+        """Merge two runs to one, a range at a time."""
+        size = sum(run.size for run in pair)
+        both = KeySums(self.n_words)
+        both.runs = [*pair]
+        ranges = Ranges([both], size * (self.n_words + SUM) * WORD >> 20)
+        return self._written((ranges.load(0, number) for number in range(ranges.n)), size)
 
-    def written(self, tables: Iterator[Ints], most: int) -> Run:
+    def _written(self, tables: Iterator[Floats], most: int) -> Run:
         """Write tables of rising keys, of at most so many rows together, to a run in a file of its own."""
-        flat = (np.ascontiguousarray(table).view(self._dtype).reshape(-1) for table in tables if len(table))
-        return SpillFile().write(flat, most, self._dtype)
+        dtype = np.dtype(f"V{WORD * (self.n_words + SUM)}")
+        flat = (np.ascontiguousarray(table).view(dtype).reshape(-1) for table in tables if len(table))
+        return SpillFile().write(flat, most, dtype)
 
     def spill(self) -> None:
         """Write the tables to a run; no signal handler can find half of it done."""
         table = self.compact()
         if len(table):
-            nothing: list[Ints] = []
-            runs = self._with_run(self.runs, self.written(iter([table]), len(table)))
+            nothing: list[Floats] = []
+            runs = _stacked([*self.runs, self._written(iter([table]), len(table))], self._joined)
             self.tables, self.runs = nothing, runs
 
-    def compact(self) -> Ints:
+    def compact(self) -> Floats:
         """Merge the tables in memory to one, and return it."""
         table = merged(self.tables, self.n_words)
         self.tables = [table] if len(table) else []
@@ -190,49 +145,70 @@ class KeySums:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the collection of `__getstate__`."""
         self.__dict__ |= state
-        self.runs = [self.written(iter([table]), len(table)) for table in state["runs"]]
+        self.runs = [self._written(iter([table]), len(table)) for table in state["runs"]]
 
     def arrays(self) -> dict[str, NDArray[Any] | Chunks]:
         """Return the tables to save, as vectors: that of memory, and those of files."""
-        table = self.compact()
-        found: dict[str, NDArray[Any] | Chunks] = {}
-        if len(table):
-            found["held0"] = table.reshape(-1)
+        arrays: dict[str, NDArray[Any] | Chunks] = {"held": self.compact().reshape(-1)}
         for number, run in enumerate(self.runs):
             size = run.size * (self.n_words + SUM)
-            found[f"run{number}"] = Chunks(np.dtype(np.int64), size, partial(_words, run))
-        return found
+            arrays[f"run{number}"] = Chunks(np.dtype(np.float64), size, partial(_words, run))
+        return arrays
 
-    def restore(self, vector: Chunks, on_disk: bool, low: Sequence[int], high: Sequence[int]) -> None:
-        """Add a saved table; raise ValueError if it is invalid, see `is_table`."""
-        width, total = self.n_words + SUM, self.total.copy()
-        if vector.dtype != np.int64 or vector.size % width:
+    def restore(self, vector: Chunks, on_disk: bool) -> None:
+        """Add a saved table; raise ValueError if it is none."""
+        width = self.n_words + SUM
+        if vector.dtype != np.float64 or vector.size % width:
             raise ValueError(f"sums are {vector.dtype} of size {vector.size}")
 
-        def checked() -> Iterator[Ints]:
-            last = rest = np.empty(0, np.int64)
+        def checked() -> Iterator[Floats]:
+            last = rest = np.empty(0)
             for piece in vector.read():
                 words = np.concatenate([rest, piece])
                 table = words[: words.size // width * width].reshape(-1, width)
                 rest = words[table.size :]
-                if not is_table(table, last, np.array(low), np.array(high), total):
+                if not is_table(table, last, self.n_words):
                     raise ValueError("sums are out of range or not sorted")
                 last = table[-1] if len(table) else last
                 yield table
 
-        if on_disk:
-            run = self.written(checked(), vector.size // width)
-            if run.size:
-                self.runs = self._with_run(self.runs, run)
-        else:
+        if not on_disk:
             for table in checked():
-                self._push(table)
-        self.total = total
+                self.add(table)
+            return
+        total = self.total.copy()
+
+        def counted() -> Iterator[Floats]:
+            for table in checked():
+                add_table(table, total)
+                yield table
+
+        run = self._written(counted(), vector.size // width)
+        self.runs, self.total = _stacked([*self.runs, *[run] * (run.size > 0)], self._joined), total
 
 
-def _words(run: Run) -> Iterator[Ints]:
+def _stacked(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> list[Part]:
+    """Return parts, of which two are joined until none is less than `GROWTH` times the next."""
+    stack: list[Part] = []
+    for part in parts:
+        stack += [part] if part.size else []
+        while len(stack) > 1 and stack[-2].size <= GROWTH * stack[-1].size:
+            stack[-2:] = [join(*stack[-2:])]
+    return stack
+
+
+def _words(run: Run) -> Iterator[Floats]:
     for piece in run.chunks():
-        yield piece.view(np.int64)
+        yield piece.view(np.float64)
+
+
+def n_ranges(collections: Sequence[KeySums], work: Work) -> int:
+    """Return the number of ranges to load: one in memory, and so many from files that each fits."""
+    if not any(sums.runs for sums in collections):
+        return 1
+    n_bytes = sum(run.size * run.dtype.itemsize for sums in collections for run in sums.runs)
+    n_bytes += sum(sums.n_bytes for sums in collections)
+    return -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads) // 2))
 
 
 class Ranges:
@@ -253,58 +229,56 @@ class Ranges:
         self.n = self.cuts.size + 1
         self._places = [[_places(part, self.cuts) for part in parts] for parts in self._parts]
 
-    def holds(self, number: int, word: int) -> bool:
-        """Return whether a first word is in a range."""
-        return int(np.searchsorted(self.cuts, word, "right")) == number
-
-    def load(self, which: int, number: int) -> Ints:
+    def load(self, which: int, number: int) -> Floats:
         """Return the table of a collection in a range."""
-        tables = []
-        for part, places in zip(self._parts[which], self._places[which], strict=True):
-            start, stop = places[number : number + 2].tolist()
-            tables.append(_read(part, start, stop))
+        parts = zip(self._parts[which], self._places[which], strict=True)
+        tables = [_read(part, *places[number : number + 2]) for part, places in parts]
         return merged(tables, self._n_words[which])
 
 
-def _read(part: Ints | Run, start: int, stop: int) -> Ints:
+def _read(part: Floats | Run, start: int, stop: int) -> Floats:
     if not isinstance(part, Run):
         return part[start:stop]
     rows = np.empty(stop - start, part.dtype)
     part.read(start, rows)
-    return rows.view(np.int64).reshape(stop - start, part.dtype.itemsize // WORD)
+    return _rows(rows)
 
 
-def _sample(part: Ints | Run) -> tuple[Ints, int]:
+def _rows(records: NDArray[Any]) -> Floats:
+    """Return records of a run as a table."""
+    return records.view(np.float64).reshape(records.size, records.dtype.itemsize // WORD)
+
+
+def _sample(part: Floats | Run) -> tuple[Floats, int]:
     """Return the first words of some rows, and the number of rows from one to the next."""
     if isinstance(part, Run):
-        n, width = -(-part.size // part.stride), part.dtype.itemsize // WORD
-        return part.sample[:n].view(np.int64).reshape(n, width)[:, 0], part.stride
+        return _rows(part.sample)[: -(-part.size // part.stride), 0], part.stride
     stride = max(1, len(part) // SAMPLED)
     return part[::stride, 0], stride
 
 
-def _quantiles(parts: Sequence[Ints | Run], wanted: int) -> Ints:
+def _quantiles(parts: Sequence[Floats | Run], wanted: int) -> Floats:
     """Return first words that cut parts into ranges of about equal size, rising."""
     samples = [_sample(part) for part in parts]
     if wanted < 2 or not samples:
-        return np.empty(0, np.int64)
+        return np.empty(0)
     words = np.concatenate([sample for sample, _ in samples])
     weights = np.concatenate([np.full(sample.size, stride) for sample, stride in samples])
     order = np.argsort(words, kind="stable")
     reached = np.cumsum(weights[order])
     at = np.searchsorted(reached, reached[-1] * np.arange(1, wanted) // wanted)
-    found: Ints = np.unique(words[order][at])
-    return found
+    cuts: Floats = np.unique(words[order][at])
+    return cuts
 
 
-def _places(part: Ints | Run, cuts: Ints) -> Ints:
+def _places(part: Floats | Run, cuts: Floats) -> list[int]:
     """Return where each range starts in a part, and the end."""
     if not isinstance(part, Run):
-        found = [find_word(part, cut) for cut in cuts.tolist()]
-        return np.array([0, *found, len(part)], np.int64)
+        return [0, *(bisect_left(part[:, 0], cut) for cut in cuts.tolist()), len(part)]
     sample, stride = _sample(part)
-    found = [0]
+    places = [0]
     for cut, place in zip(cuts.tolist(), np.searchsorted(sample, cuts).tolist(), strict=True):
         start = max(0, place - 1) * stride
-        found.append(start + find_word(_read(part, start, min(part.size, place * stride)), cut))
-    return np.array([*found, part.size], np.int64)
+        rows = _read(part, start, min(part.size, place * stride))
+        places.append(start + bisect_left(rows[:, 0], cut))
+    return [*places, part.size]

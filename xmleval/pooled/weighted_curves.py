@@ -2,204 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import numpy as np
 
-from xmleval.kernels.fixed import as_float
-from xmleval.kernels.weight_sums import DIGIT, PRODUCTS, SUM, labels_fit, sums_before
-from xmleval.kernels.weighted_sweeps import scale_of, sweep_labels, sweep_open, sweep_sums
-from xmleval.pooled.curves import NOTHING, none_yet
-from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, by_word, from_units, merged
-from xmleval.records import Floats, Ints
+from xmleval.exact import as_floats
+from xmleval.kernels.weight_sums import SUM, minus
+from xmleval.kernels.weighted_sweeps import sweep_labels, sweep_sums
+from xmleval.pooled.curves import none_yet
+from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, n_ranges
+from xmleval.records import Curve, Floats
 from xmleval.threads import Work
-
-LEAST_RANGE = 1 << 14  # bytes
-
-
-class Swept(NamedTuple):
-    """Curve statistics of all weighted entries, the unit of weights being 1 / `ONE`.
-
-    right, level : pairs in the right order, and tied; precision : weights times precision at their tie group,
-    and areas; peak : largest F1 and its score, and best cuts; points : float64 (p, 3), see `sweep_sums`
-    """
-
-    right: int
-    level: int
-    precision: Floats
-    peak: Floats
-    points: Floats
-
-
-def wanted_ranges(collections: Sequence[KeySums], work: Work) -> int:
-    """Return the number of ranges to sweep: one in memory, for each thread, and so many that each fits."""
-    if not any(sums.runs for sums in collections):
-        return 1
-    n_bytes = sum(run.size * run.dtype.itemsize for sums in collections for run in sums.runs)
-    n_bytes += sum(sums.n_bytes for sums in collections)
-    return -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads) // 2))
 
 
 def sweep_entries(
-    relevant: Sequence[KeySums],
-    irrelevant: Sequence[KeySums],
-    totals: tuple[int, int],
-    unlisted: int,
+    relevant: KeySums,
+    irrelevant: KeySums,
+    totals: Floats,
+    unlisted: float,
     unit: float,
     work: Work,
-    n_points: int = 0,
-    asked: Floats = NOTHING,
-) -> Swept:
-    """Sweep the scores of all entries, best first.
+    asked: Floats,
+    n_points: int,
+) -> tuple[Curve, Floats]:
+    """Sweep the scores of all entries, best first; return the curve, arrays of size 1, and its points.
 
     Parameters
     ----------
-    relevant, irrelevant : sequence of KeySums
-        Weights by score, which are added up.
-    totals : tuple of int
-        Weights of all relevant and of all irrelevant entries, in units; the rest is unlisted.
-    unlisted : int
-        The key of unlisted entries.
+    relevant, irrelevant : KeySums
+        Weights by score.
+    totals : float64 (2, 2)
+        Weights of all relevant and of all irrelevant entries; the rest is unlisted.
+    unlisted : float
+        The score of unlisted entries, NaN if they rank below all.
     unit : float
         The weight that is held as 1.
     work : Work
         Memory and threads to use.
+    asked : float64 (n, 2)
+        What else is asked of the curve, see `kernels.sweeps.reach`.
     n_points : int
         Number of points of the curve; 0 for none.
-    asked : float64 (n, 2), optional
-        What else is asked of the curve, see `kernels.sweeps.reach`.
     """
-    groups = relevant, irrelevant
-    listed = [sum(as_units(sums.total) for sums in group) for group in groups]
-    without = np.stack([from_units(total - own) for total, own in zip(totals, listed, strict=True)])
-    whole = np.stack([from_units(total) for total in totals])
-    ranges = Ranges([*relevant, *irrelevant], wanted_ranges([*relevant, *irrelevant], work))
-    numbers = range(len(relevant)), range(len(relevant), len(relevant) + len(irrelevant))
-    seen, pairs = np.zeros((2, SUM), np.int64), np.zeros((2, PRODUCTS), np.int64)
-    precision, peak = none_yet(asked)
-    points: list[Floats] = []
-    strides = np.array([2 * own / ONE * unit / max(n_points, 1) for own in listed])
+    sides = relevant, irrelevant
+    rest = np.array(
+        [[unlisted, *minus(*total, *side.total)] for total, side in zip(totals, sides, strict=True)]
+    )
+    none = rest * [1.0, 0.0, 0.0]
+    ranges = Ranges(sides, n_ranges(sides, work))
+    at_rest = 0 if np.isnan(unlisted) else int(np.searchsorted(ranges.cuts, unlisted, "right"))
+    sums, (precision, peak) = np.zeros((4, SUM)), none_yet(asked)
+    strides = np.array([2 * side.total[0] * unit / max(n_points, 1) for side in sides])
     strides = np.where(strides < 1, strides, np.ceil(strides)) / unit
     strides = np.maximum(strides, np.finfo(np.float64).tiny)  # of unlisted entries alone, any weight passes
-    scale = scale_of(unit * totals[0] / ONE, unit)
+    points: list[Floats] = []
     for number in reversed(range(ranges.n)):
-        good, bad = (merged([ranges.load(which, number) for which in group], 1) for group in numbers)
-        extra = without if ranges.holds(number, unlisted) else np.zeros_like(without)
+        good, bad = (ranges.load(which, number) for which in range(2))
         own = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
-        n = sweep_sums(
-            good, bad, unlisted, extra, whole, seen, scale, asked, pairs, precision, peak, strides, own
-        )  # fmt: skip
-        points.append(own[:n])
-    right, level = (sum(digit << DIGIT * place for place, digit in enumerate(own.tolist())) for own in pairs)
-    found = np.concatenate(points)
-    found[:, 1:] *= unit
-    return Swept(right, level, np.array([as_float(own) for own in precision]) / scale * ONE, peak, found)
-
-
-class LabelCurves(NamedTuple):
-    """Curve statistics of weighted entries of every label, see `kernels.weighted_sweeps.sweep_labels`."""
-
-    sums: Floats
-    pairs: Floats
-    precision: Floats
-    peak: Floats
+        here = rest if number == at_rest else none
+        n = sweep_sums(good, bad, here, totals, asked, sums, precision, peak, strides, own)
+        points.append(own[:n] * [1.0, unit, unit])
+    counts = [*map(as_units, totals), *(as_units(pairs, 2) for pairs in sums[2:])]
+    areas = as_floats(precision)[None] * ONE  # in units, too
+    curve = Curve._make([*(np.array([n], object) for n in counts), areas, *peak.T[:, None]])
+    return curve, np.concatenate(points)
 
 
 def sweep_columns(
-    relevant: Sequence[KeySums],
-    irrelevant: Sequence[KeySums],
+    relevant: KeySums,
+    irrelevant: KeySums,
     truth: KeySums,
-    rows: Ints,
+    rows: Floats,
     n_labels: int,
-    unlisted: int,
+    unlisted: float,
     unit: float,
     work: Work,
-    asked: Floats = NOTHING,
-) -> LabelCurves:
+    asked: Floats,
+) -> Curve:
     """Sweep the scores of every label, best first.
 
     Parameters
     ----------
-    relevant, irrelevant : sequence of KeySums
-        Weights by label and score, which are added up.
+    relevant, irrelevant : KeySums
+        Weights by label and score.
     truth : KeySums
         Weights of relevant entries by label.
-    rows : int64 (3,)
+    rows : float64 (2,)
         Sum of the weights of all rows.
     n_labels : int
         Number of labels.
-    unlisted : int
-        The key of unlisted entries.
-    unit : float
-        The weight that is held as 1.
-    work : Work
-        Memory and threads to use.
-    asked : float64 (n, 2), optional
-        What else is asked of each curve, see `kernels.sweeps.reach`.
+    unlisted, unit, work, asked
+        See `sweep_entries`.
     """
-    n, pairs = 1 + len(asked), (n_labels, 2)
-    found = LabelCurves(np.empty(pairs), np.empty(pairs), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
-    collections = [*relevant, *irrelevant, truth]
-    ranges = Ranges(collections, max(wanted_ranges(collections, work), work.threads))
-    bounds = [0, *ranges.cuts.tolist(), n_labels]
-    split = len(relevant)
+    n, collections = 1 + len(asked), (relevant, irrelevant, truth)
+    sums, precision, peak = np.empty((n_labels, 4)), np.empty((n_labels, n)), np.empty((n_labels, n, 2))
+    ranges = Ranges(collections, max(n_ranges(collections, work), work.threads))
+    bounds = [0, *ranges.cuts.astype(np.int64).tolist(), n_labels]
 
     def task(number: int) -> None:
-        tables = [ranges.load(which, number) for which in range(len(collections))]
-        good, bad = merged(tables[:split], 2), merged(tables[split:-1], 2)
-        start, stop = bounds[number], bounds[number + 1]
-        own = (array[start:stop] for array in found)
-        sweep_labels(good, bad, tables[-1], rows, start, unlisted, unit, asked, *own)
-
-    work.map(task, range(ranges.n))
-    return found
-
-
-def open_columns(
-    relevant: KeySums,
-    irrelevant: KeySums,
-    gone: Sequence[KeySums],
-    last: KeySums,
-    n_labels: int,
-    unit: float,
-    work: Work,
-) -> Floats:
-    """Sum the weights of pairs of every label, (n, 2), see `kernels.weighted_sweeps.sweep_open`."""
-    pairs = np.empty((n_labels, 2))
-    collections = [relevant, irrelevant, *gone]
-    ranges = Ranges(collections, max(wanted_ranges(collections, work), work.threads))
-    bounds = [0, *ranges.cuts.tolist(), n_labels]
-    lowest = Ranges([last], 1).load(0, 0)
-    reached = np.empty((len(lowest) + 1, SUM), np.int64)
-    sums_before(lowest, reached)
-
-    def task(number: int) -> None:
-        good, bad, *others = (ranges.load(which, number) for which in range(len(collections)))
-        own = pairs[bounds[number] : bounds[number + 1]]
-        sweep_open(good, bad, merged(others, 2), lowest, reached, bounds[number], unit, own)
-
-    work.map(task, range(ranges.n))
-    return pairs
-
-
-def fits(relevant: KeySums, irrelevant: KeySums, truth: KeySums, rows: Ints, work: Work) -> bool:
-    """Return whether no label has more listed than relevant or irrelevant entries."""
-    collections = [relevant, irrelevant, truth]
-    ranges = Ranges(collections, wanted_ranges(collections, work))
-    for number in range(ranges.n):
         good, bad, true = (ranges.load(which, number) for which in range(3))
-        if not labels_fit(good, bad, true, rows):
-            return False
-    return True
+        start, stop = bounds[number : number + 2]
+        sweep_labels(
+            good, bad, true, rows, start, unlisted, asked, sums[start:stop], precision[start:stop],
+            peak[start:stop],
+        )  # fmt: skip
 
-
-def same_sums(one: Sequence[KeySums], other: Sequence[KeySums], work: Work) -> bool:
-    """Return whether the sums by first words are the same in two groups of collections."""
-    collections, split = [*one, *other], len(one)
-    ranges = Ranges(collections, wanted_ranges(collections, work))
-    for number in range(ranges.n):
-        tables = [by_word(ranges.load(which, number)) for which in range(len(collections))]
-        if not np.array_equal(merged(tables[:split], 1), merged(tables[split:], 1)):
-            return False
-    return True
+    work.map(task, range(ranges.n))
+    counts = sums.T * [[unit], [unit], [unit**2], [unit**2]]
+    return Curve._make([*counts, precision * unit, *np.moveaxis(peak, -1, 0)])

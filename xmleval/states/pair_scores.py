@@ -9,26 +9,14 @@ import numpy as np
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_to_masses
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.weight_sums import SUM
+from xmleval.kernels.weight_sums import SUM, add_to
 from xmleval.plan import Plan
-from xmleval.pooled.weight_sums import (
-    ONE,
-    KeySums,
-    Ranges,
-    as_units,
-    from_units,
-    merged,
-    score_keys,
-    tabulated,
-)
-from xmleval.pooled.weighted_curves import wanted_ranges
-from xmleval.records import Binned, Floats, Ints
+from xmleval.pooled.weight_sums import KeySums, Ranges, merged, n_ranges, tabulated
+from xmleval.records import Binned, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.calibration import binned, bins_of, cutoffs_of, reliability_of
-from xmleval.states.contents import Contents, expect
-from xmleval.states.state import Arrays
-from xmleval.states.summed_keys import TOTALS, SummedKeys
+from xmleval.states.summed_keys import SummedKeys
 from xmleval.threads import Work
 from xmleval.view.pairs import pairs_of
 from xmleval.view.view import View
@@ -54,13 +42,12 @@ class PairScores(SummedKeys):
         """Add the rows of a block."""
         pairs = pairs_of(view, self.cutoffs, self.plan.conventions.link)
         weight = np.ones(view.n_rows) if view.block.weight is None else view.block.weight
-        keys = score_keys(pairs.scores)
-        level = np.full(view.n_rows, score_keys(np.array([pairs.level]))[0])
+        level = np.full(view.n_rows, pairs.level)
         for tier, k in enumerate(self.cutoffs):
             for kind, hit in ((HITS, True), (MISSES, False)):
                 own = np.flatnonzero((pairs.tiers == tier) & (pairs.hits == hit))
                 sums = self.sums[f"{k or 'all'}.{kind}"]
-                sums.add(tabulated([keys[own]], weight[pairs.rows[own]]))
+                sums.add(tabulated([pairs.scores[own]], weight[pairs.rows[own]]))
                 if pairs.n_unlisted is not None and pairs.n_relevant is not None:
                     n_hits = pairs.n_relevant[tier]
                     times = n_hits if hit else pairs.n_unlisted[tier] - n_hits
@@ -78,24 +65,29 @@ class PairScores(SummedKeys):
 
     def masses(self, k: int | None, bins: int) -> tuple[Binned, Floats]:
         """Return the sums of bins that hold the same number of pairs, and their lowest and highest scores."""
-        total = self.n_pairs(k)
-        cuts = np.array([from_units(total * number // bins) for number in range(1, bins)], np.int64)
+        hits, misses = self.totals(k)
+        total = hits.copy()
+        add_to(total, *misses)
         sums, ends = np.zeros((bins, N_COLUMNS, LIMBS), np.int64), np.full((2, bins), np.nan)
-        reached: Ints = np.zeros(SUM, np.int64)
-        for hits, misses in self.tables(k):
-            add_to_masses(hits, misses, cuts.reshape(-1, SUM), reached, sums, ends)
+        reached = np.zeros(SUM)
+        for tables in self.tables(k):
+            add_to_masses(*tables, total, reached, sums, ends)
         return binned(sums), ends
 
-    def n_pairs(self, k: int | None) -> int:
-        """Return the weight of the pairs at a cutoff, in units."""
-        return sum(as_units(sums.total) for several in self.parts(k) for sums in several)
+    def totals(self, k: int | None) -> Floats:
+        """Return the weights of hits and of misses at a cutoff, float64 (2, 2)."""
+        totals = np.zeros((2, SUM))
+        for total, side in zip(totals, self.parts(k), strict=True):
+            for sums in side:
+                add_to(total, *sums.total)
+        return totals
 
-    def tables(self, k: int | None) -> Iterator[tuple[Ints, Ints]]:
+    def tables(self, k: int | None) -> Iterator[tuple[Floats, Floats]]:
         """Yield the weights of hits and of misses at a cutoff by score, ascending, a range at a time."""
         hits, misses = self.parts(k)
         for sums in (*hits, *misses):
             sums.compact()
-        ranges = Ranges([*hits, *misses], wanted_ranges([*hits, *misses], self.work))
+        ranges = Ranges([*hits, *misses], n_ranges([*hits, *misses], self.work))
         for number in range(ranges.n):
             tables = [ranges.load(which, number) for which in range(2 * len(hits))]
             yield merged(tables[: len(hits)], 1), merged(tables[len(hits) :], 1)
@@ -105,19 +97,6 @@ class PairScores(SummedKeys):
         up_to = self.cutoffs[: self.cutoffs.index(k) + 1]
         hits, misses = ([self.sums[f"{one or 'all'}.{kind}"] for one in up_to] for kind in (HITS, MISSES))
         return hits, misses
-
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
-        return {TOTALS: self.all_totals, **super().arrays()}
-
-    def from_contents(self, contents: Contents) -> None:
-        """Restore the state from what `arrays` returned."""
-        low, high = (int(end) for end in score_keys(np.array([0.0, 1.0])))
-        most = contents.n_rows * self.plan.most_listed
-        for name in self.sums:
-            self.restore(contents, name, [low, 0], [high, most])
-        self.check_totals(contents)
-        expect(self.n_pairs(self.cutoffs[-1]) <= most * ONE, f"there are more than {most} pairs")
 
 
 STATE = PairScores

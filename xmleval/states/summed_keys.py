@@ -1,21 +1,15 @@
-"""SummedKeys: the base class of states that hold exact sums of weights by key, beyond memory in files."""
+"""SummedKeys: the base class of states that hold sums of weights by key, beyond memory in files."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-
-from xmleval.kernels.weight_sums import SUM
 from xmleval.plan import Plan
 from xmleval.pooled.weight_sums import KeySums
-from xmleval.records import Ints
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
-
-TOTALS = "totals"
 
 
 class SummedKeys(State):
@@ -32,9 +26,10 @@ class SummedKeys(State):
         return sum(sums.n_bytes for sums in self.sums.values())
 
     def spill_beyond(self, share: int) -> None:
-        """Spill the sums in memory if they are larger."""
+        """Spill the sums in memory if they are larger, so that repeated saves write them once."""
         if self.held_bytes > share:
-            self.spill()
+            for sums in self.sums.values():
+                sums.spill()
 
     def merge(self, other: Self) -> None:
         """Merge a state of other rows."""
@@ -56,11 +51,6 @@ class SummedKeys(State):
             part._share = share
         return parts
 
-    def spill(self) -> None:
-        """Spill the sums in memory, so that repeated saves write them once."""
-        for sums in self.sums.values():
-            sums.spill()
-
     def discard(self) -> None:
         """Release the files of spilled sums."""
         for sums in self.sums.values():
@@ -74,20 +64,10 @@ class SummedKeys(State):
             for part, array in sums.arrays().items()
         }
 
-    @property
-    def all_totals(self) -> Ints:
-        """The total of each name, to be saved where nothing else tells that a part of the sums is missing."""
-        return np.array([sums.total for sums in self.sums.values()])
-
-    def check_totals(self, contents: Contents) -> None:
-        """Refuse sums whose totals are not the saved ones."""
-        totals = contents.take(TOTALS, len(self.sums), SUM, least=None)
-        expect(np.array_equal(totals, self.all_totals), f"{TOTALS} is not that of the sums")
-
-    def restore(self, contents: Contents, name: str, low: list[int], high: list[int]) -> None:
-        """Restore the sums of a name, whose keys and sums lie within what is given."""
-        for part in ("held", "run"):
-            for key in contents.numbered(f"{name}.{part}"):
-                vector: Any = contents.take_chunks(key)
-                self.sums[name].restore(vector, part == "run", low, high)
-                self.spill_beyond(self.work.budget.summed())
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the sums from what `arrays` returned."""
+        for name, sums in self.sums.items():
+            sums.restore(contents.take_chunks(f"{name}.held"), False)
+            for run in contents.numbered(f"{name}.run"):
+                sums.restore(contents.take_chunks(run), True)
+            self.spill_beyond(self.work.budget.summed())

@@ -9,14 +9,13 @@ from xmleval.kernels.abstaining import accept
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.weight_sums import SUM
 from xmleval.plan import Plan
-from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, score_keys, tabulated
-from xmleval.pooled.weighted_curves import wanted_ranges
+from xmleval.pooled.weight_sums import KeySums, Ranges, n_ranges, tabulated
 from xmleval.records import Accepted, Floats, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays
-from xmleval.states.summed_keys import TOTALS, SummedKeys
+from xmleval.states.summed_keys import SummedKeys
 from xmleval.threads import Work
 from xmleval.view.view import View
 
@@ -43,11 +42,11 @@ class TopScores(SummedKeys):
         if self.plan.conventions.empty == "skip":
             weight = np.where(view.n_relevant > 0, weight, 0.0)
             self.n_empty += int(np.count_nonzero(view.n_relevant == 0))
-        keys, of_label = score_keys(largest_scores(view)), np.repeat(np.arange(view.n_rows), view.n_relevant)
-        self.sums[ROWS].add(tabulated([keys], weight))
+        largest, of_label = largest_scores(view), np.repeat(np.arange(view.n_rows), view.n_relevant)
+        self.sums[ROWS].add(tabulated([largest], weight))
         for name, k in self.of_hits.items():
             n_hits = np.bincount(of_label[(view.ranks > 0) & (view.ranks <= k)], minlength=view.n_rows)
-            self.sums[name].add(tabulated([keys], weight, n_hits))
+            self.sums[name].add(tabulated([largest], weight, n_hits))
         self.spill_beyond(self._share)
 
     def merge(self, other: TopScores) -> None:
@@ -61,7 +60,6 @@ class TopScores(SummedKeys):
         for name, k in self.of_hits.items():
             own = [spec for spec in self.specs if spec.k == k]
             found = self._accepted(name, k, np.array([dict(spec.params).get("coverage", 1) for spec in own]))
-            assert found is not None
             for spec, accepted in zip(own, found, strict=True):
                 results.values[spec.name] = spec.metric.value(accepted, self.plan.setting(spec))
                 if spec.metric.threshold:
@@ -70,35 +68,26 @@ class TopScores(SummedKeys):
                     results.undefined_rows[spec.name] = self.n_empty
         return results
 
-    def _accepted(self, name: str, k: int, coverages: Floats) -> list[Accepted] | None:
-        """Return what is accepted at each coverage; None if there are more hits than possible."""
+    def _accepted(self, name: str, k: int, coverages: Floats) -> list[Accepted]:
+        """Return what is accepted at each coverage."""
         collections = [self.sums[ROWS], self.sums[name]]
-        ranges = Ranges(collections, wanted_ranges(collections, self.work))
-        total, seen = self.sums[ROWS].total, np.zeros((2, SUM), np.int64)
+        ranges = Ranges(collections, n_ranges(collections, self.work))
+        total, seen = float(self.sums[ROWS].total[0]), np.zeros((2, SUM))
         area, found = np.zeros(LIMBS, np.int64), np.full((coverages.size, 2), np.nan)
         for number in reversed(range(ranges.n)):
             rows, hits = (ranges.load(which, number) for which in range(2))
-            if not accept(rows, hits, total, k, coverages, seen, area, found):
-                return None
-        mean = float(as_floats(area[None])[0]) if total.any() else np.nan
+            accept(rows, hits, total, k, coverages, seen, area, found)
+        mean = float(as_floats(area[None])[0]) if total else np.nan
         return [Accepted(mean, *own) for own in found.tolist()]
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {"n_empty": np.array([self.n_empty]), TOTALS: self.all_totals, **super().arrays()}
+        return {"n_empty": np.array([self.n_empty]), **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        skips = self.plan.conventions.empty == "skip"
-        self.n_empty = int(contents.take("n_empty", 1, most=contents.n_rows if skips else 0)[0])
-        low, high = (int(end) for end in score_keys(np.array([-np.inf, np.inf])))
-        for name, k in {ROWS: 1, **self.of_hits}.items():
-            self.restore(contents, name, [low, 0], [high, k * contents.n_rows])
-        self.check_totals(contents)
-        n_rows, most = as_units(self.sums[ROWS].total), (contents.n_rows - self.n_empty) * ONE
-        expect(n_rows <= most if self.plan.weighted else n_rows == most, "rows has other rows than there are")
-        for name, k in self.of_hits.items():
-            expect(self._accepted(name, k, np.empty(0)) is not None, f"{name} has more hits than possible")
+        self.n_empty = int(contents.take("n_empty", 1)[0])
+        super().from_contents(contents)
 
 
 def largest_scores(view: View) -> Scores:
