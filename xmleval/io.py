@@ -15,13 +15,12 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.errors import InputError, renaming
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_dense, map_list
 from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.npy import DENSE, NPY, map_dense, map_list
-from xmleval.input.formats.npz import NPZ
+from xmleval.input.formats.label_lines import save_xmc
 from xmleval.input.formats.registry import FORMATS, choose_format
 from xmleval.input.formats.trec import batches, save
-from xmleval.input.formats.xmc import save_xmc
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named

@@ -111,7 +111,6 @@ def test_labels_of_arff_stand_anywhere_in_the_order_of_the_document(name: str) -
     Path("z.xml").write_text("no document of it")
     Path(name).write_text(HEADER + ROWS)
     assert rows_of(read_truth(name)) == EXPECTED
-    assert pieces_of(Path(name), "truth").label_names == ["three", "label one", 'it\'s "two"']
     Path(name).write_text(HEADER + "% none\n")
     assert read_truth(name).shape == (0, 3)
 

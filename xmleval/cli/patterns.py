@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xmleval.budget import OverLimitError
 from xmleval.files.remote import as_path
-from xmleval.input.formats.npy import PAIRS
+from xmleval.input.formats.arrays import PAIRS
 from xmleval.input.shards import holds_predictions
 
 NUMBER = re.compile("[0-9]+(?=[^0-9]*$)")  # the last in a name

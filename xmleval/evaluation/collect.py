@@ -15,9 +15,8 @@ from xmleval.evaluation.reading import count_rows, naming_files, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.archive import read_arrays
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.npy import open_array
-from xmleval.input.formats.npz import open_npz, read_matrix
 from xmleval.threads import Work
 from xmleval.view.linear import check_features
 

@@ -15,9 +15,9 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.errors import counted
 from xmleval.evaluation.inputs import read_like, read_numbered_truth
 from xmleval.evaluation.reading import Progress, naming_files, naming_rows, progress
+from xmleval.input.formats.arrays import NPZ
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores

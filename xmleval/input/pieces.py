@@ -29,8 +29,6 @@ class Pieces:
         ``read(n_bytes)`` yields the rows in order, as `Rows` by id or as dense arrays, which rows would copy;
         writers take what `evaluate` takes. Each is of about as many bytes at most (one row at least). It may
         be called more than once.
-    label_names : list of str or None
-        What the file calls its labels, by id, where that is known before the rows are read.
     locate : callable or None
         Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
     read_from : callable or None
@@ -53,7 +51,6 @@ class Pieces:
     n_rows: int | None
     n_labels: int | None
     read: Callable[[int], Iterator[Any]]
-    label_names: list[str] | None = None
     locate: Callable[[int], tuple[str, int]] | None = None
     read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None
     least_labels: int = 0

@@ -16,10 +16,9 @@ import numpy as np
 from xmleval.errors import InputError
 from xmleval.files.input import version_of
 from xmleval.files.remote import RangeReader, RemotePath, as_path, is_there
+from xmleval.input.formats.arrays import NPZ, PAIRS, holds_list, is_other_list
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import PAIRS, is_other_list
-from xmleval.input.formats.npz import NPZ, holds_list
 from xmleval.input.formats.registry import FORMATS, choose_format, completed
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, joined

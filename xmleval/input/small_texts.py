@@ -17,8 +17,8 @@ from xmleval.budget import memory_limit
 from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
+from xmleval.input.formats.arrays import open_array
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.npy import open_array
 from xmleval.input.lines import parsed_lines, read_at_once, shown
 from xmleval.input.rows import INDEX_BYTES
 from xmleval.numerals import decimal_number, whole_number

@@ -138,7 +138,7 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
         with naming(path, EXPECTED):
             yield from listed_rows(parsed_lines(file, parse, "replace", end), n_bytes)
 
-    return Pieces(None, len(places), read, label_names=[names[place] for place in places])
+    return Pieces(None, len(places), read)
 
 
 ARFF = Format(

@@ -23,9 +23,8 @@ from xmleval.input.columns import (
     choose_columns,
 )
 from xmleval.input.csr import MOST_LABELS, as_signed
+from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import ROW_ENTRY_BYTES
-from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.glances import VectorRows
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.match import HELD_SHARE

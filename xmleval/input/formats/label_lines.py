@@ -1,35 +1,208 @@
-"""Texts with the labels of a row on each line and no header: ids, names, or either with scores."""
+"""Texts with the labels of a row on each line: the Extreme Classification Repository, svmlight, bare."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.errors import counted
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
-from xmleval.input.lines import listed_rows, open_text, parsed_lines, shown
+from xmleval.input.lines import Lines, in_order, listed_rows, open_text, parsed_lines, shown, whole_lines
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import FileNotes, Rows, rows_in_batches
+from xmleval.input.rows import FileNotes, Rows, rows_by_id, rows_in_batches
 from xmleval.input.stack import sorted_rows
-from xmleval.numerals import score_number
+from xmleval.input.writing import canonical, known_labels, replacing_text
+from xmleval.kernels.decimal import ODD, SPARE, round_decimals
+from xmleval.kernels.parsing import COLON, COMMA, HASH, blank_comments, count_byte, parse_entries, parse_lists
+from xmleval.numerals import DECIMAL, decimal_number, score_number
+from xmleval.records import Floats, label_dtype
 
-EXPECTED = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
-ADVICE = (
+SCORES = "'rows labels' above lines of 'label:score ...'"
+TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
+SVMLIGHT_LINES = "lines of 'label,label feature:value ...'"
+WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format run"
+HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
+HEADER_BYTES = 1024
+MOST_DIGITS = 15  # of a label id, which leaves it far within an int64
+ADVICE = "write the ids of the ones"
+BLANKS = re.compile(rb"[ \t]+")
+UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
+LABEL = re.compile(rb"0*(\d+?)(?:\.0*)?")
+FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
+ENTRY = re.compile(rb"\d+:" + DECIMAL.encode(), re.IGNORECASE)
+LABELS = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
+ADVICE_OF_LINES = (
     "convert vectors with np.save(NAME.npy, np.loadtxt(...)), or write a header 'rows 0 labels' above ids"
 )
 IDS = re.compile(rb"\s*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,\r]*(?:\n|$)")
-MOST_DIGITS = 15
 PREFIX = "__label__"  # of fastText
 BEGIN_BYTES = 1 << 16  # which tell what is on the lines
 
 
+def xmc_pieces(path: Path, kind: str) -> Pieces:
+    """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
+
+    Truth is what lies before the features, or every stored value, as of scores and grades. Scores are in the
+    order of the file, other ids rise within a row. The first line is read at once; faults of others are found
+    with the rows.
+    """
+    source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
+    with naming(path, expected + WITHOUT_HEADER), open_text(source) as file:
+        first = file.readline(HEADER_BYTES)
+        header = HEADER.fullmatch(first)
+        line = shown(first.removesuffix(b"\n"))
+        if header is None:
+            raise ValueError(f"line 1: {line} is not a header of two or three integers")
+        sizes = [int(size) for size in header.groups() if size is not None]
+        n_rows, n_labels, has_features = sizes[0], sizes[-1], len(sizes) == 3
+        if has_features and kind == "scores":
+            raise ValueError(f"line 1: header {line} of three integers, as above labels with features")
+    parse = partial(_parse_labels, n_labels) if has_features else partial(_parse_entries, n_labels, kind)
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        n_read = 0
+        with naming(path, expected), open_text(source) as file:
+            file.read(len(first))
+            for rows in in_order(parse, whole_lines(file, n_bytes, 2)):
+                n_read += rows.n_rows
+                if n_read > n_rows:
+                    more = f"more than the {n_rows} rows that the header promises"
+                    raise ValueError(f"line {n_rows + 2}: {more}")
+                yield rows
+            if n_read < n_rows:
+                raise ValueError(f"{counted(n_read, 'rows')} where the header promises {n_rows}")
+
+    return Pieces(n_rows, n_labels, read)
+
+
+def svmlight_pieces(path: Path, kind: str) -> Pieces:
+    """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
+
+    Comments, blank lines and ``qid:`` tokens are passed over. Ids rise within each row.
+    """
+    source = InputFile(path)
+    with naming(path, SVMLIGHT_LINES), open_text(source):
+        pass
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        with naming(path, SVMLIGHT_LINES), open_text(source) as file:
+            n_read, vectors = 0, VectorRows(ADVICE)
+            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes, 1)):
+                n_read += rows.n_rows
+                vectors.take(rows.ptr, rows.labels)
+                yield rows
+            if not n_read:
+                raise ValueError("no row in it")
+            vectors.close()
+
+    return Pieces(None, None, read)
+
+
+def _parse_svmlight(lines: Lines) -> Rows:
+    if count_byte(lines.text, HASH):
+        blank_comments(lines.text[:-SPARE])
+    return _parse_labels(10**MOST_DIGITS, lines, loose=True)
+
+
+def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
+    """Return the labels before the features of each line, or refuse the first line that is wrong.
+
+    ``loose`` passes over blank lines and ``qid:`` tokens; then other rows may have larger ids.
+    """
+    text, n_lines = lines.text, lines.n_lines
+    ptr, numbers = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
+    labels = np.empty(n_lines + count_byte(text, COMMA), label_dtype(n_labels))
+    n_rows, n_fine = parse_lists(text, n_lines, n_labels, loose, ptr, labels, numbers)
+    ptr, labels = ptr[: n_rows + 1], labels[: ptr[n_rows]]
+    if loose:
+        VectorRows(ADVICE).take(ptr, labels)  # before they are sorted
+    width = int(labels.max(initial=-1)) + 1 if loose else n_labels
+    rows = sorted_rows(ptr, labels, None, width, lines.first + numbers)
+    if n_fine < n_lines:
+        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, True, loose)}")
+    return rows
+
+
+def _parse_entries(n_labels: int, kind: str, lines: Lines) -> Rows:
+    """Return the labels and scores of each line, or refuse the first line that is wrong."""
+    text, n_lines, n_most = lines.text, lines.n_lines, count_byte(lines.text, COLON)
+    ptr, labels = np.empty(n_lines + 1, np.int64), np.empty(n_most, label_dtype(n_labels))
+    scores, powers = np.empty(n_most), np.empty(n_most, np.int16)
+    n_fine = parse_entries(text, n_lines, n_labels, ptr, labels, scores, powers)
+    n_numbers = _settle(text, scores[: ptr[n_fine]], powers)
+    n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_numbers, side="right")) - 1
+    ptr, labels, scores = ptr[: n_fine + 1], labels[: ptr[n_fine]], scores[: ptr[n_fine]]
+    are_scores, numbers = kind == "scores", range(lines.first, lines.first + n_fine)
+    rows = sorted_rows(ptr, labels, None if are_scores else scores, n_labels, numbers)
+    if n_fine < n_lines:
+        raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, False)}")
+    if are_scores:  # which stay in the order of the file
+        return rows_by_id(ptr, labels, scores)._replace(is_written=True)
+    return rows._replace(values=None) if bool((scores == 1).all()) else rows
+
+
+def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
+    """Turn what `parse_entries` left into scores, in place; return the first that is no number, or all."""
+    bits, e = scores.view(np.uint64), 0
+    while (e := round_decimals(scores, powers, e)) < scores.size:
+        sign, digits = divmod(int(bits[e]), 1 << 63)
+        token = UP_TO_BLANK.match(text.data, digits) if powers[e] == ODD else None
+        number = decimal_number(token[0] if token else f"{'-' * sign}{digits}e{powers[e]}")
+        if number is None:
+            break
+        scores[e] = number
+        e += 1
+    return e
+
+
+def _fault(line: bytes, n_labels: int, has_features: bool, loose: bool = False) -> str:
+    """Say what keeps a line from being ``label:score`` tokens, or labels and then ``feature:value`` ones."""
+    words = BLANKS.split(line.lstrip(b" \t") if loose else line)
+    if has_features:
+        pattern, sought, ids = FEATURE, "feature:value", [] if b":" in words[0] else words.pop(0).split(b",")
+    else:
+        pattern, sought, ids = ENTRY, "label:score", [word.partition(b":")[0] for word in words if word]
+    if loose and words and words[0].startswith(b"qid:"):
+        del words[0]
+    for word in words:
+        if word and not pattern.fullmatch(word):
+            return f"{shown(word)} is not {sought}"
+    for text in ids:
+        number = LABEL.fullmatch(text)
+        if number is None:
+            return f"{shown(text)} is not a label id, a whole number from 0 up"
+        if len(number[1]) > MOST_DIGITS or int(number[1]) >= n_labels:
+            hint = "; ids look one-based" if number[1] == str(n_labels).encode() else ""
+            return f"label id {number[1][:40].decode()} is not in 0..{n_labels - 1}{hint}"
+    return f"{shown(line)} cannot be read"
+
+
+def save_xmc(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write rows of sets or of scores below a header."""
+    width = known_labels(data, n_labels) or int(data.labels.max(initial=0)) + 1
+    with replacing_text(path) as file:
+        file.write(f"{data.n_rows} {width}\n".encode())
+        for _, block in canonical(data, "truth" if kind == "truth" else "entries", width):
+            values = getattr(block, "values", np.ones(block.labels.size, np.uint8))
+            if values.dtype.kind == "f" and values.dtype.itemsize <= 4:  # with digits of its own
+                values = values.astype(np.float32).astype("U32").astype(np.float64)
+            numbers = values.astype(np.uint8) if values.dtype.kind == "b" else values
+            entries = [*map("{}:{!r}".format, block.labels.tolist(), numbers.tolist())]
+            lines = (f"{' '.join(entries[start:stop])}\n" for start, stop in pairwise(block.ptr.tolist()))
+            file.write("".join(lines).encode())
+
+
 def _begin(file: InputFile) -> bytes:
-    with naming(file.path, EXPECTED), open_text(file) as text:
+    with naming(file.path, LABELS), open_text(file) as text:
         return text.read(BEGIN_BYTES)
 
 
@@ -39,9 +212,9 @@ def ids_pieces(path: Path, kind: str) -> Pieces:
     begin = _begin(source)
 
     def read(n_bytes: int) -> Iterator[Any]:
-        vectors, line = VectorRows(ADVICE), 1
-        with naming(path, EXPECTED):
-            for rows in listed_rows(parsed_lines(source, _ids), n_bytes):
+        vectors, line = VectorRows(ADVICE_OF_LINES), 1
+        with naming(path, LABELS):
+            for rows in listed_rows(parsed_lines(source, _ids_of), n_bytes):
                 if kind == "scores":
                     yield rows._replace(best_first=True)
                     continue
@@ -54,7 +227,7 @@ def ids_pieces(path: Path, kind: str) -> Pieces:
     return Pieces(None, None, read, named=bool(begin.strip()) and not IDS.match(begin))
 
 
-def _ids(line: str) -> list[int]:
+def _ids_of(line: str) -> list[int]:
     words = line.replace(",", " ").split()
     for word in words:
         if not (word.isdigit() and word.isascii()) or len(word) > MOST_DIGITS:
@@ -62,11 +235,11 @@ def _ids(line: str) -> list[int]:
     return [*map(int, words)]
 
 
-def batches(path: Path, kind: str) -> Iterator[Rows]:
+def named_lines(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the labels of each line that have names."""
     file = InputFile(path)
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
-    parse = partial(_labels, kind=kind, prefix=PREFIX if is_fasttext else "")
+    parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
 
     def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
         scored = None
@@ -76,11 +249,11 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
             scored = scores is not None if labels else scored
             yield "", labels, scores, number
 
-    with naming(path, EXPECTED):
+    with naming(path, LABELS):
         yield from rows_in_batches(entries(), FileNotes(), by_key=False, best_first=True)
 
 
-def _labels(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
+def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
     """Return labels, and their scores if they have any: behind a colon, or as the words that follow them.
 
     Of fastText, labels stand in front of a text, or each is followed by its probability, or all by none.
@@ -104,11 +277,27 @@ def _labels(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] |
     return [name for name, _, _ in parts], known
 
 
+XMC = Format(
+    name="xmc",
+    title="text file of the Extreme Classification Repository",
+    files="NAME.txt, NAME.txt.gz",
+    extensions=(".txt", ".txt.gz"),
+    pieces=xmc_pieces,
+    write=save_xmc,
+)
+SVMLIGHT = Format(
+    name="svmlight",
+    title="multi-label svmlight file",
+    files="NAME.svm, NAME.svmlight, NAME.libsvm, each also with .gz",
+    extensions=(".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
+    holds=("truth",),
+    pieces=svmlight_pieces,
+)
 LINES = Format(
     name="lines",
     title="text of labels, a row on each line",
     files="NAME.lines or NAME.lines.gz",
     extensions=(".lines", ".lines.gz"),
     pieces=ids_pieces,
-    rows=batches,
+    rows=named_lines,
 )

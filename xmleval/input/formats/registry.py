@@ -8,14 +8,12 @@ from xmleval.errors import Keyword, Message
 from xmleval.files.input import version_of
 from xmleval.files.remote import is_there
 from xmleval.input.formats.arff import ARFF
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, is_other_list
 from xmleval.input.formats.arrow import ARROW
 from xmleval.input.formats.documents import CSV, JSON, JSONL
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.label_lines import LINES
-from xmleval.input.formats.npy import DENSE, NPY, PAIRS, is_other_list
-from xmleval.input.formats.npz import NPZ
+from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
 from xmleval.input.formats.trec import QRELS, RUN
-from xmleval.input.formats.xmc import SVMLIGHT, XMC
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 

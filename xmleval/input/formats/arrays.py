@@ -1,41 +1,47 @@
-"""SciPy's sparse matrices in .npz archives, which may also hold a top-k list or dense scores.
-
-Beside ``prediction_ids``, ``labels`` holds all relevant labels, as pairs of an instance and a label.
-"""
+"""NumPy's .npy files and .npz archives: SciPy's sparse matrices, top-k lists, dense arrays, and vectors."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from xmleval.budget import PIECE_BYTES, memory_limit
-from xmleval.files.archive import Archive, Array, read_arrays, write_archive
+from xmleval.files.archive import Archive, Array, open_npy, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
+from xmleval.files.remote import is_there
 from xmleval.input.csr import matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import (
-    DENSE_KINDS,
-    LIST,
-    ROW_ENTRY_BYTES,
-    check_array,
-    check_scores,
-    dense_pieces,
-    list_pieces,
-)  # fmt: skip
-from xmleval.input.pieces import Pieces, whole
-from xmleval.input.rows import rows_by_id
-from xmleval.input.scores import refuse_padding
+from xmleval.input.pieces import Pieces, whole, with_names
+from xmleval.input.rows import FileNotes, Rows, numbered, pointer, rows_by_id
+from xmleval.input.scores import list_rows, refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
-from xmleval.input.writing import canonical
+from xmleval.input.writing import canonical, ranked
 
+ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
+LABELS, SCORES = "_indices.npy", "_scores.npy"
+OTHER_LABELS, OTHER_SCORES = "-labels.npy", "-scores.npy"  # as AttentionXML and LightXML call them
+PAIRS = {LABELS: SCORES, OTHER_LABELS: OTHER_SCORES}
+LIST = (
+    "a top-k list of shape (instances, k): integers as labels, or in NAME-labels.npy strings, not Python "
+    "objects: numpy.save(file, labels.astype(str)); and real numbers as scores"
+)
+DENSE_LABELS = "relevant labels as zeros and ones, of shape (instances, labels)"
+DENSE_SCORES = (
+    "scores of all labels, floating-point numbers of shape (instances, labels); a top-k list is called "
+    "NAME_indices.npy, or array 'indices'"
+)
+REAL = "biuf"  # kinds of dtypes
 MATRIX = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 TRUTH = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
 OF_MATRICES = ("format", "shape", "data", "indptr")
@@ -48,6 +54,154 @@ ROWS_FOR_NOTHING, ROWS_PER_ENTRY = 1 << 24, 1000
 PAIR_BYTES = 64  # of memory for each, beside the arrays
 CONVERTING_BYTES = 40  # of memory for each entry and each row, beside the arrays
 POINTER_BYTES = 24  # of memory for each row, beside its entries
+
+
+def open_array(path: Path, expected: str, kinds: str = REAL, n_dims: int = 2) -> Array:
+    """Read the header of an array of real numbers, or of dtypes of other kinds."""
+    with naming(path, expected):
+        return check_array(open_npy(InputFile(path)), kinds, n_dims)
+
+
+def check_array(array: Array, kinds: str, n_dims: int | None = 2) -> Array:
+    """Return an array, or refuse its dtype or shape."""
+    if array.dtype.hasobject:
+        raise ValueError(f"{array}; Python objects are not supported")
+    if array.dtype.kind not in kinds or n_dims not in (None, len(array.shape)):
+        raise ValueError(str(array))
+    return array
+
+
+def array_pieces(
+    arrays: Sequence[Array], expected: str, make: Callable[..., Any], n_labels: int | None = None
+) -> Pieces:
+    """Return rows that are made of the same rows of each array.
+
+    Rows that take more memory than is allowed are refused; ``expected`` completes messages about damage.
+    """
+    for array in arrays:
+        with naming(array.file.path, expected):
+            memory_limit().take(array.by_column and array.n_bytes)
+            memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
+    n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
+
+    def rows(array: Array, step: int, first: int, stop: int) -> Iterator[NDArray[Any]]:
+        with naming(array.file.path, expected), array.rows(first, None if stop == n_rows else stop) as take:
+            for start in range(first, max(stop, first + 1), step):
+                yield take(start, min(start + step, stop))
+
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        step, last = max(1, n_bytes // max(1, row_bytes)), n_rows if stop is None else stop
+        for parts in zip(*(rows(array, step, first, last) for array in arrays), strict=True):
+            yield make(*parts)
+
+    return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
+
+
+def dense_pieces(array: Array, kind: str) -> Pieces:
+    """Return the rows of a dense array."""
+    expected, kinds = _dense(kind)
+    with naming(array.file.path, expected):
+        if not check_array(array, kinds).shape[1]:  # rows of nothing may be any number
+            raise ValueError(f"{array}, without a label")
+    return array_pieces([array], expected, lambda rows: rows, array.shape[1])
+
+
+def _dense(kind: str) -> tuple[str, str]:
+    """Return what is expected of a dense array, and the kinds of its dtype."""
+    return (DENSE_SCORES, "f") if kind == "scores" else (DENSE_LABELS, REAL)
+
+
+def list_pieces(arrays: Sequence[Array]) -> Pieces:
+    """Return the rows of labels and, where there are any, of their scores."""
+    return array_pieces(arrays, LIST, partial(list_rows, "list"))
+
+
+def check_list(labels: Array, scores: Sequence[Array], kinds: str = "iu") -> list[Array]:
+    """Return labels and, where there are any, scores of a list, or refuse their dtypes and shapes."""
+    for array in (*scores, labels):
+        with naming(array.file.path, LIST):
+            check_array(array, kinds if array is labels else "iuf")
+            if array.shape != labels.shape:
+                raise ValueError(f"{array}, for {labels.name or 'labels'} of shape {labels.shape}")
+    return [labels, *scores]
+
+
+def _pair(path: Path) -> list[Path]:
+    """Return the files of labels and of scores that a name stands for, or that of labels alone."""
+    for ends in PAIRS.items():
+        if path.name.endswith(ends):
+            stem = path.name.removesuffix(ends[0]).removesuffix(ends[1])
+            return [path.with_name(stem + end) for end in ends]
+    return [path]
+
+
+def _open_list(path: Path, names: bool = False) -> list[Array]:
+    """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
+    first, *more = _pair(path)
+    kinds = "iuU" if names and first.name.endswith(OTHER_LABELS) else "iu"
+    scores = [open_array(path, LIST) for path in more if is_there(path)]
+    return check_list(open_array(first, LIST, kinds), scores, kinds)
+
+
+def is_other_list(path: Path) -> bool:
+    """Tell whether a file of another tool's name is a list: labels, or scores with labels beside them."""
+    labels = _pair(path)[0]
+    return labels.name.endswith(OTHER_LABELS) and (path == labels or is_there(labels))
+
+
+def npy_pieces(path: Path, kind: str) -> Pieces:
+    """Return the rows of a list whose labels have no names."""
+    arrays = _open_list(path, names=True)
+    return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays)
+
+
+def named_lists(path: Path, kind: str) -> Iterator[Rows]:
+    """Yield the rows of a list of names of labels; an empty name fills a slot."""
+    arrays, facts, place = _open_list(path, names=True), FileNotes("row"), 0
+    if arrays[0].dtype.kind != "U":
+        raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
+    for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
+        filled, places = labels != "", place + np.arange(len(labels))
+        values = more[0][filled].astype(np.float64) if more else None
+        entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
+        yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
+        place += len(labels)
+
+
+def map_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Map the labels of a top-k list and, where they are there, its scores."""
+    labels, *scores = [_mapped(array) for array in _open_list(path)]
+    return labels, scores[0] if scores else None
+
+
+def _mapped(array: Array, expected: str = LIST) -> NDArray[Any]:
+    with naming(array.file.path, expected):
+        return array.mapped()
+
+
+def map_dense(path: Path, kind: str) -> NDArray[Any]:
+    """Map a dense array."""
+    return _mapped(open_array(path, *_dense(kind)), _dense(kind)[0])
+
+
+def other_half(path: Path) -> list[Path]:
+    """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
+    return [other for other in _pair(path) if other != path and is_there(other)]
+
+
+def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write a top-k list as a pair of files, the scores first."""
+    stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
+    is_list = isinstance(data, Rows) and data.best_first
+    labels, scores = rows_as_lists(data if is_list else ranked(data, n_labels))
+    if scores is None and os.path.lexists(stem + SCORES):
+        raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
+    with contextlib.ExitStack() as both:  # neither appears before both are written
+        for name, array in ((LABELS, labels), (SCORES, scores)):
+            if array is not None:
+                file = both.enter_context(replacing(Path(stem + name)))
+                np.save(file, array, allow_pickle=False)
+                file.flush()  # so that a full disk is met here
 
 
 def open_npz(path: Path) -> Archive:
@@ -154,19 +308,19 @@ def _find_list(archive: Archive) -> list[Array]:
     shapes = [array.shape for array in scores]
     if ids is None or (is_shared and (ids.dtype.kind not in "iu" or [ids.shape] != shapes)):
         return []
+    arrays = check_list(ids, scores)
     with naming(archive.file.path, LIST):
-        arrays = [check_array(ids, "iu"), *(check_array(array, "iuf") for array in scores)]
         if is_shared:  # of others, a row may be as long as all that the archive holds
             with ids.rows() as take:
                 row = take(0, min(1, ids.shape[0])).ravel().tolist()
             if len(row) > 1 and {*row} <= {0, 1}:
                 told = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
                 raise ValueError(f"{ids.name!r} {told}, or save the scores alone")
-    return check_scores(*arrays)
+    return arrays
 
 
 def _truth_pieces(archive: Archive) -> Pieces:
-    """Read the relevant labels beside a list; ids in either tell the least number of labels."""
+    """Read pairs of an instance and a label beside a list; ids in either tell the least number of labels."""
     with naming(archive.file.path, TRUTH):
         arrays = [check_array(archive[name], "iu") for name in ("labels", "prediction_ids")]
         if arrays[0].shape[1] != 2:
@@ -192,10 +346,7 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
         if kind == "scores" and (arrays := _find_list(archive)):
             return list_pieces(arrays)
         if kind == "scores" and "scores" in archive:
-            expected, kinds = DENSE_KINDS[kind]
-            with naming(path, expected):
-                array = check_array(archive["scores"], kinds)
-            return dense_pieces(array, expected)
+            return dense_pieces(archive["scores"], kind)
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
             return _truth_pieces(archive)
     return _matrix_pieces(archive, kind)
@@ -221,6 +372,25 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
             scipy.sparse.save_npz(file, matrix, compressed=False)
 
 
+NPY = Format(
+    name="npy",
+    title="top-k list",
+    files=f"NAME{LABELS}, with NAME{SCORES} or without; or NAME{OTHER_LABELS}, with NAME{OTHER_SCORES}",
+    extensions=(LABELS, SCORES),
+    holds=("scores",),
+    pieces=npy_pieces,
+    rows=named_lists,
+    beside=other_half,
+    write=write_list,
+    keeps_order=True,
+)
+DENSE = Format(
+    name="dense",
+    title="dense array",
+    files="NAME.npy",
+    extensions=(".npy",),
+    pieces=lambda path, kind: dense_pieces(open_array(path, *_dense(kind)), kind),
+)
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
