@@ -220,14 +220,8 @@ def rows_in_batches(
     entries, is_full = iter(entries), True
     while is_full:
         # flat lists: the collector of garbage visits lists of lists again and again
-        keys, labels, values, sizes, places = (
-            list[str](),
-            list[str](),
-            list[float](),
-            list[int](),
-            list[int](),
-        )
-        n_bytes, is_full = 0, False
+        keys, labels, values = list[str](), list[str](), list[float]()
+        sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
         for key, row_labels, row_values, place in entries:
             keys.append(key)
             labels += row_labels

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.errors import InputError
 from xmleval.input.columns import (
@@ -103,6 +102,11 @@ class Frame(NamedTuple):
         """Return the values of a column."""
         return as_list(self.column(name)) or []
 
+    def holds_lists(self, name: Any) -> bool:
+        """Tell whether a column holds lists."""
+        first = next((value for value in self.values(name) if value is not None), None)
+        return hasattr(first, "__iter__") and not isinstance(first, str)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -120,7 +124,7 @@ class Columns:
 def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableColumns:
     """Return the columns of a long frame or one of lists."""
     kind = "scores" if argument == "y_score" else "grades"
-    return choose_columns(frame.columns, kind, lambda name: _holds_lists(frame.values(name)), chosen)
+    return choose_columns(frame.columns, kind, frame.holds_lists, chosen)
 
 
 def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
@@ -213,7 +217,11 @@ def open_frame(argument: str, value: Any) -> Frame | None:
     if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
         return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy())
     if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
-        return Frame([*value.column_names], value.column, lambda names: _stacked(value, names))
+        return Frame(
+            [*value.column_names],
+            value.column,
+            lambda names: np.column_stack([value.column(name).to_numpy() for name in names]),
+        )
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
     if is_column or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")):
         return None
@@ -239,10 +247,6 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     if found.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
         found = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
     return found
-
-
-def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
-    return np.column_stack([table.column(name).to_numpy() for name in names])
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
@@ -274,8 +278,3 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         )
     origin = RowColumns(keyed, [name for name in names if name not in known], frame.values)
     return Wide(frame.keys, matrix, wanted, origin, None if frame.keys is None else BY_INDEX)
-
-
-def _holds_lists(values: list[Any]) -> bool:
-    first = next((value for value in values if value is not None), None)
-    return hasattr(first, "__iter__") and not isinstance(first, str)
