@@ -18,7 +18,7 @@ FLOORS = """
 __main__ > cli > dask ray > demo integrations > cluster > api > statistics io
 > calibrate > thresholds > evaluation > comparing report > page figures > states > pooled
 > results jackknife plan > spec > spellings > metrics > view > groups > propensity hierarchy effectiveness
-> datasets > input > files > threads > budget > discounts exact rounding > kernels
+> datasets > input > files > budget > threads > discounts exact rounding > kernels
 > records conventions cached version > notes numerals > errors
 """
 ROOMS = {room: number for number, floor in enumerate(FLOORS.split(">")) for room in floor.split()}

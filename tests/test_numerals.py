@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
 from xmleval.budget import (
     LEAST_WHOLE,
-    Budget,
     MemoryLimit,
     OverLimitError,
+    Resources,
     limited,
     memory_bytes,
     memory_limit,
@@ -143,7 +143,7 @@ def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
         with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of this machine"):
             memory_limit().check(41, "line 3: ")
     for memory in (1, LEAST_WHOLE, 1 << 30):
-        budget = Budget(memory)
+        budget = Resources(memory)
         limit = budget.limit()
         assert limit.left == max(memory, LEAST_WHOLE) * 7 // 8
         limit.take(1 << 20)

@@ -6,13 +6,15 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from xmleval.errors import InputError, Keyword, Message, positive_integer
+from xmleval.threads import MOST_THREADS, available_processors, map_in_turns
 
+T = TypeVar("T")
 LEAST_POINTS = 1000  # of a curve, whatever the memory
 MEMORY = "1GiB"  # where no limit is given
 UNITS = {
@@ -107,31 +109,38 @@ def size_text(n_bytes: float) -> str:
     return f"{n_bytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-class Budget(NamedTuple):
-    """Shares of a memory limit, all in bytes; no other module chooses fractions of memory.
+class Resources(NamedTuple):
+    """Memory in bytes and its shares, the maximum number of threads, and the size of blocks of rows.
 
-    The command line uses half for reading rows and gives the rest to its evaluators. An evaluator uses three
-    quarters of its share for pooled scores and the rest for sorting them.
+    No other module chooses fractions of memory. Evaluation of files uses half for reading rows and gives the
+    rest to its evaluators. An evaluator uses three quarters of its share for pooled scores and the rest for
+    sorting them. Blocks are chosen to fit the caches where ``block_rows`` is None.
     """
 
     memory: int
+    threads: int = 1
+    block_rows: int | None = None
+
+    def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
+        """Return the results of a task for each number, in order."""
+        return map_in_turns(task, numbers, self.threads)
 
     def limit(self) -> MemoryLimit:
         """Return the limit of what cannot be read in pieces."""
         memory = max(self.memory, LEAST_WHOLE)
         return MemoryLimit(memory - memory // 8, memory)
 
-    def rest(self, limit: MemoryLimit) -> Budget:
+    def rest(self, limit: MemoryLimit) -> Resources:
         """Return what files read whole leave of the memory."""
-        return Budget(max(self.memory - limit.taken, self.memory // 8, 1))
+        return self._replace(memory=max(self.memory - limit.taken, self.memory // 8, 1))
 
     def piece(self, n_inputs: int) -> int:
         """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""
         return max(1, self.memory // 2 // (2 * n_inputs))
 
-    def evaluator(self, n_evaluators: int) -> int:
+    def evaluator(self, n_evaluators: int) -> Resources:
         """Return the share of each of several evaluators."""
-        return max(1, self.memory // 2 // max(1, n_evaluators))
+        return self._replace(memory=max(1, self.memory // 2 // max(1, n_evaluators)))
 
     @property
     def lone_piece(self) -> int:
@@ -175,9 +184,19 @@ class Budget(NamedTuple):
         """Most points of a curve, of three numbers each."""
         return max(LEAST_POINTS, self.copied // (3 * 8))
 
-    def sorted(self, threads: int) -> int:
-        """Return the largest array of pooled scores that one thread sorts."""
-        return self.memory // (4 * threads)
+    @property
+    def sorted(self) -> int:
+        """Largest array of pooled scores that one thread sorts."""
+        return self.memory // (4 * self.threads)
+
+
+def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resources:
+    """Check ``memory``, ``threads`` and ``block_rows``."""
+    if block_rows is not None:
+        block_rows = positive_integer("block_rows", block_rows)
+    known = min(available_processors(), MOST_THREADS)
+    n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
+    return Resources(memory_bytes("memory", memory), n_threads, block_rows)
 
 
 def memory_bytes(argument: str, value: Any) -> int:

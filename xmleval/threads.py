@@ -10,32 +10,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar, cast
-
-from xmleval.budget import Budget
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 MOST_THREADS = 1024  # more would only wait for one another
-
-
-class Work(NamedTuple):
-    """Memory for scores in bytes, the maximum number of threads, and the size of blocks of rows.
-
-    Blocks are chosen to fit the caches where ``block_rows`` is None.
-    """
-
-    memory: int
-    threads: int
-    block_rows: int | None = None
-
-    @property
-    def budget(self) -> Budget:
-        """Shares of the memory."""
-        return Budget(self.memory)
-
-    def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
-        """Return the results of a task for each number, in order."""
-        return map_in_turns(task, numbers, self.threads)
 
 
 class Pool(ThreadPoolExecutor):

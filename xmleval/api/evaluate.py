@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from xmleval.budget import MEMORY
+from xmleval.budget import MEMORY, check_resources
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.evaluation.counts import Counted, make_work, read_batch, with_batch
+from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
 from xmleval.evaluation.settings import Options, check_settings, file_of
 from xmleval.input.door import make_door
@@ -247,7 +247,7 @@ def evaluate(
     settings = check_settings(metrics, batch.truth.n_labels, taken.label_names, taken.closed, **options)
     if taken.unknown or not taken.closed:
         settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
-    work = make_work(memory, threads, block_rows)
+    work = check_resources(memory, threads, block_rows)
     report = make_report(settings, with_batch(settings, work, Counted(), batch))
     if taken.label_names is None and taken.row_names is None:
         return report

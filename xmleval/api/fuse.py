@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from xmleval.budget import MEMORY, PIECE_BYTES
+from xmleval.budget import MEMORY, PIECE_BYTES, check_resources
 from xmleval.errors import (
     NO_MATCH,
     RISING,
@@ -24,7 +24,6 @@ from xmleval.errors import (
     real_number,
     renaming,
 )
-from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.files import fields_of, with_own_fields
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.reading import naming_rows
@@ -144,7 +143,7 @@ def fuse(
             if n != n_rows:
                 raise InputError(name, f"{counted(n, *NO_MATCH)} the {n_rows} of {models[0].name}")
         size = min(rows_at_a_time(sum(one.bytes_per_row for one in sources)), (1 << 62) // known)
-        starts, work = range(0, max(n_rows, 1), size), make_work(MEMORY, threads)
+        starts, work = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
 
         def block(start: int) -> list[Ranking]:
             return [one.block(start, min(start + size, n_rows)) for one in sources]

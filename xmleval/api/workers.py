@@ -34,7 +34,7 @@ def count_on_workers(workers: int | None, scheduler: str | None, given: Run, sho
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            job = make_job(evaluator, given.budget.memory, arguments.get("threads"))
+            job = make_job(evaluator, given.resources.memory, arguments.get("threads"))
             first_row = rows.first_row or 0
             leaves = leaves_of(cut(job, inputs, vectors, pairs, rows.exclude_from, first_row))
             plans.append((job, leaves))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY
+from xmleval.budget import MEMORY, Resources, check_resources
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, did_you_mean, positive_integer
-from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.scored import ScoredRows
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import take
@@ -38,7 +37,6 @@ from xmleval.plan import Plan
 from xmleval.records import Floats
 from xmleval.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
-from xmleval.threads import Work
 
 if TYPE_CHECKING:
     from xmleval.evaluation.settings import FileOptions
@@ -137,7 +135,7 @@ def fit(
             warnings.warn(note, stacklevel=2)
         with naming_files({"y_score": y_score}):
             return fitting.calibrator_of(pairs)
-    work = make_work(memory, threads)
+    work = check_resources(memory, threads)
     taken = take(y_true, y_score, None, n_labels, labels, fits=True)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     for note in taken.notes:
@@ -156,7 +154,7 @@ class ScoredPairs(ScoredRows):
     missing = "missing; probabilities are fitted to scores"
     bare = "probabilities are made of scores; this list has none"
 
-    def __init__(self, n_labels: int, k: int | None, work: Work, weighted: bool = False) -> None:
+    def __init__(self, n_labels: int, k: int | None, work: Resources, weighted: bool = False) -> None:
         plan = Plan(
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
@@ -188,7 +186,7 @@ class Fitting:
         self.method = method
         self.k = None if k is None else positive_integer("k", k, most=MOST_K)
 
-    def pairs(self, n_labels: int, work: Work, weighted: bool = False) -> ScoredPairs:
+    def pairs(self, n_labels: int, work: Resources, weighted: bool = False) -> ScoredPairs:
         """Return the empty collection to add data to."""
         return ScoredPairs(n_labels, self.k, work, weighted)
 

@@ -12,13 +12,12 @@ import click
 import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
-from xmleval.budget import MEMORY
+from xmleval.budget import MEMORY, check_resources
 from xmleval.cli.files import FILE
 from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
 from xmleval.cli.types import COUNT, Whole
 from xmleval.demo import N_RELEVANT, make_lists
-from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
 from xmleval.propensity import inverse_propensity
@@ -74,7 +73,7 @@ def bench(
             start = time.perf_counter()
             report = evaluate(y_true, y_score, **settings)
             seconds.append(time.perf_counter() - start)
-    n_threads = make_work(MEMORY, threads).threads
+    n_threads = check_resources(MEMORY, threads).threads
     found = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
     if output_format == "json" or output is not None:
         write_text(json.dumps(found, indent=2), output)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from xmleval.budget import MEMORY, Budget, limited, memory_bytes, memory_limit
+from xmleval.budget import MEMORY, Resources, limited, memory_bytes, memory_limit
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.files import FILE, STATE
 from xmleval.cli.options import Opt, command
@@ -33,7 +33,7 @@ def merge(
     --first-row, --clusters or ids of rows. Rows of --per-row are numbered by --first-row, else in the order
     of STATES.
     """
-    budget = Budget(memory_bytes("memory", memory))
+    budget = Resources(memory_bytes("memory", memory))
     click.get_current_context().with_resource(limited(budget.limit()))
     whole = Evaluator.load(states[0], memory=budget.memory)
     for unit, wanted in (("label", per_label_file), ("row", per_row_file)):

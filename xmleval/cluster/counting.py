@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Budget
+from xmleval.budget import Resources
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
 from xmleval.errors import InputError
@@ -44,7 +44,7 @@ def count(job: Job, task: Task, path: str | None = None) -> Part:
         evaluator = opened(job)
         _refuse_changed(task)
         try:
-            _count_files(evaluator, task, Budget(job.memory))
+            _count_files(evaluator, task, Resources(job.memory))
         except (ValueError, OSError):
             _refuse_changed(task)  # which tells why
             raise
@@ -120,7 +120,7 @@ def _refuse_changed(task: Task) -> None:
             raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
 
 
-def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
+def _count_files(evaluator: Evaluator, task: Task, budget: Resources) -> None:
     """Count the rows of a task, read as one machine would read them."""
     n_bytes = budget.piece(len(task.inputs))
     readers = {s.argument: _reader(s, task, n_bytes) for s in task.inputs}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Budget
+from xmleval.budget import PIECE_BYTES, Resources
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_files, read_sets
@@ -26,7 +26,7 @@ from xmleval.records import Hierarchy, Ints, Truth
 
 
 def training_counts(
-    train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], budget: Budget
+    train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], resources: Resources
 ) -> tuple[list[Any], int]:
     """Return how many training rows have each label, for each report or once, and how many rows there are."""
     if rows.by_name:
@@ -35,7 +35,7 @@ def training_counts(
     if train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     pieces = train.pieces()
-    found = {n: count_training(train.name, pieces, n, budget.lone_piece) for n in {*widths}}
+    found = {n: count_training(train.name, pieces, n, resources.lone_piece) for n in {*widths}}
     return [found[n][0] for n in widths], found[widths[0]][1]
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.errors import (
     ALL_LABELS,
     LIST_TRANSPOSED,
@@ -28,7 +29,6 @@ from xmleval.input.weights import check_weight, folds_of_clusters
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Bytes, Floats, Ranking, RowGroups, Scores, Truth, as_score, row_sizes
 from xmleval.spec import Spec
-from xmleval.threads import Work
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 
@@ -132,7 +132,7 @@ class Blocks(NamedTuple):
 
 
 def make_blocks(
-    plan: Plan, batch: Batch, work: Work, first_row: int, score_dtypes: set[str], by_id: bool = True
+    plan: Plan, batch: Batch, work: Resources, first_row: int, score_dtypes: set[str], by_id: bool = True
 ) -> Blocks:
     """Check the arguments of an update; ``score_dtypes`` are those of the scores before."""
     truth, door, y_score = batch.truth, batch.door, batch.y_score

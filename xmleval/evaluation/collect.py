@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from xmleval.budget import MEMORY, limited, memory_limit
+from xmleval.budget import Resources, limited, memory_limit
 from xmleval.errors import counted
 from xmleval.evaluation.beside import with_values_of_rows
-from xmleval.evaluation.counts import make_work
-from xmleval.evaluation.files import Opening, budget_of, open_inputs
+from xmleval.evaluation.files import Opening, open_inputs, resources_of
 from xmleval.evaluation.inputs import refuse_many_labels
 from xmleval.evaluation.reading import count_rows, naming_files, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
@@ -17,7 +16,6 @@ from xmleval.files.archive import read_arrays
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
 from xmleval.input.formats.format import naming
-from xmleval.threads import Work
 from xmleval.view.linear import check_features
 
 T = TypeVar("T")
@@ -27,7 +25,7 @@ FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sp
 
 
 def collect(
-    y_true: Any, y_score: Any, make: Callable[[int, Work], T], options: Mapping[str, Any]
+    y_true: Any, y_score: Any, make: Callable[[int, Resources], T], options: Mapping[str, Any]
 ) -> tuple[T, Opening]:
     """Return what takes rows, made for a number of labels, with the rows of files; and what was opened.
 
@@ -36,14 +34,14 @@ def collect(
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
     arguments: Any = {**options, "y_true": y_true}
     models = {} if y_score is None else {"y_score": y_score}
-    budget = budget_of(options.get("memory", MEMORY))
-    with limited(budget.limit()):
-        opening = open_inputs(arguments, models, budget, fits=True)
+    resources = resources_of(arguments)
+    with limited(resources.limit()):
+        opening = open_inputs(arguments, models, resources, fits=True)
         rows = with_values_of_rows(opening.rows, arguments)
         refuse_many_labels(rows.truth[0], opening.widths[0])
-        collected = make(opening.widths[0], make_work(budget.evaluator(1), options.get("threads")))
+        collected = make(opening.widths[0], resources.evaluator(1))
         with progress(rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
-            count_rows([collected], rows, budget, 0, show)
+            count_rows([collected], rows, resources, 0, show)
     return collected, opening
 
 

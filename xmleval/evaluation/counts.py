@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import memory_bytes
+from xmleval.budget import Resources
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
@@ -28,7 +28,7 @@ from xmleval.plan import Plan, Settings
 from xmleval.records import Block
 from xmleval.states.folds import new_states
 from xmleval.states.state import States
-from xmleval.threads import MOST_THREADS, Work, available_processors, in_turns
+from xmleval.threads import in_turns
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 WORKERS_BYTES = 1 << 30
@@ -103,7 +103,7 @@ def read_batch(
 
 
 def with_batch(
-    settings: Settings, work: Work, counted: Counted, batch: Batch, first_row: int | None = None
+    settings: Settings, work: Resources, counted: Counted, batch: Batch, first_row: int | None = None
 ) -> Counted:
     """Return the counts after adding rows."""
     taken, given, n_rows = batch.taken, batch.given, batch.truth.n_rows
@@ -158,12 +158,12 @@ def with_batch(
 
 
 def _count_or_wait(
-    work: Work, counted: Counted, plan: Plan, rows: Blocks
+    work: Resources, counted: Counted, plan: Plan, rows: Blocks
 ) -> tuple[States, tuple[Block, ...]]:
     """Count rows, or keep them waiting while they are smaller than the tables to copy."""
     states = counted.states
     if states is not None:
-        most = min(states.table_bytes, work.budget.waiting)
+        most = min(states.table_bytes, work.waiting)
         if rows.n_bytes < most:
             blocks = work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
             waiting = (*counted.waiting, *blocks)
@@ -173,7 +173,7 @@ def _count_or_wait(
     return count(plan, work, states, rows, counted.waiting), ()
 
 
-def settled(work: Work, counted: Counted) -> Counted:
+def settled(work: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
     if not counted.waiting or counted.plan is None:
         return counted
@@ -181,7 +181,7 @@ def settled(work: Work, counted: Counted) -> Counted:
     return replace(counted, states=states, waiting=())
 
 
-def with_counted(settings: Settings, work: Work, counted: Counted, other: Counted) -> Counted:
+def with_counted(settings: Settings, work: Resources, counted: Counted, other: Counted) -> Counted:
     """Return the sum of two counts."""
     if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
         return counted
@@ -229,17 +229,8 @@ def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Sp
         raise InputError("first_row", f"{shared}; give each shard the index of its first row") from None
 
 
-def make_work(memory: Any, threads: Any, block_rows: Any = None) -> Work:
-    """Check ``memory``, ``threads`` and ``block_rows``."""
-    if block_rows is not None:
-        block_rows = positive_integer("block_rows", block_rows)
-    known = min(available_processors(), MOST_THREADS)
-    n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
-    return Work(memory_bytes("memory", memory), n_threads, block_rows)
-
-
 def count(
-    plan: Plan, work: Work, earlier: States | None, rows: Blocks | None, waiting: Sequence[Block] = ()
+    plan: Plan, work: Resources, earlier: States | None, rows: Blocks | None, waiting: Sequence[Block] = ()
 ) -> States:
     """Return the states of earlier rows plus ``rows`` and ``waiting``.
 

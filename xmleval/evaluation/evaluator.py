@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from xmleval.budget import LIMIT, MEMORY, Budget, limited
+from xmleval.budget import LIMIT, MEMORY, Resources, check_resources, limited
 from xmleval.errors import ALL_LABELS, InputError, Keyword, Message, counted
-from xmleval.evaluation.counts import Counted, make_work, read_batch, settled, with_batch, with_counted
+from xmleval.evaluation.counts import Counted, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
 from xmleval.files.remote import as_path
@@ -24,7 +24,6 @@ from xmleval.notes import joined_notes
 from xmleval.plan import Settings
 from xmleval.report.report import Report
 from xmleval.spec import Spec
-from xmleval.threads import Work
 
 
 class Evaluator:
@@ -80,12 +79,12 @@ class Evaluator:
             self._settings = settings_before_rows(metrics, **options)
         else:
             self._settings = check_settings(metrics, n_labels, **options)
-        self._work = make_work(memory, threads, block_rows)
+        self._work = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, settings: Settings, work: Work) -> Evaluator:
+    def of(cls, settings: Settings, work: Resources) -> Evaluator:
         """Return an evaluator with checked settings (@private)."""
         made = cls.__new__(cls)
         made.__setstate__({"_settle": None, "_settings": settings, "_work": work, "_counted": Counted()})
@@ -426,7 +425,7 @@ class Evaluator:
         3
         """
         path = as_path(path)
-        with limited(LIMIT.get() or Budget(make_work(memory, None).memory).limit()):
+        with limited(LIMIT.get() or check_resources(memory, None).limit()):
             saved = load_state(path)
         with naming_damage(path):
             return cls.from_saved(saved, memory=memory)
@@ -436,7 +435,7 @@ class Evaluator:
         """Restore an evaluator from `as_saved` (@private)."""
         arrays = dict(saved.arrays)
         settings = restored_settings(saved.meta, arrays)
-        return cls.of(settings, make_work(memory, threads)).with_counts(Saved(saved.meta, arrays))
+        return cls.of(settings, check_resources(memory, threads)).with_counts(Saved(saved.meta, arrays))
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add what was seen in inputs that were read elsewhere (@private)."""

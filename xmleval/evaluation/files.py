@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.budget import MEMORY, Budget, MemoryLimit, limited, memory_bytes
+from xmleval.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.beside import (
     hierarchy_of,
@@ -20,7 +20,6 @@ from xmleval.evaluation.beside import (
     with_values_of_rows,
 )
 from xmleval.evaluation.checkpoint import WRITING, Checkpoint
-from xmleval.evaluation.counts import make_work
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.inputs import (
     LOG,
@@ -79,7 +78,7 @@ class Run(NamedTuple):
     rows: Inputs
     evaluators: list[Evaluator]
     names: list[str]
-    budget: Budget
+    resources: Resources
     sources: dict[str, str]
     excluded: dict[str, Any]
     inputs: dict[str, list[Any]]
@@ -95,13 +94,14 @@ class Run(NamedTuple):
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
-def budget_of(memory: int | str) -> Budget:
-    """Return the shares of a memory limit."""
-    n_bytes = memory_bytes("memory", memory)
-    if n_bytes < LEAST_MEMORY:
+def resources_of(arguments: Arguments) -> Resources:
+    """Return memory and threads, checked."""
+    memory = arguments.get("memory", MEMORY)
+    resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
+    if resources.memory < LEAST_MEMORY:
         least = f"{LEAST_MEMORY // 10**6} MB"
         raise InputError("memory", f"{memory!r} is below {least}, the least that can be given")
-    return Budget(n_bytes)
+    return resources
 
 
 class Opening(NamedTuple):
@@ -123,7 +123,7 @@ class Opening(NamedTuple):
 
 
 def open_inputs(
-    arguments: Arguments, scores: Mapping[str, Any], budget: Budget, fits: bool = False
+    arguments: Arguments, scores: Mapping[str, Any], resources: Resources, fits: bool = False
 ) -> Opening:
     """Open the files, and match their rows and labels; ``scores`` are those of models by name."""
     labels: Any = arguments.get("labels")
@@ -144,18 +144,20 @@ def open_inputs(
     elif labels is not None:
         labels = [*map(str, check_labels(labels, n_labels))]
     rows = open_rows(arguments, fields, truth, models, pred, among, labels, fits)
-    widths = label_counts_of(rows, budget, labels, n_labels)
+    widths = label_counts_of(rows, resources, labels, n_labels)
     counts, n_train = [None], 0
     if train is not None and (fits or train.files):  # propensities are estimated from others later
-        counts, n_train = training_counts(train, rows, labels, widths, budget)
+        counts, n_train = training_counts(train, rows, labels, widths, resources)
     inputs = {"y_true": [truth], "y_score": models}
     inputs |= {argument: [one] for argument, one in (("y_pred", pred), ("candidates", among)) if one}
     return Opening(rows, widths, inputs, train, labels is not None or not rows.by_name, counts, n_train)
 
 
-def open_run(arguments: Arguments, scores: Mapping[str, Any], budget: Budget, limit: MemoryLimit) -> Run:
+def open_run(
+    arguments: Arguments, scores: Mapping[str, Any], resources: Resources, limit: MemoryLimit
+) -> Run:
     """Open the files within a limit that is set, and settle what is to be counted."""
-    rows, widths, inputs, train, closed, counts, n_train = open_inputs(arguments, scores, budget)
+    rows, widths, inputs, train, closed, counts, n_train = open_inputs(arguments, scores, resources)
     rows = with_values_of_rows(rows, arguments)
     asking = {name for name, value in arguments.items() if value is not None}
     metrics, names = arguments.get("metrics"), rows.label_names
@@ -182,18 +184,17 @@ def open_run(arguments: Arguments, scores: Mapping[str, Any], budget: Budget, li
             options["label_groups"] = groups
         if points and rows.scores:  # of lists without scores there is no curve
             options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
-        memory = budget.rest(limit).evaluator(len(rows.scores))
+        share = resources.rest(limit).evaluator(len(rows.scores))
         with naming_files(files_of_labels):
             if "hierarchy" in asking:
                 options["hierarchy"] = hierarchy_of(arguments["hierarchy"], n_labels, names, closed)
             settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, n_labels, **options)
-            work = make_work(memory, arguments.get("threads"), arguments.get("block_rows"))
         if rows.by_name:
             settings = replace(settings, named=True, unknown=True, counts_cells=closed)
         if of_sets:  # what cannot be computed is left out
             settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
-        evaluators.append(Evaluator.of(settings, work))
-    budget = budget.rest(limit)
+        evaluators.append(Evaluator.of(settings, share))
+    resources = resources.rest(limit)
     refuse_many_labels(rows.truth[0], max(widths), len(widths) * _label_bytes(settings))
     files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
     files |= {name: [path] for name, path in files_of_labels.items() if path is not None}
@@ -203,7 +204,7 @@ def open_run(arguments: Arguments, scores: Mapping[str, Any], budget: Budget, li
     excluded, models = dict[str, Any](), [*scores] or [rows.truth[0]]
     if asking & {"exclude", "candidates"}:
         excluded = _excluded(arguments, inputs.get("candidates", [None])[0])
-    return Run(rows, evaluators, models, budget, sources, excluded, inputs, files, arguments, limit)
+    return Run(rows, evaluators, models, resources, sources, excluded, inputs, files, arguments, limit)
 
 
 def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
@@ -292,7 +293,7 @@ def _resumed(run: Run) -> Iterator[Run]:
                 told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
                 raise ValueError(Message(*told))
             memory, threads = run.evaluators[0].memory, arguments.get("threads")
-            with limited(run.budget.limit()):
+            with limited(run.resources.limit()):
                 run = run._replace(evaluators=saved.load(memory, threads))
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
@@ -322,10 +323,10 @@ def evaluate_files(
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    budget, shown = budget_of(arguments.get("memory", MEMORY)), arguments.get("progress", False)
-    limit = budget.limit()
+    resources, shown = resources_of(arguments), arguments.get("progress", False)
+    limit = resources.limit()
     with limited(limit):
-        run = open_run(arguments, scores, budget, limit)
+        run = open_run(arguments, scores, resources, limit)
     states = []
     if (pattern := arguments.get("save")) is not None:
         states = state_files(pattern, run.names)
@@ -363,7 +364,7 @@ def count(run: Run, shown: Progress) -> list[Report]:
                 if source := run.sources.get(name):
                     evaluator.read_from(source, row)
 
-        count_rows(run.evaluators, run.rows, run.budget, n_before, after, before)
+        count_rows(run.evaluators, run.rows, run.resources, n_before, after, before)
     return reports_of(run)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Budget, memory_limit
+from xmleval.budget import PIECE_BYTES, Resources, memory_limit
 from xmleval.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.settings import Arguments
 from xmleval.files.remote import as_path, is_file
@@ -79,10 +79,10 @@ class Inputs(NamedTuple):
         own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
         return {"exclude": own, "exclude_from": self.exclude_from}
 
-    def readers(self, budget: Budget, first: int = 0) -> tuple[RowReader, list[RowReader], Readers]:
+    def readers(self, resources: Resources, first: int = 0) -> tuple[RowReader, list[RowReader], Readers]:
         """Start reading all of them from a row on."""
         every = [self.truth, *self.scores, *(given for _, given in self.beside)]
-        n_bytes, n = budget.piece(len(every)), len(self.scores)
+        n_bytes, n = resources.piece(len(every)), len(self.scores)
         truth, *others = [RowReader(name, pieces, n_bytes, first) for name, pieces in every]
         sets: Readers = {}
         for (argument, _), reader in zip(self.beside, others[n:], strict=True):
@@ -436,7 +436,7 @@ def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
 
 
 def label_counts_of(
-    rows: Inputs, budget: Budget, labels: list[str] | None, n_labels: int | None
+    rows: Inputs, resources: Resources, labels: list[str] | None, n_labels: int | None
 ) -> list[int]:
     """Return the number of labels of each report: without names, what the truth and sets tell.
 
@@ -463,16 +463,16 @@ def label_counts_of(
         for own in rows.scores:
             told_by([shared, own])
         return [shared[1].n_labels or 0] * n
-    of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
+    of_truth = cache(lambda: _width_of_truth(rows.truth, resources))
     own_widths = [
-        _width_of(own, rows.truth[0], of_truth, budget, notes)
+        _width_of(own, rows.truth[0], of_truth, resources, notes)
         for own, notes in zip(rows.scores, rows.notes, strict=False)
     ]
     return own_widths or [of_truth()]
 
 
-def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
-    n_labels = count_columns(truth[1], budget.lone_piece)
+def _width_of_truth(truth: tuple[str, Pieces], resources: Resources) -> int:
+    n_labels = count_columns(truth[1], resources.lone_piece)
     if n_labels < 1:
         raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
     _expect_few(truth[0], n_labels)
@@ -502,13 +502,17 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
 
 
 def _width_of(
-    scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget, notes: list[str]
+    scores: tuple[str, Pieces],
+    truth: str,
+    of_truth: Callable[[], int],
+    resources: Resources,
+    notes: list[str],
 ) -> int:
     """Return the number of labels of scores whose truth does not tell it, and note that they tell more."""
     told = told_by([scores])
     if told is not None:
         return told[1].n_labels or 0
-    n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
+    n_true, n_own = of_truth(), count_columns(scores[1], resources.lone_piece)
     if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
         return n_true
     notes.append(f"{scores[0]}: evaluated with {n_own} labels; its ids go beyond the {n_true} of {truth}")

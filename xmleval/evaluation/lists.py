@@ -51,7 +51,7 @@ def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: In
     )
     found: list[Lists] = []
     with limited(run.limit), ExitStack() as opened:
-        truth, scores, sets = inputs.readers(run.budget)
+        truth, scores, sets = inputs.readers(run.resources)
         readers = [truth, *scores, *(reader for several in sets.values() for reader in several)]
         for reader in readers:
             opened.callback(reader.close)

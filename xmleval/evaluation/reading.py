@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Budget
+from xmleval.budget import Resources
 from xmleval.errors import (
     LIST_TRANSPOSED,
     NO_MATCH,
@@ -39,7 +39,7 @@ Progress = bool | Callable[[int, int | None], object]
 def count_rows(
     evaluators: Sequence[Any],
     inputs: Inputs,
-    budget: Budget,
+    resources: Resources,
     skipped: int,
     after: Callable[[int], object],
     before: Callable[[str, int], None] = lambda name, row: None,
@@ -50,7 +50,7 @@ def count_rows(
     there is none. ``before`` is called with the file of the truth that the next rows are in, and the index of
     the first in it; ``after`` with the number of rows counted so far.
     """
-    truth, scores, sets = inputs.readers(budget, skipped)
+    truth, scores, sets = inputs.readers(resources, skipped)
     readers = [truth, *scores, *itertools.chain(*sets.values())]
     try:
         for reader in readers:

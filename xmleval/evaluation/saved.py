@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import limited, machine_limit
+from xmleval.budget import Resources, limited, machine_limit
 from xmleval.datasets import published
 from xmleval.errors import positive_integer
 from xmleval.evaluation.counts import Counted
@@ -20,7 +20,6 @@ from xmleval.plan import KEPT, Settings
 from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
-from xmleval.threads import Work
 from xmleval.view.rule import as_parts, from_parts
 
 
@@ -88,7 +87,7 @@ def saved_counts(counted: Counted, loose: bool) -> Saved:
     return Saved(meta, arrays)
 
 
-def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
+def restored(settings: Settings, work: Resources, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     source, row = meta["place"]
     place, notes = (str(source), positive_integer("place", row, 0)), notes_from_json(meta["notes"])

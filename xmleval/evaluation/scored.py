@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xmleval.budget import Resources
 from xmleval.errors import InputError
 from xmleval.evaluation.blocks import Batch, make_blocks
 from xmleval.evaluation.counts import count
@@ -12,7 +13,6 @@ from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.plan import Plan
 from xmleval.states.state import State, States, state_class
-from xmleval.threads import Work
 
 
 class ScoredRows:
@@ -23,7 +23,7 @@ class ScoredRows:
 
     state = missing = bare = ""
 
-    def __init__(self, plan: Plan, work: Work) -> None:
+    def __init__(self, plan: Plan, work: Resources) -> None:
         self.n_labels = plan.n_labels
         self.work = work
         self.n_rows = 0

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.fold_sweeps import MOST_LABELS
@@ -25,7 +26,6 @@ from xmleval.pooled.piles import (
     score_of,
 )
 from xmleval.records import Bools, Floats, Ints, Scores
-from xmleval.threads import Work
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 4  # keys per label from which grouping by label in each task saves time and memory
@@ -54,7 +54,7 @@ def sweep_columns(
     n_labels: int,
     n_cells: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
     asked: Floats = NOTHING,
 ) -> LabelCurves:
     """Sweep the scores of every label, best first.
@@ -69,7 +69,7 @@ def sweep_columns(
         Relevant and irrelevant rows of every label.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Work
+    work : Resources
         Memory and threads to use.
     asked : float64 (n, 2), optional
         What else is asked of each curve, see `kernels.sweeps.reach`.
@@ -93,7 +93,7 @@ def over_labels(
     irrelevant: Pile,
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
-    work: Work,
+    work: Resources,
 ) -> None:
     """Call a function for ranges of labels with their scores in two piles.
 
@@ -114,7 +114,7 @@ def over_labels(
     work.map(task, range(len(bounds) - 1))
 
 
-def label_ranges(piles: Sequence[Pile], n_labels: int, work: Work) -> tuple[list[int], Ranges]:
+def label_ranges(piles: Sequence[Pile], n_labels: int, work: Resources) -> tuple[list[int], Ranges]:
     """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
     for pile in piles:
         pile.ungroup()
@@ -137,7 +137,7 @@ def _over_grouped(
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     least: int,
-    work: Work,
+    work: Resources,
 ) -> None:
     """Do the same as `over_labels` for the parts of piles that are grouped by label."""
     reached: Ints = sum(part.ptr - part.ptr[0] for parts in piles for part in parts)

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.files.spill import Keys
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.kernels.sweeps import reach, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.records import Curve, Floats, Ints, Scores
-from xmleval.threads import Work
 
 LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
 LEAST_RANGE = 1 << 12  # bytes
@@ -60,25 +60,25 @@ class Found(NamedTuple):
     open_pairs: tuple[int, int]
 
 
-def n_ranges(piles: Sequence[Pile], work: Work) -> int:
+def n_ranges(piles: Sequence[Pile], work: Resources) -> int:
     """Return the number of score ranges to split piles into."""
     return max(_n_parts(piles, work), 1 if _is_small(piles, work) else 2 * work.threads)
 
 
-def _is_small(piles: Sequence[Pile], work: Work) -> bool:
+def _is_small(piles: Sequence[Pile], work: Resources) -> bool:
     return work.threads == 1 or sum(pile.size for pile in piles) <= LARGE
 
 
-def _n_parts(piles: Sequence[Pile], work: Work) -> int:
+def _n_parts(piles: Sequence[Pile], work: Resources) -> int:
     n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
-    return max(1, -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads))))
+    return max(1, -(-n_bytes // max(LEAST_RANGE, work.sorted)))
 
 
 def sweep_piles(
     relevant: Sequence[Pile],
     irrelevant: Pile,
     unlisted: Unlisted,
-    work: Work,
+    work: Resources,
     *,
     strides: Ints | None = None,
     last: Last | None = None,
@@ -94,7 +94,7 @@ def sweep_piles(
         Scores of irrelevant entries.
     unlisted : Unlisted
         The unlisted entries.
-    work : Work
+    work : Resources
         Memory and threads to use.
     strides : int64 (2,), optional
         Relevant and irrelevant entries between points of the curve.
@@ -143,7 +143,7 @@ def sweep_piles(
     return added_up(found, asked)
 
 
-def splitters_of(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
+def splitters_of(piles: Sequence[Pile], level: float | None, work: Resources) -> tuple[Keys, int | None]:
     """Return scores to split piles at, and the number of the range of the unlisted score."""
     dtype = common_dtype(piles, np.float64)
     chosen = sampled_quantiles(piles, n_ranges(piles, work))

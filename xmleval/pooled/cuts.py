@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.kernels.thresholds import cut_labels, find_cut, is_better
 from xmleval.pooled.columns import Columns, over_labels, sort_each
 from xmleval.pooled.curves import run_lengths, splitters_of
@@ -16,7 +17,6 @@ from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import joined
 from xmleval.pooled.values import Values, as_buckets, joint_bounds
 from xmleval.records import Floats, Ints, Scores
-from xmleval.threads import Work
 
 Runs = tuple[Scores, Ints, Scores, Ints]
 
@@ -33,7 +33,7 @@ class Parted(NamedTuple):
 
 
 def best_cut(
-    store: Store, relevant: str, irrelevant: str, n_true: int, floor: float, aim: int, work: Work
+    store: Store, relevant: str, irrelevant: str, n_true: int, floor: float, aim: int, work: Resources
 ) -> float:
     """Return the score below the best cut of all entries, the highest of several.
 
@@ -51,7 +51,7 @@ def best_cut(
         Entries at or below this score are never predicted.
     aim : int
         See `kernels.thresholds.is_better`.
-    work : Work
+    work : Resources
         Memory and threads to use.
     """
     if store.by_value([relevant, irrelevant]):
@@ -93,7 +93,7 @@ def _by_value(relevant: Values, irrelevant: Values) -> Parted:
     return Parted(sizes, load)
 
 
-def _by_score(relevant: Pile, irrelevant: Pile, work: Work) -> Parted:
+def _by_score(relevant: Pile, irrelevant: Pile, work: Resources) -> Parted:
     """Part scores in any order, of which odd ranges hold one score."""
     piles = [relevant, irrelevant]
     splitters, _ = splitters_of(piles, None, work)
@@ -121,7 +121,7 @@ class LabelCuts(NamedTuple):
 
 
 def best_label_cuts(
-    relevant: Pile, irrelevant: Pile, n_true: Ints, floor: float, aim: int, work: Work
+    relevant: Pile, irrelevant: Pile, n_true: Ints, floor: float, aim: int, work: Resources
 ) -> LabelCuts:
     """Return the best cut of each label; arguments as in `best_cut`, of keys, with ``n_true`` by label."""
     n_labels = n_true.size

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.fold_buckets import sweep_fold_buckets
 from xmleval.kernels.fold_sweeps import (
@@ -27,7 +28,6 @@ from xmleval.pooled.curves import as_integers, splitters_of
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, label_of, score_of
 from xmleval.pooled.values import TASKS, Values, as_buckets, cut
 from xmleval.records import Floats, Ints, as_score
-from xmleval.threads import Work
 
 LABELS_AT_A_TIME = 1 << 12
 OfLabels = Callable[[Ints, Ints, Floats, Floats], None]
@@ -45,7 +45,7 @@ def sweep_value_folds(
     irrelevant: Sequence[Values],
     unlisted: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
     pairs_alone: bool,
 ) -> FoldPairs:
     """Sweep scores counted by value, best first.
@@ -58,7 +58,7 @@ def sweep_value_folds(
         Numbers of relevant and irrelevant unlisted entries.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Work
+    work : Resources
         Memory and threads to use.
     pairs_alone : bool
         Whether precision is not needed.
@@ -100,7 +100,7 @@ def sweep_pile_folds(
     irrelevant: Sequence[Pile],
     unlisted: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
     pairs_alone: bool,
 ) -> FoldPairs:
     """Sweep scores in piles, best first; see `sweep_value_folds`."""
@@ -165,7 +165,7 @@ def sweep_label_folds(
     n_true: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
     pairs_alone: bool,
     use: OfLabels,
 ) -> None:
@@ -195,7 +195,7 @@ def sweep_label_folds(
     ranked = common_dtype(piles, np.int64) != np.int64
     ranked |= level is not None and level != as_score(level, np.empty(0, np.float32))
     memory = work.memory // 3 if ranked else work.memory  # ranks take twice what keys do
-    bounds, ranges = label_ranges(piles, n_true[0].size, Work(memory, work.threads))
+    bounds, ranges = label_ranges(piles, n_true[0].size, Resources(memory, work.threads))
     n_rows = np.append(n_rows, 0)
 
     def task(number: int) -> None:

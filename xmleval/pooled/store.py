@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.pooled.piles import Held, Pile, as_keys, spill
 from xmleval.pooled.values import Values
-from xmleval.threads import Work
 
 LEAST_PACKED = 8 << 20  # memory from which packing pays: the tables for it take some MiB
 
@@ -48,7 +48,7 @@ class Store:
         """Size of everything in memory."""
         return self.key_bytes + self.value_bytes
 
-    def add(self, found: Mapping[str, Values | list[Held]], most: int, work: Work) -> None:
+    def add(self, found: Mapping[str, Values | list[Held]], most: int, work: Resources) -> None:
         """Add scores, and limit what is in memory to ``most`` bytes.
 
         That is the sum of all kinds; counts by value may be packed, which takes as much memory again.
@@ -73,7 +73,7 @@ class Store:
                 self.piles[name].hold_on_disk(self._runs_of(values))
                 self.values[name] = Values()
 
-    def merge(self, other: Store, most: int, work: Work) -> None:
+    def merge(self, other: Store, most: int, work: Resources) -> None:
         """Add the scores of another store, as `add` does."""
         self.add(dict(other.values), most, work)
         self.add({name: pile.held() for name, pile in other.piles.items()}, most, work)
@@ -81,7 +81,7 @@ class Store:
             own = self.piles[name]
             own.runs = [*self._own(pile.runs), *own.runs]
 
-    def pack(self, work: Work) -> None:
+    def pack(self, work: Resources) -> None:
         """Pack the counts by value."""
         for values in self.values.values():
             values.pack(work)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
 from xmleval.kernels.values import rank_of_bits, sweep_buckets
@@ -24,14 +25,13 @@ from xmleval.pooled.curves import (
 )
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct, joint_bounds
 from xmleval.records import Floats, Ints, Scores
-from xmleval.threads import Work
 
 
 def sweep_values(
     relevant: Sequence[Values],
     irrelevant: Values,
     unlisted: Unlisted,
-    work: Work,
+    work: Resources,
     *,
     strides: Ints | None = None,
     last: Last | None = None,

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import Resources
 from xmleval.kernels.packing import HEADER, N_PLACES
 from xmleval.kernels.values import FIELDS, N_BUCKETS, add_sizes, export_buckets, order_by_bucket, pack_buckets
 from xmleval.pooled.piles import append_joined
 from xmleval.records import Chunks, Ints, Scores
-from xmleval.threads import Work
 
 CHUNK = 1 << 20  # scores ordered at a time: in arrays of this size the system gives large pages
 MANY = 1 << 18  # scores from which an array is ordered as it comes
@@ -121,12 +121,12 @@ class Values:
         self.ordered = [*self.ordered, *other.ordered]
         self.packed = [*self.packed, *other.packed]
 
-    def pack(self, work: Work) -> None:
+    def pack(self, work: Resources) -> None:
         """Pack all scores."""
         packed = self._packed(work)
         self.few, self.ordered, self.packed = [], [], packed
 
-    def _packed(self, work: Work) -> list[Packed]:
+    def _packed(self, work: Resources) -> list[Packed]:
         """Return all scores packed, in ranges of buckets."""
         known = sorted(self.packed, key=lambda part: part.first)
         ends = [part.first + part.starts.size - 1 for part in known]
@@ -149,7 +149,7 @@ class Values:
 
         return [part for part in work.map(packed, range(len(bounds) - 1)) if part.size]
 
-    def packed_together(self, work: Work) -> tuple[Ints, Ints, Chunks]:
+    def packed_together(self, work: Resources) -> tuple[Ints, Ints, Chunks]:
         """Return all scores packed as one part: first bucket (1,), starts, and places."""
         parts, n_bytes = self._packed(work), 0
         starts: Ints = np.empty(parts[-1].first + parts[-1].starts.size - parts[0].first, np.int64)

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, is_table, merge_tables, tabulate
 from xmleval.pooled.piles import make_keys
 from xmleval.records import Chunks, Floats, Ints
-from xmleval.threads import Work
 
 WORD = 8  # bytes
 GROWTH = 1.5  # so that two of about equal size are merged, and two of one size with one of the next are not
@@ -202,13 +202,13 @@ def _words(run: Run) -> Iterator[Floats]:
         yield piece.view(np.float64)
 
 
-def n_ranges(collections: Sequence[KeySums], work: Work) -> int:
+def n_ranges(collections: Sequence[KeySums], work: Resources) -> int:
     """Return the number of ranges to load: one in memory, and so many from files that each fits."""
     if not any(sums.runs for sums in collections):
         return 1
     n_bytes = sum(run.size * run.dtype.itemsize for sums in collections for run in sums.runs)
     n_bytes += sum(sums.n_bytes for sums in collections)
-    return -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads) // 2))
+    return -(-n_bytes // max(LEAST_RANGE, work.sorted // 2))
 
 
 class Ranges:

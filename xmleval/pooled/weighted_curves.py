@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import as_floats
 from xmleval.kernels.weight_sums import SUM, minus
 from xmleval.kernels.weighted_sweeps import sweep_labels, sweep_sums
 from xmleval.pooled.curves import none_yet
 from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, n_ranges
 from xmleval.records import Curve, Floats
-from xmleval.threads import Work
 
 
 def sweep_entries(
@@ -19,7 +19,7 @@ def sweep_entries(
     totals: Floats,
     unlisted: float,
     unit: float,
-    work: Work,
+    work: Resources,
     asked: Floats,
     n_points: int,
 ) -> tuple[Curve, Floats]:
@@ -35,7 +35,7 @@ def sweep_entries(
         The score of unlisted entries, NaN if they rank below all.
     unit : float
         The weight that is held as 1.
-    work : Work
+    work : Resources
         Memory and threads to use.
     asked : float64 (n, 2)
         What else is asked of the curve, see `kernels.sweeps.reach`.
@@ -74,7 +74,7 @@ def sweep_columns(
     n_labels: int,
     unlisted: float,
     unit: float,
-    work: Work,
+    work: Resources,
     asked: Floats,
 ) -> Curve:
     """Sweep the scores of every label, best first.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum, split
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
@@ -17,7 +18,6 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.pairs import Pairs, pairs_of
 from xmleval.view.view import View
 
@@ -33,7 +33,7 @@ class Calibration(State):
     of_labels = True
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.cutoffs = cutoffs_of(specs)
         n, several = len(self.cutoffs), sorted({bins_of(spec) for spec in specs if spec.params}) or [1]

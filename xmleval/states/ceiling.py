@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.errors import counted
 from xmleval.input.door import WITHIN
 from xmleval.plan import Plan
@@ -13,7 +14,6 @@ from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.row_sums import RowSums
 from xmleval.states.state import Arrays
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 
@@ -23,7 +23,7 @@ class Ceiling(RowSums):
     by_fold = False
     keeps = False
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_relevant: Ints = np.zeros(2, np.int64)  # among the reachable labels, and in all
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.discounts import logs_of
 from xmleval.errors import Keyword, Message
 from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
@@ -18,7 +19,6 @@ from xmleval.records import Curve, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.label_totals import mean_over_labels
-from xmleval.threads import Work
 
 EXACT = Context(prec=28)  # powers of the C library differ between processors
 ASKED = {"recall": RECALL, "precision": PRECISION, "fallout": FALLOUT, "area": AREA}  # by `Metric.asks`
@@ -62,10 +62,10 @@ def _asked(spec: Spec) -> tuple[float, ...]:
     return (ASKED[spec.metric.asks], *dict(spec.params).values()) if spec.metric.asks else ()
 
 
-def add_points(plan: Plan, work: Work, points: Floats, results: Results) -> None:
+def add_points(plan: Plan, work: Resources, points: Floats, results: Results) -> None:
     """Add the points of the curve of all entries, and tell where memory holds fewer than were asked for."""
     results.points["micro"] = points
-    most = work.budget.points
+    most = work.points
     if most < plan.curve_points:
         asked, share = Keyword("curve_points", f"{plan.curve_points}"), Keyword("memory")
         results.notes["points"] = Message(asked, f": at most {most} points are kept, the share of ", share)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import as_floats
 from xmleval.plan import Plan
 from xmleval.pooled.columns import LabelCurves
@@ -17,7 +18,6 @@ from xmleval.records import Curve, Floats, Ints
 from xmleval.spec import Spec
 from xmleval.states.curve_values import entry_values, finished, terms_of
 from xmleval.states.label_totals import mean_of_sums, mean_sums
-from xmleval.threads import Work
 
 FEW = 1 << 17  # scores up to which sorting takes less time than counting by value
 
@@ -29,7 +29,7 @@ def entries_without(
     names: Sequence[str],
     n_cells: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
 ) -> dict[str, Floats]:
     """Return micro averages without each fold.
 
@@ -43,7 +43,7 @@ def entries_without(
         Relevant and irrelevant entries of each fold.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Work
+    work : Resources
         Memory and threads to use.
     """
     listed = np.array([[store.size(name) for store in stores] for name in names])
@@ -73,7 +73,7 @@ def labels_without(
     n_true_of: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
-    work: Work,
+    work: Resources,
 ) -> tuple[dict[str, Floats], LabelCurves]:
     """Return averages over labels without each fold, and the curves of all rows as far as they need them.
 

@@ -8,7 +8,7 @@ from copy import copy
 
 import numpy as np
 
-from xmleval.budget import size_text
+from xmleval.budget import Resources, size_text
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.plan import Plan
@@ -16,7 +16,6 @@ from xmleval.records import Block, Floats, Ints, known_of
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
-from xmleval.threads import Work
 from xmleval.view.parts import part_of
 from xmleval.view.view import View
 
@@ -31,7 +30,7 @@ class Folds(States):
     take ``memory``, by default that of ``work``.
     """
 
-    def __init__(self, plan: Plan, work: Work, memory: int | None = None) -> None:
+    def __init__(self, plan: Plan, work: Resources, memory: int | None = None) -> None:
         of_folds = [
             name
             for name, specs in plan.states.items()
@@ -39,7 +38,7 @@ class Folds(States):
         ]
         whole = [name for name in plan.states if name not in of_folds]
         super().__init__(plan, work, _states_of(plan, whole, work))
-        share = Work(max(1, work.memory // N_FOLDS), work.threads)
+        share = Resources(max(1, work.memory // N_FOLDS), work.threads)
         self.folds = [States(plan, share, _states_of(plan, of_folds, share)) for _ in range(N_FOLDS)]
         self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
         self.n_weighing: Ints = np.zeros(N_FOLDS, np.int64)  # rows with a positive weight
@@ -168,10 +167,10 @@ class Folds(States):
         super().from_contents(contents)
 
 
-def new_states(plan: Plan, work: Work, memory: int | None = None) -> States:
+def new_states(plan: Plan, work: Resources, memory: int | None = None) -> States:
     """Return the empty states of a plan; tables of folds may take ``memory``, by default that of ``work``."""
     return States(plan, work) if plan.confidence is None else Folds(plan, work, memory)
 
 
-def _states_of(plan: Plan, names: Iterable[str], work: Work) -> dict[str, State]:
+def _states_of(plan: Plan, names: Iterable[str], work: Resources) -> dict[str, State]:
     return {name: state_class(name)(plan, plan.states[name], work) for name in names}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Ints, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 AVERAGES = ("samples", "macro")  # those that read rows with pairs, and all rows
@@ -19,7 +19,7 @@ AVERAGES = ("samples", "macro")  # those that read rows with pairs, and all rows
 class Gaps(State):
     """Counts of the rows that do not list every label: among rows with pairs, and among all rows."""
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_short: Ints = np.zeros(2, np.int64)
 

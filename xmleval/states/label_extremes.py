@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.cached import cached
 from xmleval.exact import NO_WEIGHT, exact_mean
 from xmleval.kernels.extremes import widen_extremes
@@ -13,7 +14,6 @@ from xmleval.results import Results
 from xmleval.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 
@@ -25,7 +25,7 @@ class LabelExtremes(State):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = 0  # with a positive weight
         self.dtype = np.dtype(np.float32)  # of scores

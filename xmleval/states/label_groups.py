@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.errors import printable
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints, row_sizes
@@ -17,7 +18,6 @@ from xmleval.states.folds import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import Arrays, State, States, state_class
-from xmleval.threads import Work
 from xmleval.view.parts import Credited, LabelParts
 from xmleval.view.view import View
 
@@ -63,7 +63,7 @@ class LabelGroups(Parts):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         groups = plan.label_groups
         assert groups is not None

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.kernels.rows import HASH_GROUPS, drop_repeats, group_by_hash, hash_rows
 from xmleval.plan import Plan
 from xmleval.records import Ints
@@ -13,7 +14,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work, map_in_turns
+from xmleval.threads import map_in_turns
 from xmleval.view.view import View
 
 ENOUGH = 1 << 16
@@ -40,7 +41,7 @@ class LabelSets(State):
     The probability that any two of a billion sets share a fingerprint is below 1e-20.
     """
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = 0
         self._distinct: list[Grouped] = []  # each without duplicates; several after merges

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import as_floats, exact_product
 from xmleval.metrics import Setting
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints, Labels, Spread
 from xmleval.spec import Spec
 from xmleval.states.label_table import LABELS_AT_A_TIME, LabelTable
-from xmleval.threads import Work
 
 SPREAD, SLOTS = "spread", "slots"  # tables of measures
 KINDS = (SPREAD, SLOTS)
@@ -34,7 +34,7 @@ class Sums(NamedTuple):
     n_slots: int
 
 
-def slot_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:
+def slot_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Resources) -> dict[str, float]:
     """Return the values of measures of what is predicted."""
     if not specs:
         return {}

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
@@ -26,7 +27,7 @@ from xmleval.kernels.labels import (
 )
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels
 from xmleval.states.contents import Contents, at_least_zero, expect
-from xmleval.threads import Work, when_free
+from xmleval.threads import when_free
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
@@ -221,7 +222,7 @@ class LabelTable:
         if self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY:
             self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
-    def counts(self, work: Work) -> Counts:
+    def counts(self, work: Resources) -> Counts:
         """Return the contingency tables of all labels, float64 (n_labels,) each."""
         if self.weighted:
             cells = np.zeros((4, self.n_labels))
@@ -240,7 +241,7 @@ class LabelTable:
             cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
         return Counts(*cells)
 
-    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Work) -> list[T]:
+    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Resources) -> list[T]:
         """Apply a function to all contingency tables and the numbers of labels sharing each (None: one each).
 
         Rare labels share few distinct tables.
@@ -260,7 +261,7 @@ class LabelTable:
         empty = Counts(none, none, none, as_floats(self.rows))
         return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
 
-    def _counted(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
+    def _counted(self, work: Resources) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables of counts, and the numbers of labels sharing each (None: one each)."""
         if self.n_labels <= FEW_LABELS:
             yield from self._pieces(self.totals)

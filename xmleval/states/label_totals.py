@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import SCALE, scaled_sum
 from xmleval.input.weights import HEAVIEST
 from xmleval.metrics import Setting
@@ -20,7 +21,6 @@ from xmleval.states.contents import Contents
 from xmleval.states.label_slots import KINDS, slot_values
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
@@ -33,7 +33,7 @@ class LabelTotals(State):
     shared = True
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         kept = plan.kept_decisions
         self.decided: dict[Decision, list[Spec]] = {}
@@ -123,7 +123,7 @@ class LabelTotals(State):
             own.done()
 
 
-def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:
+def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Resources) -> dict[str, float]:
     """Average formulas over labels, or apply them to the totals of all."""
     if not specs:
         return {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_to_masses
 from xmleval.kernels.fixed import LIMBS
@@ -17,7 +18,6 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.calibration import binned, bins_of, cutoffs_of, reliability_of
 from xmleval.states.summed_keys import SummedKeys
-from xmleval.threads import Work
 from xmleval.view.pairs import pairs_of
 from xmleval.view.view import View
 
@@ -33,7 +33,7 @@ class PairScores(SummedKeys):
     of_labels = True
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.cutoffs = cutoffs_of(specs)
         self.sums = {f"{k or 'all'}.{kind}": KeySums(1) for k in self.cutoffs for kind in (HITS, MISSES)}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
+from xmleval.budget import Resources
 from xmleval.plan import Plan
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State, States
-from xmleval.threads import Work
 
 
 class Parts(State):
     """States of parts of the data, by name; ``n_rows`` is the number of rows of each."""
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.parts: dict[str, States] = {}
         self.n_rows: dict[str, int] = {}

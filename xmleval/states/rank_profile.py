@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.folds import N_FOLDS
@@ -35,7 +36,6 @@ from xmleval.states.contents import Contents, at_least_zero, ceilings, expect, t
 from xmleval.states.kept_hits import BYTE, KeptHits
 from xmleval.states.rank_slots import BY_FOLD, Slots
 from xmleval.states.state import Arrays, State, in_row_order
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
@@ -57,7 +57,7 @@ class RankProfile(State):
     with_unknown = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.depth = max([spec.k or 0 for spec in specs])  # tables are no wider than the deepest hit
         gains = any(spec.metric.table != "hits" for spec in specs)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from xmleval.budget import size_text
+from xmleval.budget import Resources, size_text
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.plan import Plan
@@ -18,7 +18,6 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.folds import Folds, new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
-from xmleval.threads import Work
 from xmleval.view.parts import rows_of
 from xmleval.view.view import View
 
@@ -30,7 +29,7 @@ class RowGroups(Parts):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_expected = 0  # groups
         self.own_work = work._replace(memory=max(1, work.memory // SHARES))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
 from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
@@ -19,7 +20,6 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, ceilings, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 
@@ -36,7 +36,7 @@ class RowSums(State):
     keeps = True  # whether row values are kept on request
     most = MOST_ROWS  # of a sum
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         of = self.names()
         self.keys = list(of)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import as_floats
 from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
@@ -37,7 +38,6 @@ from xmleval.states.saved_keys import (
     rising,
 )
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
@@ -54,11 +54,11 @@ class ScoreRuns(State):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self._share = work.budget.held  # bytes that updates may hold
+        self._share = work.held  # bytes that updates may hold
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
@@ -100,7 +100,7 @@ class ScoreRuns(State):
 
     def merge(self, other: ScoreRuns) -> None:
         """Merge a state of other rows."""
-        self.store.merge(other.store, self.work.budget.held, self.work)
+        self.store.merge(other.store, self.work.held, self.work)
         self.n_true = self.n_true + other.n_true
         self.n_rows += other.n_rows
         self.dtype = np.result_type(self.dtype, other.dtype)
@@ -115,7 +115,7 @@ class ScoreRuns(State):
         """Return an empty state to merge with this one, which spills to the same file."""
         found = ScoreRuns(self.plan, self.specs, self.work)
         found.store.file = self.store.file
-        found._share = self.work.budget.beside(self.held_bytes)
+        found._share = self.work.beside(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
@@ -166,7 +166,7 @@ class ScoreRuns(State):
         """Sort the scores and return the values of curves."""
         entries, points, columns = None, None, None
         if self.needs.cells:
-            entries, points = self.cells(self.work, min(self.plan.curve_points, self.work.budget.points))
+            entries, points = self.cells(self.work, min(self.plan.curve_points, self.work.points))
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.work)
@@ -175,7 +175,7 @@ class ScoreRuns(State):
             add_points(self.plan, self.work, points, results)
         return results
 
-    def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
+    def cells(self, work: Resources, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
         good, bad, missing = (f"{CELLS}.{kind}" for kind in (GOOD, BAD, MISSING))
         n_good, n_bad = map(self.store.size, (good, bad))
@@ -210,7 +210,7 @@ class ScoreRuns(State):
         best = curve(*sweep([side(good), side(missing)], side(bad), above_all, work).pairs)
         return Curves(value, worst, best), points
 
-    def columns(self, work: Work) -> Curves:
+    def columns(self, work: Resources) -> Curves:
         """Return the curves of every label."""
         found = self.swept or self.sweep(work)
         n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
@@ -220,7 +220,7 @@ class ScoreRuns(State):
         )
         return Curves(value)
 
-    def sweep(self, work: Work) -> LabelCurves:
+    def sweep(self, work: Resources) -> LabelCurves:
         """Return the statistics of the curve of every label."""
         good, bad = (self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
         n_cells, level = self._n_cells(), self.level()
@@ -290,7 +290,7 @@ class ScoreRuns(State):
                 for number, part in enumerate(values.ordered):
                     out |= loose(f"{name}.ordered{number}", part)
         of_labels = {name: pile for name, pile in self.store.piles.items() if name.startswith(COLUMNS)}
-        most = 0 if packed or self.needs.bounds else self.work.budget.grouped
+        most = 0 if packed or self.needs.bounds else self.work.grouped
         grouped = grouped_by_label(of_labels, self.n_labels, most)
         for name, pile in self.store.piles.items():
             held = grouped.get(name) or [*pile.held(), *few.get(name, [])]
@@ -337,13 +337,13 @@ class ScoreRuns(State):
 
     def _restored(self, contents: Contents, name: str) -> Ints:
         """Take the keys of a pile, and return how many there are: of all entries, or of each label."""
-        store, most = self.store, self.work.budget.held
+        store, most = self.store, self.work.held
         n_labels = self.n_labels if name.startswith(COLUMNS) and name in store.piles else None
         counts: Ints = np.zeros(n_labels or 1, np.int64)
         if name in store.piles:
             for key in contents.numbered(f"{name}.held"):
                 checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
-                for part in joined(checked, self.work.budget.copied):
+                for part in joined(checked, self.work.copied):
                     store.add({name: _as_found(part) if name in store.values else [part]}, most, self.work)
             for key in contents.numbered(f"{name}.grouped"):
                 expect(n_labels is not None, f"{key} is not of labels")

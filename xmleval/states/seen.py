@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
@@ -13,7 +14,6 @@ from xmleval.results import Results
 from xmleval.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 FLAGS = ("by_id", "binary", "rises", "falls", "judges", "unknown")
@@ -26,7 +26,7 @@ class Seen(State):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 Arrays = dict[str, Any]
@@ -34,7 +34,7 @@ class State:
         What is computed.
     specs : tuple of Spec
         The measures that read this state.
-    work : Work
+    work : Resources
         Memory and threads to use.
     """
 
@@ -44,7 +44,7 @@ class State:
     with_unknown = False  # whether it takes predictions with unknown labels
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         self.plan = plan
         self.specs = specs
         self.work = work
@@ -128,13 +128,13 @@ class States:
     ----------
     plan : Plan
         What is computed.
-    work : Work
+    work : Resources
         Memory and threads to use.
     states : dict of str to State, optional
         The states; default empty ones.
     """
 
-    def __init__(self, plan: Plan, work: Work, states: dict[str, State] | None = None) -> None:
+    def __init__(self, plan: Plan, work: Resources, states: dict[str, State] | None = None) -> None:
         self.plan = plan
         self.work = work
         if states is None:

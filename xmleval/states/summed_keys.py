@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Self
 
+from xmleval.budget import Resources
 from xmleval.plan import Plan
 from xmleval.pooled.weight_sums import KeySums
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State
-from xmleval.threads import Work
 
 
 class SummedKeys(State):
     """Sums by key in ``sums``, by name, which a subclass fills."""
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
-        self._share = work.budget.summed()  # bytes that updates may hold
+        self._share = work.summed()  # bytes that updates may hold
         self.sums: dict[str, KeySums] = {}
 
     @property
@@ -35,12 +35,12 @@ class SummedKeys(State):
         """Merge a state of other rows."""
         for name, sums in self.sums.items():
             sums.merge(other.sums[name])
-        self.spill_beyond(self.work.budget.summed())
+        self.spill_beyond(self.work.summed())
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
         found = super().empty()
-        found._share = self.work.budget.summed(self.held_bytes)
+        found._share = self.work.summed(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
@@ -70,4 +70,4 @@ class SummedKeys(State):
             sums.restore(contents.take_chunks(f"{name}.held"), False)
             for run in contents.numbered(f"{name}.run"):
                 sums.restore(contents.take_chunks(run), True)
-            self.spill_beyond(self.work.budget.summed())
+            self.spill_beyond(self.work.summed())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.exact import as_floats
 from xmleval.kernels.abstaining import accept
 from xmleval.kernels.fixed import LIMBS
@@ -16,7 +17,6 @@ from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 ROWS = "rows"
@@ -30,7 +30,7 @@ class TopScores(SummedKeys):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.of_hits = {f"hits{spec.k}": spec.k for spec in specs if spec.k}
         self.sums = {name: KeySums(1) for name in (ROWS, *self.of_hits)}

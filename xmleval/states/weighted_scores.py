@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.weight_sums import MOST, SUM, add_to, add_weights, minus, times
 from xmleval.plan import Plan
@@ -17,7 +18,6 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
-from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
@@ -32,7 +32,7 @@ class WeightedScores(SummedKeys):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.needs = Needs.of(plan, specs)
         self.dtype = np.dtype(np.float32)  # of scores
@@ -90,7 +90,7 @@ class WeightedScores(SummedKeys):
             high, low = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
             totals = np.array([relevant, minus(high, low, relevant[0], relevant[1])])
             good, bad = (self.sums[f"{CELLS}.{kind}"] for kind in (GOOD, BAD))
-            n_points = min(self.plan.curve_points, self.work.budget.points)
+            n_points = min(self.plan.curve_points, self.work.points)
             curve, points = sweep_entries(good, bad, totals, unlisted, *options, n_points)
             entries, points = Curves(curve), thinned(points, n_points)
         if self.needs.columns:

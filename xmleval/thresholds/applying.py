@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import MEMORY, Budget, memory_bytes
+from xmleval.budget import MEMORY, Resources, memory_bytes
 from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.evaluation.collect import read_features
 from xmleval.evaluation.files import fields_of, with_own_fields
@@ -34,7 +34,7 @@ def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, option
     if features is not None and given.named:
         raise InputError("features", f"are by number, and {given.name} has names")
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
-    reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece)
+    reader = RowReader(given.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     with closing(reader), progress(reader.n_rows, 0, options.get("progress", False)) as show:
         while n := reader.ready():

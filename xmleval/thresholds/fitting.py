@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY, Budget, limited, memory_bytes
+from xmleval.budget import MEMORY, Resources, check_resources, limited, memory_bytes
 from xmleval.conventions import Conventions
 from xmleval.errors import InputError, positive_integer, real_number
-from xmleval.evaluation.counts import make_work
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
@@ -21,7 +20,6 @@ from xmleval.input.sets import set_rows
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.records import Floats, Ints, Scores
 from xmleval.spec import MOST_K, parse_spec
-from xmleval.threads import Work
 from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.weighted import best_weights
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
@@ -151,7 +149,7 @@ def fit(
         from xmleval.evaluation.reading import naming_files
 
         options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
-        with limited(Budget(memory_bytes("memory", memory)).limit()):
+        with limited(Resources(memory_bytes("memory", memory)).limit()):
             looked_at = read_features(features)
         entries: Any
         entries, opening = collect(y_true, y_score, fitting.entries, options)
@@ -164,7 +162,7 @@ def fit(
         taken = take(y_true, y_score, None, n_labels, labels, fits=True)
         (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
         truth = set_rows("y_true", y_true, n_labels)
-        entries = fitting.entries(truth.n_labels, make_work(memory, threads))
+        entries = fitting.entries(truth.n_labels, check_resources(memory, threads))
         if fitting.scored and y_score is not None and has_scores(y_score) is False:
             raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
         entries.add(truth, y_score)
@@ -235,7 +233,7 @@ class Fitting:
         self.scored = rule not in ("rank", "top")
         self.aim = AIMS.get(rule, {}).get(self.measure)
 
-    def entries(self, n_labels: int, work: Work) -> Entries | ScoredEntries:
+    def entries(self, n_labels: int, work: Resources) -> Entries | ScoredEntries:
         """Return the empty collection to add data to."""
         if self.aim is not None:
             from xmleval.thresholds.scored import ScoredEntries  # imported here to keep start-up fast

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from xmleval.budget import Resources
 from xmleval.conventions import Conventions
 from xmleval.evaluation.scored import ScoredRows
 from xmleval.plan import Plan
@@ -13,7 +14,6 @@ from xmleval.pooled.cuts import best_cut, best_label_cuts
 from xmleval.records import Floats
 from xmleval.spec import parse_spec
 from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD, ScoreRuns
-from xmleval.threads import Work
 
 
 class ScoredEntries(ScoredRows):
@@ -27,7 +27,7 @@ class ScoredEntries(ScoredRows):
         Score of unlisted labels; None below all.
     by_label : bool
         Whether the scores of each label are kept apart.
-    work : Work
+    work : Resources
         Memory and threads to use.
     """
 
@@ -35,7 +35,7 @@ class ScoredEntries(ScoredRows):
     missing = "missing; a rule is fitted to scores"
     bare = "thresholds need scores; this list has none"
 
-    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, work: Work) -> None:
+    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, work: Resources) -> None:
         plan = Plan(
             specs=(parse_spec(f"peak_f1.{'macro' if by_label else 'micro'}"),),
             n_labels=n_labels,
