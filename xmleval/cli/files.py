@@ -95,24 +95,21 @@ FIGURE = Drawing("a figure", "plot", (".png", ".svg", ".pdf"), ["matplotlib"])
 
 def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
     """Refuse outputs of one name, and those that would replace an input, of the parameters of a command."""
-    outputs, inputs = list[Path](), list[Path]()
+    outputs = list[Path]()
     for param in params:
-        value = values.get(param.name or "")
-        if isinstance(param.type, Output):
-            outputs += [] if value is None else param.type.files(value)
-        else:
-            inputs += [
-                path for path in (value if isinstance(value, tuple) else [value]) if isinstance(path, Path)
-            ]
-    names = [str(path.resolve()) for path in outputs]
-    for place, name in enumerate(names):  # with {} for the names of models
-        pattern = escape(name).replace("{}", "*")
-        if any(fnmatch(other, pattern) for other in names[:place] + names[place + 1 :]):
+        if isinstance(param.type, Output) and values.get(param.name or "") is not None:
+            outputs += param.type.files(values[param.name or ""])
+    for place, path in enumerate(outputs):  # with {} for the names of models
+        pattern = escape(str(path.resolve())).replace("{}", "*")
+        if any(fnmatch(str(other.resolve()), pattern) for other in outputs[:place] + outputs[place + 1 :]):
             raise click.UsageError("two outputs have one name", click.get_current_context())
     there = [path for path in outputs if path.exists()]
-    for path in inputs if there else ():
-        for file in (path, *files_of(path, values.get("input_format"))):
-            refuse_input(file, there)
+    for param in params if there else ():
+        value = values.get(param.name or "")
+        for item in value if isinstance(value, tuple) else [value]:
+            if isinstance(item, Path) and not isinstance(param.type, Output):
+                for file in (item, *files_of(item, values.get("input_format"))):
+                    refuse_input(file, there)
 
 
 def files_of(path: Path, input_format: str | None = None) -> list[Path]:

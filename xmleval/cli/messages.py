@@ -15,15 +15,14 @@ import click
 
 from xmleval.errors import InputError, Keyword, Message, did_you_mean, printable
 
-# What keywords of the Python interface are called here, beside the options of `xmleval.cli.options`.
-OTHERS = {
+FLAGS = {  # what arguments of functions are called here; `xmleval.cli.options` adds the options of a command
+    "y_true": "TRUTH",
+    "y_score": "SCORES",
+    "results": "RESULTS",
+    "per_label": "--per-label",
+    "per_row": "--per-row",
     "higher_is_better=False": "--lower-is-better",
-    **{name: f"--{name.replace('_', '-')}" for name in (
-        "per_label", "per_row", "leave_out", "margin", "rank_constant", "rule", "weights", "model", "test",
-        "min", "max", "no_worse_than", "worst", "baseline", "seeds", "features", "measure", "fbr", "fallback",
-        "method", "n_labels",
-    )},
-}  # fmt: skip
+}
 ARGUMENT = re.compile(r"(?<![\w./-])(y_true|y_score|y_pred|y_train|pred_field)(?![\w./=-])")  # in plain text
 LONGEST = 600  # a damaged header may be quoted whole
 
@@ -77,15 +76,12 @@ def spelled(told: object) -> str:
 
 
 def _option(keyword: Keyword) -> str:
-    from xmleval.cli.options import FLAGS  # only once something is wrong: it imports the formats
-
-    flags = OTHERS | FLAGS
-    if str(keyword) in flags:
-        return flags[str(keyword)]
-    if keyword.name not in flags:
+    if str(keyword) in FLAGS:
+        return FLAGS[str(keyword)]
+    if keyword.name not in FLAGS:
         return str(keyword) if keyword.value else keyword.name
     value = "" if keyword.value == "True" else f" {keyword.value}"
-    return f"{flags[keyword.name]}{value}".rstrip()
+    return f"{FLAGS[keyword.name]}{value}".rstrip()
 
 
 def on_terminal() -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
+from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import hinting
 from xmleval.cli.types import (
     CONVENTIONS,
@@ -163,12 +164,7 @@ EVERY = {name: opt for own in (*EVALUATION.values(), RUNS, SAVE) for name, opt i
 
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
 FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, metavar=None), **FIELDS}
-FLAGS = {
-    "y_true": "TRUTH",
-    "y_score": "SCORES",
-    "results": "RESULTS",
-    **{name: flag_of(name, opt) for name, opt in EVERY.items()},
-}  # of the options of commands, by the arguments that they are
+FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 
 def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[str, Any]]:

@@ -24,7 +24,7 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
     Those are a file that is given twice, both files of a list of arrays, as a shell gives them for topk_*, of
     which one stands for both, and shards of TRUTH where a shell has expanded the patterns.
     """
-    paths = [str(path) for path in scores]
+    paths = [*map(str, scores)]
     _refuse_expanded([str(truth), *paths])
     lists = dict[str, str]()  # by what both of their files are called
     for path in paths:
@@ -38,12 +38,16 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
 
 def _stem(name: str) -> str:
     """Return what both files of a list of arrays are called, or the whole name."""
-    ends = next((pair for pair in PAIRS.items() if name.endswith(pair)), ())
-    return next((name.removesuffix(end) for end in ends if name.endswith(end)), name)
+    for ends in PAIRS.items():
+        if name.endswith(ends):
+            return name.removesuffix(ends[0]).removesuffix(ends[1])
+    return name
 
 
 def _refuse_expanded(names: Sequence[str]) -> None:
     """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
+    if len(names) < 3:
+        return
     patterns = [NUMBER.sub("*", name) for name in names]
     n = patterns.count(patterns[0])
     truths, scores = names[:n], names[n:]
@@ -61,10 +65,12 @@ def _refuse_expanded(names: Sequence[str]) -> None:
 
 def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
     """Return a note on the first of SCORES that bears the number of another TRUTH, which is there."""
+    shard = NUMBER.findall(str(truth))
+    if not shard:
+        return {}
     numbers = {name: NUMBER.findall(str(path)) for name, path in models.items()}
     patterns = {NUMBER.sub("*", str(path)) for path in models.values()}
-    shard = NUMBER.findall(str(truth))
-    if not shard or len(patterns) > 1 or shard not in numbers.values():
+    if len(patterns) > 1 or shard not in numbers.values():
         return {}
     for name, number in numbers.items():
         other = NUMBER.sub("".join(number), str(truth))

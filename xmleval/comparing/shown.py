@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xmleval.comparing.ranking import Ranking
 from xmleval.figures.drawing import draw
 from xmleval.figures.panels import Panel
 from xmleval.figures.ranking import Diagram, average_ranks, draw_critical_differences
@@ -13,6 +12,9 @@ from xmleval.integrations.library import library
 from xmleval.page.page import Figure, Page, Section, as_page
 from xmleval.report.tables import Table
 from xmleval.version import __version__
+
+if TYPE_CHECKING:
+    from xmleval.comparing.ranking import Ranking
 
 KINDS = "critical_difference", "average_ranks"
 

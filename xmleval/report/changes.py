@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from xmleval.errors import InputError, counted, printable
 from xmleval.records import Floats, Ints
 from xmleval.report.printed import Printed
-from xmleval.report.report import Report
 from xmleval.report.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
 from xmleval.rounding import subtract
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
+
+if TYPE_CHECKING:
+    from xmleval.report.report import Report
 
 MOST_CHANGED = 20  # rows, and labels, unless their number is given
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
@@ -104,7 +106,8 @@ class Diff(Printed):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def _footnotes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table."""
         lines = ["* relevant"] if any(one.lists for one in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
@@ -127,7 +130,8 @@ class Diff(Printed):
         first, second = ("; ".join(own) if own else "(nothing)" for own in shown)
         return "; ".join(truth) if truth else "(nothing)", first, second
 
-    def _text(self, width: int | None, colour: bool) -> str:
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return the rows and labels for a terminal of so many columns, with the footnotes below."""
         blocks = [folded(printable(self._title()), width)]
         widest = max(len("truth"), len(self.a), len(self.b))
         for one in self.rows or []:

@@ -18,12 +18,12 @@ def estimates_of(
     specs: Iterable[Spec],
     values: Mapping[str, float],
     replicates: Mapping[str, Floats],
-    confidence: float | None,
+    confidence: float,
 ) -> dict[str, Estimate]:
     """Return the confidence intervals of the measures that have values without each fold of the rows."""
     found: dict[str, Estimate] = {}
     for spec in specs:
-        if confidence is not None and spec.name in replicates:
+        if spec.name in replicates:
             own = estimate(values[spec.name], replicates[spec.name], confidence, *spec.metric.range)
             # where all groups agree but for rounding, nothing was seen of how they differ
             if own and own.standard_error > ROUNDING * abs(values[spec.name]):
@@ -32,11 +32,9 @@ def estimates_of(
 
 
 def about_confidence(
-    confidence: float | None, specs: Sequence[Spec], estimates: Mapping[str, Estimate]
+    confidence: float, specs: Sequence[Spec], estimates: Mapping[str, Estimate]
 ) -> list[str]:
     """Return the lines below a table that tell what ± means, and which measures lack it."""
-    if confidence is None:
-        return []
     lines = []
     if estimates:
         n = next(iter(estimates.values())).n_folds

@@ -13,7 +13,11 @@ from xmleval.report.tables import Cell, Table, as_json_value
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 
-KINDS = ("groups", "shares", "row_groups")  # fields of results
+KINDS = {  # fields of results, and captions of their tables
+    "groups": "within groups of labels",
+    "shares": "shares of groups of labels",
+    "row_groups": "groups of rows",
+}
 
 
 class ByGroup(dict[str, Any]):
@@ -88,12 +92,11 @@ class WithParts:
         """
         return self._parts("row_groups")
 
-    def _title(self) -> str:
-        return self.size()
-
     def size(self) -> str:
         """Tell the size of the data (@private)."""
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
+
+    _title = size
 
     def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
         """Return further tables by the kind of figure that they belong to (@private)."""
@@ -120,20 +123,19 @@ class WithParts:
     def part_tables(self) -> list[Table]:
         """Return a table for each kind of parts: a column for all and one for each group (@private)."""
         found = []
-        for kind, told in zip(KINDS, self._captions(), strict=True):
+        for kind, caption in KINDS.items():
             parts: dict[str, Part] = getattr(self.results, kind)
             if parts:
+                ranges = self._ranges() if kind == "groups" else ""
                 every = [Part(self.results, self.n_rows, self.n_labels), *parts.values()]
-                found.append(Table(told, self._part_grid(kind, ["all", *parts], every)))
+                found.append(Table(f"{caption}{ranges}", self._part_grid(kind, ["all", *parts], every)))
         return found
 
-    def _captions(self) -> Sequence[str]:
-        ranges = ", ".join(
-            name if name == text else f"{name} {text}"
-            for name, text in zip(self.results.groups, self.group_ranges, strict=False)
-        )
-        by = f" by training rows: {ranges}" if ranges else ""
-        return f"within groups of labels{by}", "shares of groups of labels", "groups of rows"
+    def _ranges(self) -> str:
+        """Return what numbers of training rows groups of labels have, where they were made by these."""
+        pairs = zip(self.results.groups, self.group_ranges, strict=False)
+        ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
+        return f" by training rows: {ranges}" if ranges else ""
 
     def _part_grid(self, kind: str, names: list[str], parts: Sequence[Part]) -> list[list[Cell]]:
         """Return a header, the sizes of the parts, and a row for each measure."""

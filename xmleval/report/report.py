@@ -20,7 +20,6 @@ from xmleval.report.parts import WithParts
 from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
 from xmleval.report.reliability import WithReliability
-from xmleval.report.signature import signature_of
 from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
@@ -191,8 +190,10 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> round(report.estimates["p@1"].half_width, 2)
         0.16
         """
-        replicates = self.results.replicates
-        return estimates_of(self.specs, self.results.values, replicates, self.confidence_level)
+        if self.confidence_level is None:
+            return {}
+        results = self.results
+        return estimates_of(self.specs, results.values, results.replicates, self.confidence_level)
 
     @property
     def confidence(self) -> dict[str, tuple[float, float]]:
@@ -373,18 +374,51 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        return signature_of(self)
+        fields = {name for spec in self.specs for name in spec.conventions(self.decision)}
+        needs = {need for spec in self.specs for need in spec.needs}
+        parts = [self.conventions.signature(sorted(fields))]
+        if "sets" in needs and self.decision:
+            parts.append(f"decision={self.decision}")
+        if "propensity" in needs:
+            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
+            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
+            parts.append(f"propensity=({constants or self.propensity})")
+        elif "n" in self.constants and "training" in needs:
+            parts.append(f"y_train=({self.constants['n']:.0f} rows)")
+        if "hierarchy" in needs:
+            parts.append(f"hierarchy=({self.hierarchy})")
+        if not self.higher_is_better:
+            parts.append("higher_is_better=False")
+        if self.weighted:
+            parts.append("sample_weight=given")
+        return " ".join(filter(None, parts))
 
     def _models(self) -> Mapping[str, Report]:
         return {"": self}
 
-    def _footnotes(self) -> list[str]:
-        lines = [self.signature()] if self.signature() else []
-        if bounded := [str(spec) for spec in self.specs if spec.name in self.intervals]:
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table: what its values depend on, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
+        ['ndcg_ties=order empty=zero unlisted=below']
+        """
+        results, signature = self.results, self.signature()
+        lines = [signature] if signature else []
+        if results.intervals:
+            bounded = [str(spec) for spec in self.specs if spec.name in results.intervals]
             lines.append(f"lower and upper bounds for any scores of unlisted labels: {', '.join(bounded)}")
-        lines += about_confidence(self.confidence_level, self.specs, self.estimates)
-        known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
-        if known:  # in full: rounding could exclude the entry with this score
+        if self.confidence_level is not None:
+            lines += about_confidence(self.confidence_level, self.specs, self.estimates)
+        if results.thresholds:  # in full: rounding could exclude the entry with this score
+            known = {name: score for name, score in results.thresholds.items() if not math.isnan(score)}
             of_rows = {str(spec) for spec in self.specs if not spec.average}
             sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
             for told, own in (
@@ -393,12 +427,10 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             ):
                 shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
                 lines += [f"{told}: {shown}"] if shown else []
-        if self.undefined_rows:
-            shown = ", ".join(f"{name} {n}" for name, n in self.undefined_rows.items())
-            lines.append(f"rows left out as undefined: {shown}")
-        if self.undefined_labels:
-            shown = ", ".join(f"{name} {n}" for name, n in self.undefined_labels.items())
-            lines.append(f"labels left out as undefined: {shown}")
+        for unit, counts in (("rows", results.undefined_rows), ("labels", results.undefined_labels)):
+            if counts:
+                shown = ", ".join(f"{name} {n}" for name, n in counts.items())
+                lines.append(f"{unit} left out as undefined: {shown}")
         if self.not_computed:
             inputs = dict.fromkeys(self.not_computed.values())
             for needed in inputs:
