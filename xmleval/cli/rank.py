@@ -15,13 +15,12 @@ from xmleval.cli.files import FILE
 from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
-from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
+from xmleval.comparing.model_values import LEAVE_OUT, by_data_set, by_short_names, shared_measures
 from xmleval.comparing.ranking import rank as rank_models
 from xmleval.comparing.ranking import ranks_as_csv
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
 from xmleval.files.output import refuse_input
 from xmleval.report.saved_results import load_results
-from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
 
 SEVERAL = "`xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
@@ -65,7 +64,7 @@ def rank(
     for path, reports in zip(files, full.values(), strict=True):
         if len(reports) < 2:
             raise ValueError(f"{path}: has one model; expected {SEVERAL}")
-    matched, notes = _matched(full)
+    matched, notes = by_short_names(full)
     measures = metric or shared_measures(by_data_set(matched)) or (None,)
     rankings = [rank_models(matched, measure, **options) for measure in measures]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
@@ -101,12 +100,3 @@ def _data_sets(files: list[Path]) -> list[str]:
             raise ValueError(f"{file}: given twice; expected a file for each data set")
     names = [file.stem for file in files]
     return names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
-
-
-def _matched(full: dict[str, Models]) -> tuple[dict[str, Models], list[str]]:
-    """Return models by the short names that tables have where only these are the same for all; and notes."""
-    short = {n: dict(zip(short_names([*own]), own.values(), strict=True)) for n, own in full.items()}
-    n_full, n_short = (len({frozenset(own) for own in results.values()}) for results in (full, short))
-    if n_full == 1 or n_short > 1:
-        return full, []
-    return short, ["models are matched by the part of their names that differs within a data set"]

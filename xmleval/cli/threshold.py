@@ -20,12 +20,7 @@ from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS
 from xmleval.view.rule import MEASURES, TUNABLE
 
-FEATURES = {
-    "features": Opt(
-        FILE, None,
-        "For row: features of the rows that it is linear in instead, an .npy array or a sparse .npz matrix.",
-    )
-}  # fmt: skip
+FEATURES = {"features": Opt(FILE)}
 FIT = {
     "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
     "rule": Opt(
@@ -34,10 +29,10 @@ FIT = {
         "of every row; one for each row, linear in its best scores or in features; the best k of every row; "
         "the best k by weighted scores. Default: weighted for measures at k, else constant.",
     ),
-    "k": Opt(WHOLE, "N", "For top, how many labels; for row, how many scores it is linear in."),
-    "fbr": Opt(NUMBER, "NUMBER", "For label: labels whose best F1 is below it take the fallback."),
-    "fallback": Opt(Choice(FALLBACKS), None, "Predict them never, or above their highest score."),
-    "unlisted": Opt(str, "SCORE", "'below', or the score of labels without a stored one."),
+    "k": Opt(WHOLE, "N"),
+    "fbr": Opt(NUMBER, "NUMBER"),
+    "fallback": Opt(Choice(FALLBACKS)),
+    "unlisted": Opt(str, "SCORE"),
     **FEATURES,
     "labels": INPUTS["labels"],
     **FORMAT,

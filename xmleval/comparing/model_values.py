@@ -14,6 +14,7 @@ from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.records import Floats
 from xmleval.report.report import Report
 from xmleval.report.saved_results import SavedReport, load_results
+from xmleval.report.tables import short_names
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
 
@@ -52,6 +53,15 @@ def by_data_set(results: Any) -> dict[str, Models]:
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
     _refuse_few(found, "data sets")
     return found
+
+
+def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], list[str]]:
+    """Return models by the short names that tables have where only these are the same for all; and notes."""
+    short = {n: dict(zip(short_names([*own]), own.values(), strict=True)) for n, own in full.items()}
+    n_full, n_short = (len({frozenset(own) for own in results.values()}) for results in (full, short))
+    if n_full == 1 or n_short > 1:
+        return full, []
+    return short, ["models are matched by the part of their names that differs within a data set"]
 
 
 def _refuse_few(names: Collection[str], what: str, left: str = "") -> None:

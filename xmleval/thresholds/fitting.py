@@ -84,9 +84,10 @@ def fit(
         For "label" with ``f1.macro``: labels whose best F1 is below it, typically rare ones, take the
         fallback threshold (SCutFBR).
     fallback : {"never", "highest"}, optional
-        Fallback threshold: infinity (SCutFBR.0, default) or the highest score of the label (SCutFBR.1).
+        The fallback: infinity (SCutFBR.0, default) or the highest score of the label (SCutFBR.1).
     features : array or sparse matrix of shape (m, d), optional
-        For "row": features that the model reads instead of scores.
+        For "row": features that the model reads instead of scores; a file is an .npy array or a sparse .npz
+        matrix.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional

@@ -1,0 +1,64 @@
+"""Models evaluated with all that pages and figures show, beside the measures that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xmleval.api.compare import evaluate_models
+from xmleval.errors import InputError, Keyword, Message
+from xmleval.evaluation.files import LABEL_TABLES
+from xmleval.groups import DECILES
+from xmleval.report.compared import Compared
+from xmleval.report.comparison import Comparison
+from xmleval.spec import DEFAULT_K, Spec, expand_metrics
+
+ARGUMENTS = {  # that give what measures need
+    "propensity": "inverse_propensity",
+    "training": "y_train",
+    "grades": "gains",
+    "hierarchy": "hierarchy",
+}
+DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
+
+
+def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any) -> Comparison:
+    """Evaluate one or more models, and compare them, with all that figures show."""
+    given = {name for name, value in options.items() if value is not None}
+    asked = [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
+    several = len(models) > 1
+    if several and not any(spec.needs for spec in asked):
+        told = f"none of {', '.join(map(str, asked))} depends on "
+        raise InputError("metrics", Message(told, Keyword("y_score")))
+    weighed = not given.isdisjoint({"y_train", "inverse_propensity"})
+    missing = {need for need, name in ARGUMENTS.items() if name not in given}
+    missing -= {"propensity"} if weighed else set()
+    at_k = {
+        spec.name.rpartition("@")[0]: None
+        for spec in asked
+        if spec.k and spec.state not in LABEL_TABLES and not missing & {*spec.needs}
+    }  # tables of every label at ten cutoffs would not fit
+    against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
+    options |= {
+        "metrics": [*(options.get("metrics") or ["xmc"]), *against_k, "statistics"],
+        "per_row": [spec.name for spec in asked] if several else False,
+        "per_label": _shown_by_label(asked, weighed) if several else False,
+        "curve_points": POINTS,
+    }
+    if "label_groups" not in given and "y_train" in given:
+        options["label_groups"] = DECILES
+    evaluated = evaluate_models([*models], models, y_true, None, False, options)
+    reports = {name: report for name, (report,) in evaluated.reports.items()}
+    names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
+    comparison = Comparison(reports, only=names)
+    if several:
+        comparison = Compared(evaluated.reports, only=names, within=False)
+    comparison.lists_of = evaluated.lists_of
+    return comparison
+
+
+def _shown_by_label(asked: Sequence[Spec], weighed: bool) -> list[str]:
+    """Return the measures that are shown by label: the first, and the first that averages over labels."""
+    by_label = [spec for spec in asked if spec.by_label and (weighed or "propensity" not in spec.needs)]
+    averages = [spec for spec in by_label if spec.average in ("macro", "weighted")]
+    return [spec.name for spec in (*by_label[:1], *averages[:1])]
