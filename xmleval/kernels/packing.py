@@ -108,10 +108,10 @@ def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: 
 
 
 @kernel
-def check_packed(first: int, starts: Ints, data: Ints) -> Any:
-    """Return the number of scores of packed counts, or -1 if they are not as `pack_counts` writes them.
+def check_packed(starts: Ints, data: Ints) -> Any:
+    """Return the number of scores of packed counts, or -1 if other bytes than theirs would be read.
 
-    first : the first bucket; starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
+    starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
     """
     total: Any = np.int64(0)
     for i in range(starts.size - 1):
@@ -126,7 +126,6 @@ def check_packed(first: int, starts: Ints, data: Ints) -> Any:
         n_words = 0 if whole else (n + 3) // 4
         if end - at != HEADER + n_words + ((n << form) + 7) // 8:
             return -1
-        places = data[at + HEADER : at + HEADER + n_words].view(np.uint16)
         counts = data[at + HEADER + n_words : end]
         size = np.int64(0)
         for p in range(n):
@@ -139,17 +138,7 @@ def check_packed(first: int, starts: Ints, data: Ints) -> Any:
                 count = np.int64(counts.view(np.uint32)[p])
             else:
                 count = counts[p]
-            place = p if whole else np.int64(places[p])
-            rank = ((first + i) << HALF) + place
-            is_number = LEAST_RANK <= rank <= MOST_RANK and rank != MINUS_ZERO - 1
-            rises = whole or p == 0 or places[p - 1] < places[p]
-            if (
-                not rises
-                or count < 0
-                or count > MOST
-                or (count > 0 and not is_number)
-                or (count == 0 and not whole)
-            ):
+            if count < 0 or count > MOST or (count == 0 and not whole):
                 return -1
             size += count
             if size > MOST:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from xmleval.errors import MOST
-from xmleval.kernels.fixed import BITS, LIMBS, carry
-from xmleval.records import MOST_ROWS, Chunks, Ints
+from xmleval.kernels.fixed import LIMBS
+from xmleval.records import Chunks, Ints
 
 
 class Contents:
-    """Arrays of untrusted files: a state takes each by what it must be, and none may be left.
+    """Arrays of a saved state: a state takes each by its type and shape, and none may be left.
 
-    What passes here, a state computes and merges without further checks. Errors are of type ValueError.
+    Their checksums are right, but a file may be made up: places that kernels read and write are checked, too.
+    Errors are of type ValueError.
 
     Parameters
     ----------
@@ -23,32 +24,16 @@ class Contents:
         What was saved.
     n_rows : int
         Number of rows that were counted.
-    fold_rows, fold_weighing : int64 (n_folds,), optional
-        Numbers of rows of each fold, and of those with a positive weight, if rows are in folds.
     """
 
-    def __init__(
-        self,
-        arrays: dict[str, Any],
-        n_rows: int,
-        fold_rows: Ints | None = None,
-        fold_weighing: Ints | None = None,
-    ) -> None:
+    def __init__(self, arrays: dict[str, Any], n_rows: int) -> None:
         self._left = dict(arrays)
-        self.n_rows, self.fold_rows, self.fold_weighing = n_rows, fold_rows, fold_weighing
+        self.n_rows = n_rows
 
     def part(self, prefix: str) -> Contents:
         """Take all arrays whose names begin with a prefix, which their names lose."""
         names = [name for name in self._left if name.startswith(prefix)]
-        own = {name.removeprefix(prefix): self._left.pop(name) for name in names}
-        return Contents(own, self.n_rows, self.fold_rows, self.fold_weighing)
-
-    def expect_folds(self, name: str, n_rows: Ints, weighted: bool) -> None:
-        """Refuse other numbers of rows of each fold than those known, or higher `ceilings` of weights."""
-        if self.fold_rows is None or self.fold_weighing is None:
-            return
-        fits = n_rows <= self.fold_weighing if weighted else n_rows == self.fold_rows
-        expect(bool(fits.all()), f"{name} has other rows in a fold than fold_rows")
+        return Contents({name.removeprefix(prefix): self._left.pop(name) for name in names}, self.n_rows)
 
     def numbered(self, stem: str) -> list[str]:
         """Return the names that are a stem and a number."""
@@ -77,12 +62,9 @@ class Contents:
         expect(least is None or _within(array, least, most), f"{name} is out of range")
         return array.astype(dtype, order="C")
 
-    def take_sums(self, name: str, *shape: int | None, least: int = 0, most: int = MOST_ROWS) -> Ints:
-        """Take fixed-point sums, the limbs last, with whole parts within ``least`` to ``most``."""
+    def take_sums(self, name: str, *shape: int | None) -> Ints:
+        """Take fixed-point sums, the limbs last."""
         sums: Ints = self.take(name, *shape, LIMBS, least=None)
-        whole, fractions = sums[..., 0], sums[..., 1:]
-        fits = not (fractions >> BITS).any() and _within(whole, least, most)
-        expect(fits, f"{name} has invalid fixed-point sums")
         return sums
 
     def take_chunks(self, name: str) -> Chunks:
@@ -104,32 +86,9 @@ class Contents:
 
 
 def expect(fits: bool, wrong: str) -> None:
-    """Refuse contents that do not fit together."""
+    """Refuse contents that kernels cannot read."""
     if not fits:
         raise ValueError(wrong)
-
-
-def ceilings(sums: Ints) -> Ints:
-    """Return fixed-point sums, the limbs last, as the least whole numbers that are as large."""
-    found: Ints = sums[..., 0] + sums[..., 1:].any(axis=-1)
-    return found
-
-
-def total(counts: Ints) -> int:
-    """Return the sum of counts, which may not fit in 64 bits."""
-    most = MOST // max(1, counts.size)
-    if -most <= counts.min(initial=0) and counts.max(initial=0) <= most:
-        return int(counts.sum())
-    half = 31
-    return (int((counts >> half).sum()) << half) + int((counts & ((1 << half) - 1)).sum())
-
-
-def at_least_zero(difference: Ints, sums: bool = False) -> bool:
-    """Return whether differences of counts, or of fixed-point sums not yet carried, are all >= 0."""
-    if sums:
-        carry(difference.reshape(-1, LIMBS))
-        difference = difference[..., 0]
-    return bool(difference.min(initial=0) >= 0)
 
 
 def _within(array: Any, least: Any, most: Any) -> bool:

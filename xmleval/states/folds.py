@@ -14,7 +14,7 @@ from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.plan import Plan
 from xmleval.records import Block, Floats, Ints, known_of
 from xmleval.results import Results
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.view.parts import part_of
 from xmleval.view.view import View
@@ -147,19 +147,11 @@ class Folds(States):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore empty states from what `arrays` returned."""
-        n_rows = contents.n_rows
-        self.n_rows = contents.take("fold_rows", N_FOLDS, most=n_rows)
-        expect(int(self.n_rows.sum()) == n_rows, f"fold_rows does not add up to {n_rows}")
-        least = 0 if self.plan.weighted else self.n_rows
-        self.n_weighing = contents.take("fold_weighing", N_FOLDS, least=least, most=self.n_rows)
-        if contents.fold_rows is not None and contents.fold_weighing is not None:  # of what this is a part of
-            fits = (self.n_rows <= contents.fold_rows) & (self.n_weighing <= contents.fold_weighing)
-            expect(bool(fits.all()), "fold_rows has more rows of a fold than there are")
-        contents.fold_rows, contents.fold_weighing = self.n_rows, self.n_weighing
+        self.n_rows = contents.take("fold_rows", N_FOLDS, most=contents.n_rows)
+        self.n_weighing = contents.take("fold_weighing", N_FOLDS)
         for number, own in enumerate(self.folds):
             part = contents.part(f"fold{number}/")
             part.n_rows = int(self.n_rows[number])
-            part.fold_rows = part.fold_weighing = None
             try:
                 own.from_contents(part)
             except ValueError as error:

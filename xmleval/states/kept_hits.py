@@ -51,20 +51,16 @@ class KeptHits(NamedTuple):
         return cls(n_relevant, marks, np.concatenate(gains) if gains else None)
 
     @classmethod
-    def taken(
-        cls, contents: Contents, stem: str, n_labels: int, depth: int, most_gain: float | None
-    ) -> KeptHits:
-        """Take what was saved; gains of at most ``most_gain`` if given."""
+    def taken(cls, contents: Contents, stem: str, n_labels: int, depth: int, with_gains: bool) -> KeptHits:
+        """Take what was saved."""
         n_relevant = contents.take(f"{stem}.n_relevant", None, most=n_labels)
         marks = contents.take(f"{stem}.marks", n_relevant.size, None, dtype=np.uint8, most=255)
         width = BYTE * marks.shape[1]
-        ranks = np.unpackbits(marks, axis=1, bitorder="little")
+        ranks = n_relevant.size, width
         expect(width < depth + BYTE or width == BYTE, f"{stem}.marks at {width} ranks")
-        expect(not ranks[:, depth:].any(), f"{stem}.marks at more than {depth} ranks")
-        if most_gain is None:
+        if not with_gains:
             return cls(n_relevant, marks, None)
-        gains = contents.take(f"{stem}.gains", n_relevant.size, width, dtype=np.float64, most=most_gain)
-        return cls(n_relevant, marks, gains)
+        return cls(n_relevant, marks, contents.take(f"{stem}.gains", *ranks, dtype=np.float64, least=None))
 
     def widened(self, n_bytes: int) -> KeptHits:
         """Return the same with more bytes, of further ranks without hits."""

@@ -26,7 +26,7 @@ from xmleval.kernels.labels import (
     tally_labels,
 )
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels
-from xmleval.states.contents import Contents, at_least_zero, expect
+from xmleval.states.contents import Contents, expect
 from xmleval.threads import when_free
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -320,35 +320,12 @@ class LabelTable:
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_rows = contents.n_rows
-        self.rows = contents.take_sums("rows", self.rows.shape[0], most=n_rows)
-        most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
+        self.rows = contents.take_sums("rows", self.rows.shape[0])
+        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, least=None)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
-        times = contents.take("times", places.size, least=1, most=n_rows)
+        times = contents.take("times", places.size)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")
         self._joined, self._carried, self._n_carried = (places, times), [], 0
-
-    def expect_tables(self, n_rows: int) -> None:
-        """Raise ValueError unless every label has a contingency table of the rows; after `join`."""
-        expect(self.weighted or self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
-        if self.weighted or n_rows < 2 * FULL_BYTE:
-            for start in range(0, self.n_labels, LABELS_AT_A_TIME):
-                self._expect_counts(self.between(start, min(start + LABELS_AT_A_TIME, self.n_labels)))
-            return
-        frequent, totals = self._overflowed(self._joined)
-        self._expect_counts(totals)
-        tp, n_pred, n_true = self._held  # no two bytes are more than the rows
-        wrong = (tp > n_pred) | (tp > n_true)
-        wrong[frequent] = False
-        expect(not wrong.any(), "held has impossible counts")
-
-    def _expect_counts(self, totals: Ints) -> None:
-        """Raise ValueError unless labels with these totals have contingency tables."""
-        tp, n_pred, n_true = totals
-        rows = self.rows if self.weighted else self.rows[0, :1]
-        for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
-            expect(at_least_zero(count, self.weighted), "held has impossible counts")
 
 
 def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:

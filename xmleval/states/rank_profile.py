@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from xmleval.plan import Plan, kept_of
 from xmleval.records import Bytes, Floats, Ints, Profile, RowValues
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, at_least_zero, ceilings, expect, total
+from xmleval.states.contents import Contents, expect
 from xmleval.states.kept_hits import BYTE, KeptHits
 from xmleval.states.rank_slots import BY_FOLD, Slots
 from xmleval.states.state import Arrays, State, in_row_order
@@ -265,41 +264,28 @@ class RankProfile(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_rows, n_labels = contents.n_rows, self.plan.n_labels
+        n_labels, depth = self.plan.n_labels, self.plan.cut(self.depth)
         most = (N_FOLDS - 1) * BY_FOLD + n_labels if self.folds else n_labels
         self.n_relevant = contents.take("n_relevant", None, most=most)
         expect(bool((np.diff(self.n_relevant) > 0).all()), "n_relevant is not rising")
         expect(bool((self.n_relevant % BY_FOLD <= n_labels).all()), "n_relevant is out of range")
-        n_groups = self.n_relevant.size
-        take: Any = contents.take_sums if self.weighted else contents.take
-        rows, hits = take("rows", n_groups, 1, most=n_rows), take("hits", n_groups, None, most=n_rows)
-        expect(at_least_zero(rows - hits, self.weighted), "hits has more hits than rows")
-        fits = self.weighted or (bool(rows.all()) and total(rows) == n_rows)
-        expect(fits, f"rows does not add up to {n_rows}")
-        if self.folds:
-            of_folds = np.zeros(N_FOLDS, np.int64)
-            np.add.at(
-                of_folds, self.n_relevant // BY_FOLD, ceilings(rows[:, 0]) if self.weighted else rows[:, 0]
-            )
-            contents.expect_folds("rows", of_folds, self.weighted)
-        expect(hits.shape[1] <= self.plan.cut(self.depth), f"hits at {hits.shape[1]} ranks")
-        self.tables = {"rows": rows, "hits": hits}
+        n_groups, take = self.n_relevant.size, contents.take_sums if self.weighted else contents.take
+        self.tables = {"rows": take("rows", n_groups, 1), "hits": take("hits", n_groups, None)}
+        n_ranks = self.tables["hits"].shape[1]
+        expect(n_ranks <= depth, f"hits at {n_ranks} ranks")
         if self.propensity is not None:
-            self.tables["gains"] = contents.take_sums("gains", *hits.shape[:2])
+            self.tables["gains"] = contents.take_sums("gains", n_groups, n_ranks)
             self.tables["ideals"] = ideals = contents.take_sums("ideals", n_groups, None)
             expect(ideals.shape[1] <= min(self.depth, n_labels), f"ideals at {ideals.shape[1]} ranks")
-        self.n_empty = int(contents.take("n_empty", 1, most=n_rows)[0])
-        empty = self.n_relevant % BY_FOLD == 0
-        n_empty = None if self.weighted and empty.any() else int(rows[empty].sum())
-        expect(n_empty in (None, self.n_empty), f"n_empty is {self.n_empty}")
+        self.n_empty = int(contents.take("n_empty", 1)[0])
         if self.keep:
-            highest = self.propensity.highest if self.propensity and self.keep_gains else None
+            keeps_gains = self.propensity is not None and self.keep_gains
             self.kept = [
-                (first_row, KeptHits.taken(contents, stem, n_labels, self.plan.cut(self.depth), highest))
+                (first_row, KeptHits.taken(contents, stem, n_labels, depth, keeps_gains))
                 for stem, first_row in contents.kept(".n_relevant")
             ]
             n_kept = sum(own.n_relevant.size for _, own in self.kept)
-            expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
+            expect(n_kept == contents.n_rows, f"{n_kept} rows are kept, not {contents.n_rows}")
 
 
 def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:

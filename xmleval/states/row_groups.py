@@ -95,17 +95,10 @@ class RowGroups(Parts):
         fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
         expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
         n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
-        expect(int(n_rows.sum()) == contents.n_rows, f"n_rows does not add up to {contents.n_rows}")
         for name in names:
             self.part(name)
         self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
         self.restore(contents)
-        if contents.fold_rows is not None:
-            left = contents.fold_rows.copy()
-            for states in self.parts.values():
-                assert isinstance(states, Folds)
-                left -= states.n_rows
-            expect(not left.any(), "groups do not add up to fold_rows")
 
 
 STATE = RowGroups

@@ -24,7 +24,7 @@ from xmleval.pooled.values import Values
 from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, at_least_zero, expect, total
+from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.fold_values import entries_without, labels_without
 from xmleval.states.saved_keys import (
@@ -33,7 +33,6 @@ from xmleval.states.saved_keys import (
     checked_keys,
     checked_ordered,
     joined,
-    key_types,
     loose,
     rising,
 )
@@ -278,8 +277,7 @@ class ScoreRuns(State):
         return self._arrays(packed=False)
 
     def _arrays(self, packed: bool) -> Arrays:
-        sizes = [self.n_rows, self.dtype.itemsize]
-        out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
+        out: dict[str, Any] = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
         few: dict[str, list[Any]] = {}
         for name, values in self.store.values.items():
             if values.packed or (values.ordered and (packed or values.n_bytes > LOOSE_BYTES)):
@@ -307,65 +305,41 @@ class ScoreRuns(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        self.n_rows = n_rows = contents.n_rows
-        n_entries = n_rows * self.n_labels
-        expect(n_entries < MOST_ENTRIES, f"{n_entries} entries")
-        _, width = contents.take("sizes", 2, least=[n_rows, 4], most=[n_rows, 8]).tolist()
+        self.n_rows = contents.n_rows
+        expect(self.n_rows * self.n_labels < MOST_ENTRIES, f"{self.n_rows} rows")
+        width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
-        most = n_rows if self.needs.columns else n_entries
-        self.n_true = contents.take("n_true", *self.n_true.shape, most=most)
-        n_true = total(self.n_true)
-        n_bad = 0
-        for by in dict.fromkeys(name.partition(".")[0] for name in self.store.piles):
-            own = {kind: self._restored(contents, f"{by}.{kind}") for kind in (GOOD, BAD, MISSING)}
-            relevant, every = (n_true, n_entries) if by == CELLS else (self.n_true, n_rows)
-            n_bad = total(own[BAD])
-            fits = at_least_zero(relevant - own[GOOD]) and at_least_zero(every - relevant - own[BAD])
-            if self.needs.bounds and by == CELLS:
-                fits &= np.array_equal(own[MISSING], relevant - own[GOOD])
-            expect(fits, f"{by} scores are not as many as the entries that they are of")
+        self.n_true = contents.take("n_true", *self.n_true.shape)
+        for name in self.store.piles:
+            self._restore(contents, name)
         if self.needs.bounds:
-            left = contents.take("n_left", n_rows, most=self.n_labels)
-            expect(total(left) == n_entries - n_true - n_bad, "n_left does not add up")
             last = contents.take_chunks("last")
-            fits = last.dtype in key_types(np.dtype(np.float64)) and last.size == n_rows  # of empty rows, too
-            expect(fits, f"last is {last.dtype}")
-            scores = np.concatenate([np.empty(0, last.dtype), *last.read()])
-            expect(not np.isnan(scores).any(), "last has scores that are not numbers")
-            self.last, self.n_left = [scores], [left]
+            self.n_left = [contents.take("n_left", last.size)]
+            self.last = [np.concatenate(list(checked_keys("last", last, np.dtype(np.float64), None)))]
 
-    def _restored(self, contents: Contents, name: str) -> Ints:
-        """Take the keys of a pile, and return how many there are: of all entries, or of each label."""
+    def _restore(self, contents: Contents, name: str) -> None:
+        """Take the scores of a kind."""
         store, most = self.store, self.work.held
-        n_labels = self.n_labels if name.startswith(COLUMNS) and name in store.piles else None
-        counts: Ints = np.zeros(n_labels or 1, np.int64)
-        if name in store.piles:
-            for key in contents.numbered(f"{name}.held"):
-                checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
-                for part in joined(checked, self.work.copied):
-                    store.add({name: _as_found(part) if name in store.values else [part]}, most, self.work)
-            for key in contents.numbered(f"{name}.grouped"):
-                expect(n_labels is not None, f"{key} is not of labels")
-                grouped, sizes = checked_grouped(key, contents, self.dtype, counts.size)
-                counts += sizes
-                store.add({name: [grouped]}, most, self.work)
-            for key in contents.numbered(f"{name}.run"):
-                keys = contents.take_chunks(key)
-                in_order = rising(checked_keys(name, keys, self.dtype, n_labels, counts))
-                run = store.file.write(in_order, keys.size, keys.dtype)
-                store.piles[name].runs += [run] if run.size else []
-        if name in store.values:
-            for key in contents.numbered(f"{name}.ordered"):
-                own = Values()
-                own.ordered = [checked_ordered(key, contents)]
-                counts += own.size
-                store.add({name: own}, most, self.work)
-        if name in store.values and contents.has(f"{name}.places"):
+        n_labels = None if name in store.values else self.n_labels
+        for key in contents.numbered(f"{name}.held"):
+            keys = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels)
+            for part in joined(keys, self.work.copied):
+                store.add({name: [part] if n_labels else _as_found(part)}, most, self.work)
+        for key in contents.numbered(f"{name}.run"):
+            chunks = contents.take_chunks(key)
+            in_order = rising(checked_keys(name, chunks, self.dtype, n_labels))
+            run = store.file.write(in_order, chunks.size, chunks.dtype)
+            store.piles[name].runs += [run] if run.size else []
+        for key in contents.numbered(f"{name}.grouped") if n_labels else []:
+            store.add({name: [checked_grouped(key, contents, self.dtype, self.n_labels)]}, most, self.work)
+        for key in [] if n_labels else contents.numbered(f"{name}.ordered"):
+            values = Values()
+            values.ordered = [checked_ordered(key, contents)]
+            store.add({name: values}, most, self.work)
+        if not n_labels and contents.has(f"{name}.places"):
             for packed in checked_counts(name, contents):
-                counts += packed.size
                 store.add({name: Values([packed])}, most, self.work)
-        return counts
 
 
 def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
