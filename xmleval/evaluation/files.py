@@ -130,26 +130,27 @@ def open_inputs(
     n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
-    opened: list[Any] = []
+    opened: dict[str, Any] = {}
     for argument in ("y_pred", "y_train", "candidates"):
-        value = arguments.get(argument)
-        opened.append(None if value is None else open_input(argument, value, how, n_labels))
-    opened += [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+        if (value := arguments.get(argument)) is not None:
+            opened[argument] = open_input(argument, value, how, n_labels)
+    models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
     graded = conventions_of(arguments.get("metrics"), arguments).graded
     truth = open_input("y_true", arguments.get("y_true"), how, n_labels).with_grades(graded)
-    fields = fields_of(arguments, joined=bool(scores) or opened[0] is not None or fits)
-    truth, pred, train, among, *models = with_own_fields(fields, truth, *opened)
+    fields = fields_of(arguments, joined=bool(scores) or "y_pred" in opened or fits)
+    truth, *given = with_own_fields(fields, truth, *opened.values(), *models)
+    models, sets = given[len(opened) :], dict(zip(opened, given, strict=False))
+    train = sets.pop("y_train", None)
     if is_file(labels):
         labels = load_names(as_path(labels))
     elif labels is not None:
         labels = [*map(str, check_labels(labels, n_labels))]
-    rows = open_rows(arguments, fields, truth, models, pred, among, labels, fits)
+    rows = open_rows(arguments, fields, truth, models, sets, labels, fits)
     widths = label_counts_of(rows, resources, labels, n_labels)
     counts, n_train = [None], 0
     if train is not None and (fits or train.files):  # propensities are estimated from others later
         counts, n_train = training_counts(train, rows, labels, widths, resources)
-    inputs = {"y_true": [truth], "y_score": models}
-    inputs |= {argument: [one] for argument, one in (("y_pred", pred), ("candidates", among)) if one}
+    inputs = {"y_true": [truth], "y_score": models} | {argument: [one] for argument, one in sets.items()}
     return Opening(rows, widths, inputs, train, labels is not None or not rows.by_name, counts, n_train)
 
 
@@ -161,7 +162,7 @@ def open_run(
     rows = with_values_of_rows(rows, arguments)
     asking = {name for name, value in arguments.items() if value is not None}
     metrics, names = arguments.get("metrics"), rows.label_names
-    of_sets = rows.pred is not None and not rows.scores and metrics is None
+    of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     known = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}

@@ -36,7 +36,7 @@ from xmleval.input.tensors import shape_of
 from xmleval.numerals import whole_number
 from xmleval.spec import DEFAULT_K, expand_metrics
 
-Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
+Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")
 FIRST_BYTES = 1 << 16  # read to tell what the values of a file are
 COUNT_BYTES = 16  # of a label, once its counts are added up
@@ -48,14 +48,14 @@ class Inputs(NamedTuple):
     ``label_names`` are those of labels by number, if they have any; ``by_name`` tells that rows or labels of
     the inputs are matched by name, ``row_names`` are then those of the truth, and ``keyed`` tells that they
     tell rows apart from those of other files. ``pairs`` are excluded from what ``exclude_from`` tells;
-    ``beside`` are sets of labels beside the truth, with what argument they are. ``notes`` tell what was
+    ``sets`` are sets of labels beside the truth, by argument. ``notes`` tell what was
     seen, a list for each report, ``unknown_labels`` the names of those of each. ``of_rows`` has, by argument,
     a name and an entry for each row; ``first_row`` is the number of the first row in the whole data.
     """
 
-    truth: tuple[str, Pieces]
-    scores: list[tuple[str, Pieces]]
-    beside: list[tuple[str, tuple[str, Pieces]]]
+    truth: Named
+    scores: list[Named]
+    sets: dict[str, Named]
     notes: tuple[list[str], ...]
     label_names: list[str] | None = None
     by_name: bool = False
@@ -67,27 +67,21 @@ class Inputs(NamedTuple):
     of_rows: Mapping[str, tuple[str, Sequence[Any]]] = MappingProxyType({})
     first_row: int | None = None
 
-    @property
-    def pred(self) -> tuple[str, Pieces] | None:
-        """The predicted sets."""
-        return next((given for argument, given in self.beside if argument == "y_pred"), None)
-
     def excluded(self, start: int, stop: int) -> dict[str, Any]:
         """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
         if self.pairs is None:
-            return {"exclude_from": self.exclude_from} if "exclude" in dict(self.beside) else {}
+            return {"exclude_from": self.exclude_from} if "exclude" in self.sets else {}
         own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
         return {"exclude": own, "exclude_from": self.exclude_from}
 
-    def readers(self, resources: Resources, first: int = 0) -> tuple[RowReader, list[RowReader], Readers]:
+    def readers(
+        self, resources: Resources, first: int = 0
+    ) -> tuple[RowReader, list[RowReader], dict[str, RowReader]]:
         """Start reading all of them from a row on."""
-        every = [self.truth, *self.scores, *(given for _, given in self.beside)]
-        n_bytes, n = resources.piece(len(every)), len(self.scores)
-        truth, *others = [RowReader(name, pieces, n_bytes, first) for name, pieces in every]
-        sets: Readers = {}
-        for (argument, _), reader in zip(self.beside, others[n:], strict=True):
-            sets.setdefault(argument, []).append(reader)
-        return truth, others[:n], sets
+        inputs = [self.truth, *self.scores, *self.sets.values()]
+        n_bytes, n = resources.piece(len(inputs)), 1 + len(self.scores)
+        readers = [RowReader(name, pieces, n_bytes, first) for name, pieces in inputs]
+        return readers[0], readers[1:n], dict(zip(self.sets, readers[n:], strict=True))
 
 
 @dataclass(frozen=True)
@@ -154,39 +148,41 @@ def open_rows(
     fields: Fields,
     truth: Opened,
     models: Sequence[Opened],
-    pred: Opened | None,
-    among: Opened | None,
+    sets: dict[str, Opened],
     labels: list[str] | None,
     fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
+    pred, among = sets.get("y_pred"), sets.get("candidates")
+    predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
     own = not (models or fits) and pred is None and _holds_both(truth)
     if arguments.get("ranked") and (models or pred is not None):
         raise InputError("ranked", "is for predictions in the truth's own file")
-    named = own or any(given.named for given in [truth, *([pred] if pred else [])])
-    if not named and len({given.named for given in models}) > 1:
+    models_named = {given.named for given in models}
+    named = own or truth.named or (pred is not None and pred.named)
+    if not named and len(models_named) > 1:
         some, others = (next(one.name for one in models if one.named == kind) for kind in (True, False))
         told = f"{some}: its labels have names, those of {others} are numbers"
         raise ValueError(f"{told}; expected all by name or by number")
-    named = named or any(given.named for given in models)
+    named = named or True in models_named
     if among is not None and named != among.named:
         which, other = (among, truth) if among.named else (truth, among)
         told = f"{which.name}: has names, and {other.name} has none"
         raise ValueError(f"{told}; expected both by name or number")
     exclude, pairs = _exclude_of(arguments)
+    if exclude is not None:
+        sets = {**sets, "exclude": exclude}
     if named:
-        rows = _named_rows(
-            arguments, fields, truth, models, truth if own else pred, own, among, exclude, labels, fits
-        )
+        if own:
+            sets, predictions = {**sets, "y_pred": truth}, [truth]
+        rows = _named_rows(arguments, fields, truth, predictions, sets, own, labels, fits)
     else:
-        for given in [*models, *([pred] if pred else [])]:
+        for given in predictions:
             _refuse_reordered_files(truth, given)
         first = truth.name, truth.pieces()
-        sets = {"y_pred": pred, "candidates": among, "exclude": exclude}
-        beside = [(argument, (given.name, given.pieces())) for argument, given in sets.items() if given]
+        by_number = {argument: (given.name, given.pieces()) for argument, given in sets.items()}
         scores = [(given.name, given.pieces()) for given in models]
-        notes = tuple([list[str]() for _ in models or [truth]])
-        rows = Inputs(first, scores, beside, notes, labels)
+        rows = Inputs(first, scores, by_number, tuple([list[str]() for _ in models or [truth]]), labels)
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
         for (name, pieces), own_notes in zip(rows.scores[: len(models)], rows.notes, strict=True):
@@ -196,7 +192,7 @@ def open_rows(
 
 def _exclude_of(arguments: Arguments) -> tuple[Held | None, Pairs | None]:
     """Return sets of labels to exclude, or pairs by number, of which there may be a file."""
-    exclude = arguments.get("exclude")
+    exclude: Any = arguments.get("exclude")
     sets = make_door(exclude, arguments.get("exclude_from", "both"), None).sets
     if exclude is None:
         return None, None
@@ -334,16 +330,13 @@ def _named_rows(
     arguments: Arguments,
     fields: Fields,
     truth: Opened,
-    models: Sequence[Opened],
-    pred: Opened | None,
+    predictions: Sequence[Opened],
+    given_sets: Mapping[str, Opened],
     in_truth_file: bool,
-    among: Opened | None,
-    exclude: Held | None,
     labels: list[str] | None,
     fits: bool,
 ) -> Inputs:
     """Return the rows of all inputs by name; ``in_truth_file`` tells that sets stand in that of the truth."""
-    predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
     named = read_truth(truth, labels, Message("has names"), predictions, fits)
     match, shared = named.match, notes_of(truth.name, named.facts)
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
@@ -352,17 +345,17 @@ def _named_rows(
     alone = isinstance(truth, Input) and not (in_truth_file or predictions)
     if alone and truth.shards[0].format.for_fields and any(spec.needs for spec, _ in asked):
         LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)
-    beside: list[tuple[str, tuple[str, Pieces]]] = []
-    for argument, given in (("candidates", among), ("exclude", exclude)):
-        if given is not None:
-            batches = _candidate_batches(given) if argument == "candidates" else given.batches()  # type: ignore[union-attr]
-            placed = match.place(argument, given.name, batches)
-            beside.append((argument, (given.name, set_pieces(placed, match))))
+    sets: dict[str, Named] = {}
+    for argument in ("candidates", "exclude"):
+        if (given := given_sets.get(argument)) is not None:
+            is_held = isinstance(given, Held) and argument == "exclude"
+            batches = given.batches() if is_held else _candidate_batches(given)  # type: ignore[union-attr]
+            sets[argument] = given.name, set_pieces(match.place(argument, given.name, batches), match)
     shared += match.notes
     match.notes = []
-    scores, matches, notes = list[tuple[str, Pieces]](), list[Match](), list[list[str]]()
+    scores, matches, notes = list[Named](), list[Match](), list[list[str]]()
     for given in predictions:
-        is_sets = given is pred
+        is_sets = given is given_sets.get("y_pred")
         model = match if is_sets else match.fork()
         batches = prediction_batches(given, named.facts, fields)
         placed = model.place("y_pred" if is_sets else "y_score", given.name, batches)
@@ -381,7 +374,7 @@ def _named_rows(
         own_notes += model.notes
         model.notes = []
         if is_set:
-            beside.append(("y_pred", (given.name, set_pieces(placed, model))))
+            sets["y_pred"] = given.name, set_pieces(placed, model)
         if is_ranked:
             scores.append((given.name, score_pieces(placed, model)))
             matches.append(model)
@@ -394,7 +387,7 @@ def _named_rows(
         for own, model in zip(notes or [[]], matches, strict=True)
     )
     return Inputs(
-        (truth.name, named.pieces), scores, beside, every, matches[0].label_names, True, match.keys,
+        (truth.name, named.pieces), scores, sets, every, matches[0].label_names, True, match.keys,
         match.keys is not None, unknown_labels=tuple([*model.unknown] for model in matches),
     )  # fmt: skip
 
@@ -448,7 +441,7 @@ def label_counts_of(
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * n
-    shared = told_by([rows.truth, *(given for argument, given in rows.beside if argument != "exclude")])
+    shared = told_by([rows.truth, *(given for argument, given in rows.sets.items() if argument != "exclude")])
     given = len(labels) if labels else n_labels
     if given is not None:
         for name, pieces in [rows.truth, *rows.scores]:
@@ -471,7 +464,7 @@ def label_counts_of(
     return own_widths or [of_truth()]
 
 
-def _width_of_truth(truth: tuple[str, Pieces], resources: Resources) -> int:
+def _width_of_truth(truth: Named, resources: Resources) -> int:
     n_labels = count_columns(truth[1], resources.lone_piece)
     if n_labels < 1:
         raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
@@ -484,7 +477,7 @@ def _expect_few(name: str, n_labels: int) -> None:
         raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
 
 
-def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+def told_by(several: Sequence[Named]) -> Named | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
     known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
     for name, pieces in known:
@@ -502,7 +495,7 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
 
 
 def _width_of(
-    scores: tuple[str, Pieces],
+    scores: Named,
     truth: str,
     of_truth: Callable[[], int],
     resources: Resources,

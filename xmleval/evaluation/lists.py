@@ -46,23 +46,21 @@ def lists_of(
 def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
     """Return likewise what to show of the first two models of a run, whose files are read again."""
     first = next(iter(reports.values()))
-    inputs = run.rows._replace(
-        scores=run.rows.scores[:2], beside=[given for given in run.rows.beside if given[0] != "y_pred"]
-    )
+    sets = {argument: given for argument, given in run.rows.sets.items() if argument != "y_pred"}
+    inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
     found: list[Lists] = []
     with limited(run.limit), ExitStack() as opened:
-        truth, scores, sets = inputs.readers(run.resources)
-        readers = [truth, *scores, *(reader for several in sets.values() for reader in several)]
+        truth, scores, of_sets = inputs.readers(run.resources)
+        readers = [truth, *scores, *of_sets.values()]
         for reader in readers:
             opened.callback(reader.close)
         while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
             chosen, lists = rows[(rows >= start) & (rows < start + n)] - start, []
             y_true = truth.take(n)
-            beside = {name: [reader.take(n) for reader in several] for name, several in sets.items()}
-            for number, (reader, report) in enumerate(zip(scores, reports.values(), strict=True)):
-                own = {name: several[number % len(several)] for name, several in beside.items()}
-                own = {"exclude": None, "exclude_from": "both", "candidates": None} | own
-                door = make_door(**own | inputs.excluded(start, start + n))
+            out: dict[str, Any] = {"exclude": None, "exclude_from": "both", "candidates": None}
+            out |= {argument: reader.take(n) for argument, reader in of_sets.items()}
+            door = make_door(**out | inputs.excluded(start, start + n))
+            for reader, report in zip(scores, reports.values(), strict=True):
                 asked = chosen, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
                 lists.append(chosen_rows(y_true, reader.take(n), *asked, door))
             found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import shutil
 import sys
 import time
@@ -23,7 +22,7 @@ from xmleval.errors import (
     Message,
     counted,
 )
-from xmleval.evaluation.inputs import Inputs, Readers
+from xmleval.evaluation.inputs import Inputs
 from xmleval.input.csr import Source
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import list_width
@@ -51,7 +50,7 @@ def count_rows(
     the first in it; ``after`` with the number of rows counted so far.
     """
     truth, scores, sets = inputs.readers(resources, skipped)
-    readers = [truth, *scores, *itertools.chain(*sets.values())]
+    readers = [truth, *scores, *sets.values()]
     try:
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows)
@@ -100,11 +99,12 @@ def _count(
     evaluators: Sequence[Any],
     truth: RowReader,
     scores: Sequence[RowReader],
-    sets: Readers,
+    sets: Mapping[str, RowReader],
     n: int,
     inputs: Inputs,
 ) -> None:
-    first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
+    first, files = truth.n_taken, dict[str, object]()
+    more = inputs.excluded(first, first + n)
     if inputs.first_row is not None:
         more["first_row"] = inputs.first_row + first
     if inputs.pairs is not None:
@@ -113,18 +113,16 @@ def _count(
         files[argument], more[argument] = name, names[first : first + n]
         if len(names) < first + n:
             _refuse_other_length(argument, name, names, truth, truth.count() or first + n)
-    y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
+    y_true = truth.take(n)
+    more = {argument: reader.take(n) for argument, reader in sets.items()} | more
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        own = {name: rows[number % len(rows)] for name, rows in others.items()}
-        named = {name: several[number % len(several)] for name, several in sets.items()}
-        with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
-            own |= inputs.excluded(first, first + n)
-            evaluator.update(y_true, reader.take(n) if reader else None, **own, **more)
+        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files):
+            evaluator.update(y_true, reader.take(n) if reader else None, **more)
 
 
 def _count_nothing(
-    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Readers, **more: Any
+    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Mapping[str, RowReader], **more: Any
 ) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     for evaluator in evaluators:
