@@ -22,6 +22,7 @@ LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
+GIVEN_SETS = Decision("pred")
 LEADING = ("top", "listed")  # decisions that take so many leading labels
 STATES = [
     *dict.fromkeys(
@@ -204,8 +205,8 @@ class Plan(Settings):
         gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
         reads_scores, whole = curves, curves or self.label_groups is not None
-        uses_decision = decision is not None and decision.kind != "pred" and decision in kept
-        ordered = self.bounds or any(own.kind != "pred" for own in kept)
+        uses_decision = decision in kept and decision != GIVEN_SETS
+        ordered = self.bounds or bool(kept.keys() - {GIVEN_SETS})
         deepest, at_k = 0, 1  # one-error reads the first label
         for spec in every:
             if name := self.state_of(spec):

@@ -95,8 +95,9 @@ def read_batch(
         door = door.with_sets(sets, taken.n_unmatched_pairs)
     of_each = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
     of_each = {n: of_rows(n, value, taken.row_names) for n, value in of_each.items() if value is not None}
-    given = frozenset([*of_each, *door.given])
-    given |= {name for name, value in (("y_score", y_score), ("y_pred", y_pred)) if value is not None}
+    given = door.given.union(
+        of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
+    )
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
     truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
     return Batch(taken, truth, y_score, y_pred, door=door, given=given, notes=notes, **of_each)
@@ -241,21 +242,20 @@ def count(
         states.expect(rows.row_groups.names)
     parts = [states]
     try:
-        blocks: list[Callable[[], Block]] = []
-        blocks += [partial(rows.block, number) for number in range(rows.n_blocks)] if rows else []
-        blocks += [partial(_itself, block) for block in waiting]
         _keep_freed_memory()
-        if len(blocks) == 1:
-            states.update(blocks[0]())
+        n_rows = rows.n_blocks if rows else 0
+        n_blocks = n_rows + len(waiting)
+
+        def update(part: States, number: int) -> None:
+            part.update(rows.block(number) if rows and number < n_rows else waiting[number - n_rows])
+
+        if n_blocks == 1:
+            update(states, 0)
         else:
-            n_workers = max(1, min(work.threads, len(blocks), WORKERS_BYTES // (states.worker_bytes + 1)))
-            parts = states.divided(n_workers, len(blocks))
-
-            def update(part: States, number: int) -> None:
-                part.update(blocks[number]())
-
+            n_workers = max(1, min(work.threads, n_blocks, WORKERS_BYTES // (states.worker_bytes + 1)))
+            parts = states.divided(n_workers, n_blocks)
             # the error with the lowest number is that of the first block with an invalid row
-            in_turns(len(blocks), [partial(update, part) for part in parts])
+            in_turns(n_blocks, [partial(update, part) for part in parts])
             for part in parts[1:]:
                 states.merge(part)
         if earlier is not None:
@@ -275,10 +275,6 @@ def _keep_freed_memory() -> None:
     pages cost nothing.
     """
     np.empty(KEPT_BYTES, np.uint8)
-
-
-def _itself(block: Block) -> Block:
-    return block
 
 
 def merged(one: States, other: States) -> States:

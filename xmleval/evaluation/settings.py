@@ -19,7 +19,7 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
 from xmleval.input.weights import check_propensity
-from xmleval.plan import LINKED, Plan, Settings, kept_of
+from xmleval.plan import GIVEN_SETS, LINKED, Plan, Settings, kept_of
 from xmleval.propensity import Constants, constants_of, given_or_estimated
 from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
@@ -132,10 +132,8 @@ def file_of(argument: str, value: Any) -> Path | None:
     return as_path(value)
 
 
-def check_confidence(value: Any) -> float | None:
-    """Return the probability that an interval covers, None for no intervals, or refuse it."""
-    if value is None:
-        return None
+def check_confidence(value: Any) -> float:
+    """Return the probability that an interval covers, or refuse it."""
     number = value if isinstance(value, (float, np.floating)) else math.nan
     if not LEAST_CONFIDENCE <= number <= MOST_CONFIDENCE:
         said = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
@@ -210,9 +208,11 @@ def check_settings(
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         told = Message(level, " gives every label a score; bounds need ", fix)
         raise InputError("bounds", told)
-    confidence, points = check_confidence(options.get("confidence")), options.get("curve_points")
-    curve_points = 0 if points is None else positive_integer("curve_points", points, 0)
-    hierarchy = None
+    confidence, curve_points, hierarchy = None, 0, None
+    if "confidence" in given:
+        confidence = check_confidence(options["confidence"])
+    if "curve_points" in given:
+        curve_points = positive_integer("curve_points", options["curve_points"], 0)
     if "hierarchy" in given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
     return Settings(
@@ -290,11 +290,12 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     if settings.curve_points and not curves:
         raise ValueError(Message(Keyword("curve_points"), " needs scores in ", Keyword("y_score")))
     if "y_pred" in given:
-        decision = Decision("pred")
+        decision = GIVEN_SETS
     elif decision and decision.kind == "threshold" and not settings.higher_is_better:
         decision = Decision("threshold", 0 - decision.value)
-    keep_curves = per_label is True or any("entry scores" in s.needs for s in kept_of(per_label, specs))
-    more = {"decision": decision, "keep_curves": curves and keep_curves, "not_computed": not_computed}
+    if curves and per_label and per_label is not True:
+        curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
+    more = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
     return Plan(**vars(settings) | more, specs=tuple(specs), given=given)
 
 

@@ -34,7 +34,9 @@ def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:
     own = spans.get(source, ())
     if start == stop:
         return spans
-    if own and own[-1][1] == start:  # as in a stream
+    if not own:
+        return {**spans, source: ((start, stop),)}
+    if own[-1][1] == start:  # as in a stream
         return {**spans, source: (*own[:-1], (own[-1][0], stop))}
     return {**spans, source: _joined(source, (*own, (start, stop)))}
 
