@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.damage import answer, values_of
 from xmleval import evaluate
-from xmleval.input.formats.label_cells import parsed
+from xmleval.input.formats.documents import parsed
 
 DOCS = 'id,tags,predicted\n1,"a, b",b\n2,,a\n3,c,"c,a"\n'
 TRUTH = np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1]])

@@ -164,11 +164,6 @@ def listed_rows(lines: Iterable[tuple[int, list[int]]], n_bytes: int) -> Iterato
         yield rows_by_id(np.array(ptr, np.int64), np.array(labels, np.int64))
 
 
-def numbered_lines(file: InputFile) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text that are not blank, stripped, with their numbers."""
-    return parsed_lines(file, lambda line: line.strip() or None)
-
-
 def _check_length(number: int, length: int, line_bytes: int) -> None:
     """Refuse a line that is too long, or needs too much memory, so much for each byte."""
     if length >= LONGEST_LINE:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xmleval.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.input.lines import parsed_lines, shown
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, whole, with_names
 from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, FileNotes, Rows, numbered, rows_by_id
@@ -73,7 +73,7 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
         return Rows(keys, BY_KEY, *entries, places=np.array(numbers, np.int64), is_long=True, origin=facts)
 
     with naming(path, expected):
-        for number, line in numbered_lines(InputFile(path)):
+        for number, line in parsed_lines(InputFile(path), lambda line: line.strip() or None):
             fields = line.split(maxsplit=MOST_FIELDS)
             if not n_fields:
                 if layout is SCORES and len(fields) == RANKS.n_fields:
