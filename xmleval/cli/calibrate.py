@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from xmleval.calibrate import fit as fit_files
-from xmleval.calibrate.calibrator import METHODS, Calibrator
+from xmleval.calibrate.applying import apply_to_files
+from xmleval.calibrate.calibrator import METHODS
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal, tell_notes
@@ -16,9 +17,6 @@ from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, comman
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, Choice
 from xmleval.errors import counted
-from xmleval.evaluation.convert import find_files, save_run, write_rows, writer_of
-from xmleval.evaluation.inputs import read_scores_alone
-from xmleval.input.stack import as_rows
 
 FIT = {
     "method": Opt(
@@ -65,19 +63,6 @@ def apply(model: Path, scores: Path, output: Path, **options: Any) -> None:
     MODEL is a file that `xmleval calibrate fit` wrote. A list keeps its order. SCORES with names are written
     as a TREC run (.run).
     """
-    writer = writer_of(output, "scores")
-    (source,) = find_files([(scores, "scores")], **options)
-    calibrator, sizes = Calibrator.load(model), list[tuple[int, int]]()
-
-    def mapped(rows: Any) -> Any:
-        probabilities = as_rows(calibrator.apply(rows), "scores")
-        sizes.append((probabilities.n_rows, int((probabilities.labels >= 0).sum())))
-        return probabilities
-
-    if source.named:
-        rows, *names = read_scores_alone(source, None)
-        save_run(output, writer, source.name, mapped(rows), *names)
-    else:
-        tell_notes(write_rows(source, output, writer, change=mapped, shown=on_terminal()))
-    n_rows, n_entries = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
+    n_rows, n_entries, notes = apply_to_files(model, scores, output, on_terminal(), **options)
+    tell_notes(notes)
     write_text(f"{counted(n_rows, 'rows')}, {counted(n_entries, 'probabilities', 'probability')}")

@@ -83,11 +83,10 @@ def _table_of(rows: Sequence[Metric]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "", "range", "what it is"):
         table.add_column(heading, no_wrap=not narrow and heading != "what it is")
-    families: dict[tuple[str, str], dict[Metric, None]] = {}
-    for metric in rows:
-        families.setdefault((metric.family, ", ".join(metric.needs) or "nothing but TRUTH"), {})[metric] = (
-            None
-        )
+    families: dict[tuple[str, str], list[Metric]] = {}
+    for metric in dict.fromkeys(rows):
+        needs = ", ".join(metric.needs) or "nothing but TRUTH"
+        families.setdefault((metric.family, needs), []).append(metric)
     for (family, needs), members in families.items():
         table.add_row(Text(family, style="bold"), "", "", Text(f"needs {needs}", style="italic"))
         for metric in members:
@@ -135,10 +134,11 @@ def _explained(metric: Metric) -> Table:
 def _choices(name: str) -> str:
     """Describe a convention: its values, the default, and the presets that differ."""
     default = getattr(Conventions(), name)
-    shown = [
-        f"{one:g}" if isinstance(one, float) else str(one) for one in CHOICES.get(name, (default, "a number"))
-    ]
+    choices = map(_plain, CHOICES.get(name, (default, "a number")))
     presets = {preset: getattr(conventions, name) for preset, conventions in PRESETS.items()}
     others = [f"; {preset}: {value}" for preset, value in presets.items() if value != default]
-    is_number = isinstance(default, float)
-    return f"{' | '.join(shown)} (default {f'{default:g}' if is_number else default}{''.join(others)})"
+    return f"{' | '.join(choices)} (default {_plain(default)}{''.join(others)})"
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

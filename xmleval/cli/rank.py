@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +19,9 @@ from xmleval.comparing.ranking import rank as rank_models
 from xmleval.comparing.ranking import ranks_as_csv
 from xmleval.comparing.shown import page_of_ranks, plot_ranks
 from xmleval.files.output import refuse_input
-from xmleval.report.saved_results import load_results
+from xmleval.report.saved_results import files_by_data_set, load_models
 from xmleval.spec import parse_spec
 
-SEVERAL = "`xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 EXAMPLES = """Examples:
 
 \b
@@ -57,19 +55,15 @@ def rank(
     """
     for name in metric or ():
         parse_spec(name)  # a wrong name is told before any file is read
-    files = [file for path in results for file in _files(path)]
-    for file in files:
+    files = files_by_data_set(results)
+    for file in files.values():
         refuse_input(file, [path for path in (output, html, plot) if path is not None])
-    full: Any = dict(zip(_data_sets(files), map(load_results, files), strict=True))
-    for path, reports in zip(files, full.values(), strict=True):
-        if len(reports) < 2:
-            raise ValueError(f"{path}: has one model; expected {SEVERAL}")
-    matched, notes = by_short_names(full)
+    matched, notes = by_short_names({name: load_models(file) for name, file in files.items()})
     measures = metric or shared_measures(by_data_set(matched)) or (None,)
     rankings = [rank_models(matched, measure, **options) for measure in measures]
     rankings = [replace(ranking, notes=[*notes, *ranking.notes]) for ranking in rankings]
     if html is not None:
-        write_text(page_of_ranks(rankings, about=about(files)), html)
+        write_text(page_of_ranks(rankings, about=about([*files.values()])), html)
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
     if output_format == "csv":
@@ -80,23 +74,3 @@ def rank(
     else:
         text = "\n\n".join(text_in(output_format, ranking, output).rstrip("\n") for ranking in rankings)
     write_text(text, output)
-
-
-def _files(path: Path) -> list[Path]:
-    """Return the files that a name stands for: itself, those of a folder, or those that match a pattern."""
-    if not path.is_dir() and (path.exists() or not glob.has_magic(str(path))):
-        return [path]
-    files = sorted(path.glob("*.json") if path.is_dir() else map(Path, glob.glob(str(path))))
-    if not files:
-        raise ValueError(f"{path}: no .json file is there; expected {SEVERAL}")
-    return files
-
-
-def _data_sets(files: list[Path]) -> list[str]:
-    """Name data sets by their files, with folders only where these are needed."""
-    resolved = [file.resolve() for file in files]
-    for place, file in enumerate(files):
-        if resolved[place] in resolved[:place]:
-            raise ValueError(f"{file}: given twice; expected a file for each data set")
-    names = [file.stem for file in files]
-    return names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]

@@ -1,0 +1,39 @@
+"""A map applied to scores in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from xmleval.calibrate.calibrator import Calibrator
+from xmleval.evaluation.convert import find_files, save_run, write_rows, writer_of
+from xmleval.evaluation.inputs import read_scores_alone
+from xmleval.evaluation.reading import Progress
+from xmleval.input.stack import as_rows
+
+
+def apply_to_files(
+    saved: Path, scores: Path, target: Path, shown: Progress = False, **options: Any
+) -> tuple[int, int, list[str]]:
+    """Write scores with the probabilities of a saved map in their place.
+
+    It returns the number of rows, that of probabilities, and notes. Scores with names become a TREC run.
+    """
+    writer = writer_of(target, "scores")
+    (source,) = find_files([(scores, "scores")], **options)
+    calibrator, n_rows, n_entries = Calibrator.load(saved), 0, 0
+
+    def mapped(rows: Any) -> Any:
+        nonlocal n_rows, n_entries
+        probabilities = as_rows(calibrator.apply(rows), "scores")
+        n_rows += probabilities.n_rows
+        n_entries += int((probabilities.labels >= 0).sum())
+        return probabilities
+
+    notes = list[str]()
+    if source.named:
+        rows, *names = read_scores_alone(source, None)
+        save_run(target, writer, source.name, mapped(rows), *names)
+    else:
+        notes = write_rows(source, target, writer, change=mapped, shown=shown)
+    return n_rows, n_entries, notes
