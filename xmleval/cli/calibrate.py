@@ -19,9 +19,7 @@ from xmleval.cli.types import COUNT, Choice
 from xmleval.errors import counted
 
 FIT = {
-    "method": Opt(
-        Choice([*METHODS]), None, "; ".join(f"{name}: {told}" for name, told in METHODS.items()) + "."
-    ),
+    "method": Opt(Choice([*METHODS])),
     "k": Opt(COUNT, "N"),
     "labels": INPUTS["labels"],
     **FORMAT,

@@ -22,11 +22,7 @@ from xmleval.spec import expand_metrics
 
 COMPARISON = {
     "baseline": Opt(str, "SCORES"),
-    "test": Opt(
-        Choice([*TESTS]), "TEST",
-        f"{'; '.join(f'{name}: {title}' for name, title in TESTS.items())}. All but t are for means over "
-        "rows alone. p-values are corrected by Holm's method for all measures, pairs and groups together.",
-    ),
+    "test": Opt(Choice([*TESTS])),
     "confidence": CONFIDENCE["confidence"],
     "clusters": CONFIDENCE["clusters"],
     "seeds": Opt(

@@ -16,12 +16,8 @@ from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.errors import counted
-from xmleval.evaluation.convert import save_run, write, writer_of
-from xmleval.evaluation.inputs import open_input, read_scores_alone
+from xmleval.evaluation.convert import write_scores, writer_of
 from xmleval.evaluation.reading import naming_files
-from xmleval.input.csr import matrix_rows
-from xmleval.input.scores import list_rows
-from xmleval.input.tensors import is_sparse
 
 
 def read_weights(text: str) -> list[float]:
@@ -53,18 +49,10 @@ def fuse(scores: tuple[Path, ...], output: Path, rule: str, **options: Any) -> N
     Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them, held in memory. Ties
     are broken by the smaller label. Files with names are matched by them; OUT is then a TREC run (.run).
     """
-    writer = writer_of(output, "scores")
+    writer_of(output, "scores")
     with notes_told(), naming_files({"predictions": "SCORES"}):
         fused = fuse_files([*scores], rule, **options)
-    if isinstance(fused, dict | list):
-        rows, *names = read_scores_alone(open_input("y_score", fused), None)
-        save_run(output, writer, str(scores[0]), rows, *names)
-        n_labels = len(names[1])
-    else:
-        width = fused.shape[1] if is_sparse(fused) else None
-        rows = list_rows("y_score", *fused) if width is None else matrix_rows("y_score", fused, None)
-        tell_notes(write(output, writer, rows, "scores", width))
-        n_labels = width or int(rows.labels.max(initial=0)) + 1
-    size = f"{counted(rows.n_rows, 'rows')} x {counted(n_labels, 'labels')}"
-    listed = f"{int((rows.labels >= 0).sum())} listed ({OTHER_NAMES.get(rule, rule)} of {len(scores)})"
-    write_text(f"{size}, {listed}")
+    n_rows, n_labels, n_listed, notes = write_scores(output, fused, str(scores[0]))
+    tell_notes(notes)
+    size = f"{counted(n_rows, 'rows')} x {counted(n_labels, 'labels')}"
+    write_text(f"{size}, {n_listed} listed ({OTHER_NAMES.get(rule, rule)} of {len(scores)})")

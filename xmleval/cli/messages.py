@@ -53,11 +53,6 @@ def one_line(error: BaseException) -> str:
     return _line(text)
 
 
-def tell(name: object, told: str) -> None:
-    """Print a line on stderr about an input, or about what else has a name."""
-    click.echo(f"xmleval: {_line(f'{name}: {told}')}", err=True)
-
-
 def tell_notes(notes: Iterable[str]) -> None:
     """Print notes on stderr, where the output has no place for them or is not seen."""
     for note in notes:

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from xmleval.cli.files import files_of
-from xmleval.cli.messages import naming_stdout, spelled, tell, tell_notes, write_stdout
+from xmleval.cli.messages import naming_stdout, spelled, tell_notes, write_stdout
 from xmleval.errors import printable
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
@@ -93,7 +93,7 @@ def write_result(result: Any, form: str, path: Path | None) -> None:
     if form == "csv":
         for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):
-                tell(*line.split(": ", 1))
+                tell_notes([line])
     write_text(text_in(form, result, path), path)
 
 
@@ -109,7 +109,7 @@ def write_details(reports: Mapping[str, Report], per_label: Path | None, per_row
     if per_label is not None:
         write_lines(lines_of_labels(reports), per_label)
         if missing := without_labels(next(iter(reports.values()))):
-            tell(per_label, f"{', '.join(missing)}: no values by label")
+            tell_notes([f"{per_label}: {', '.join(missing)}: no values by label"])
     if per_row is not None:
         write_lines(lines_of_rows(reports), per_row)
 
@@ -139,7 +139,8 @@ def write_figure(axes: Any, path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught, replacing(path) as file:
         save(axes, file, path.suffix.lower()[1:])
     if any("missing from" in str(warning.message) for warning in caught):
-        tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
+        told = "its font lacks some characters of the names; a page, or an .svg file, shows them"
+        tell_notes([f"{path}: {told}"])
 
 
 def about(paths: Sequence[Path | None]) -> dict[str, str]:

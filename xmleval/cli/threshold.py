@@ -23,12 +23,7 @@ from xmleval.view.rule import MEASURES, TUNABLE
 FEATURES = {"features": Opt(FILE)}
 FIT = {
     "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
-    "rule": Opt(
-        Choice([*MEASURES]), None,
-        "One threshold; one that predicts as many labels as are relevant; one for each label; the best r "
-        "of every row; one for each row, linear in its best scores or in features; the best k of every row; "
-        "the best k by weighted scores. Default: weighted for measures at k, else constant.",
-    ),
+    "rule": Opt(Choice([*MEASURES])),
     "k": Opt(WHOLE, "N"),
     "fbr": Opt(NUMBER, "NUMBER"),
     "fallback": Opt(Choice(FALLBACKS)),

@@ -13,8 +13,9 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES
 from xmleval.errors import counted
-from xmleval.evaluation.inputs import read_like, read_numbered_truth
+from xmleval.evaluation.inputs import open_input, read_like, read_numbered_truth, read_scores_alone
 from xmleval.evaluation.reading import Progress, naming_files, naming_rows, progress
+from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
@@ -23,8 +24,10 @@ from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
+from xmleval.input.scores import list_rows
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.stack import as_rows, stack_rows
+from xmleval.input.tensors import is_sparse
 from xmleval.input.writing import canonical
 
 STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
@@ -129,6 +132,21 @@ def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | No
     keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
     told = counted(n_rows, "rows have", "row has")
     return [f"{target}: {told} equal scores whose order is not kept; {keeping} keep it"] * (n_rows > 0)
+
+
+def write_scores(target: Path, scores: Any, name: str) -> tuple[int, int, int, list[str]]:
+    """Write scores in any form, and return the numbers of rows, labels and entries, and notes."""
+    writer = writer_of(target, "scores")
+    if isinstance(scores, dict | list):
+        rows, *names = read_scores_alone(open_input("y_score", scores), None)
+        save_run(target, writer, name, rows, *names)
+        n_labels, notes = len(names[1]), list[str]()
+    else:
+        width = scores.shape[1] if is_sparse(scores) else None
+        rows = list_rows("y_score", *scores) if width is None else matrix_rows("y_score", scores, None)
+        notes = write(target, writer, rows, "scores", width)
+        n_labels = width or int(rows.labels.max(initial=0)) + 1
+    return rows.n_rows, n_labels, int((rows.labels >= 0).sum()), notes
 
 
 def _count_reordered(writer: Format, data: Rows, n_labels: int | None) -> int:
