@@ -165,12 +165,10 @@ class Ranking(Printed):
         """Return the table under the names of the models (@private)."""
         return self.grid_of(self._names())
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table: the tests, the models that do not differ, and notes."""
+    def _footnotes(self) -> list[str]:
         return self.footnotes_of(self._names())
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return the table for a terminal of so many columns, with the footnotes below."""
+    def _text(self, width: int | None, colour: bool) -> str:
         names = self.shown_names()
         return as_text(self._title(), self.grid_of(names), self.footnotes_of(names), width, colour)
 

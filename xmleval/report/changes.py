@@ -106,8 +106,7 @@ class Diff(Printed):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table."""
+    def _footnotes(self) -> list[str]:
         lines = ["* relevant"] if any(one.lists for one in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
@@ -130,8 +129,7 @@ class Diff(Printed):
         first, second = ("; ".join(own) if own else "(nothing)" for own in shown)
         return "; ".join(truth) if truth else "(nothing)", first, second
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return the rows and labels for a terminal of so many columns, with the footnotes below."""
+    def _text(self, width: int | None, colour: bool) -> str:
         blocks = [folded(printable(self._title()), width)]
         widest = max(len("truth"), len(self.a), len(self.b))
         for one in self.rows or []:

@@ -76,7 +76,7 @@ class Comparison(Printed, Plotted):
     def _models(self) -> Mapping[str, Report]:
         return dict(zip(short_names([*self.reports]), self.reports.values(), strict=True))
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the lines of all reports, those that not all have with the name of theirs."""
         names = {spec.name for spec in self.specs}
         lines = _shared_first(
@@ -178,8 +178,7 @@ class Comparison(Printed, Plotted):
         """Return further tables by the kind of their figure, under names of the reports (@private)."""
         return {"groups": self.part_tables(names)}
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return the tables for a terminal of so many columns, with the footnotes below."""
+    def _text(self, width: int | None, colour: bool) -> str:
         names = short_names([*self.reports])
         tables = self.part_tables(names)
         return as_text(self._title(names), self.grid_of(names), self.footnotes(), width, colour, tables)

@@ -18,9 +18,24 @@ class Printed:
         """Return the header and the rows (@private)."""
         raise NotImplementedError
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table."""
+    def _footnotes(self) -> list[str]:
         raise NotImplementedError
+
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table: what its values depend on, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
+        ['ndcg_ties=order empty=zero unlisted=below']
+        """
+        return self._footnotes()
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values (@private)."""
@@ -60,6 +75,9 @@ class Printed:
         P ↑      0.3333
         empty=zero unlisted=below
         """
+        return self._text(width, colour)
+
+    def _text(self, width: int | None, colour: bool) -> str:
         return as_text(self._title(), self.grid(), self.footnotes(), width, colour, self.part_tables())
 
     def _repr_html_(self) -> str:

@@ -396,20 +396,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     def _models(self) -> Mapping[str, Report]:
         return {"": self}
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table: what its values depend on, what was left out, and `notes`.
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
-        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
-        ['ndcg_ties=order empty=zero unlisted=below']
-        """
+    def _footnotes(self) -> list[str]:
         results, signature = self.results, self.signature()
         lines = [signature] if signature else []
         if results.intervals:
