@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.packing import LEAST_RANK, MOST_RANK
 from xmleval.records import Bools, Ints, Labels, Scores
 
 HALF = 32
 LOW = (1 << HALF) - 1
-BIAS = 1 << (HALF - 1)
+MINUS_ZERO = 1 << (HALF - 1)  # bits of -0.0, and rank of 0.0
+LEAST_RANK, MOST_RANK = 0x007FFFFF, 0xFF800000  # of -inf and inf
 SCANNED = 16  # splitters up to which comparing with each of them beats binary search
 FEW_RELEVANT = 16  # relevant labels of a row up to which comparing with each of them beats hashing
 TABLE_BITS = 12
@@ -19,12 +21,17 @@ HASHED = 1 << (TABLE_BITS - 2)  # relevant labels of a row up to which hashing b
 
 
 @kernel
-def rank_of(bits: int) -> int:
-    """Return the rank of a float32 number among all of them, 0..2^32 - 1; -0.0 must not occur.
+def rank_of_bits(bits: Any) -> Any:
+    """Return the rank of a float32 number, 0 to 2^32 - 1; -0.0 has that of 0.0; bits : uint32."""
+    number = np.int64(bits)
+    flipped = number ^ (MINUS_ZERO | (-(number >> (HALF - 1)) & (MINUS_ZERO - 1)))
+    return np.uint64(flipped + np.int64(number == MINUS_ZERO))
 
-    bits : int32, the bits of the number
-    """
-    return int(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1))) + BIAS
+
+@kernel
+def bits_of_rank(rank: Any) -> Any:
+    """Return the bits of the float32 number of a rank."""
+    return rank ^ (MINUS_ZERO if rank >= MINUS_ZERO else LOW)
 
 
 @kernel
@@ -134,18 +141,17 @@ def find_last(ptr: Ints, scores: Scores, last: Scores) -> None:
 def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
     """Write one integer for each (label, float32 score), in the order of the pairs.
 
-    labels : int32 (n,); scores : int32 (n,), bits of float32 without -0.0 and NaN; keys : int64 (n,)
+    labels : int32 (n,); scores : uint32 (n,), bits of float32 without NaN; keys : int64 (n,)
     """
     for p in range(labels.size):
-        keys[p] = (np.int64(labels[p]) << HALF) + rank_of(scores[p])
+        keys[p] = (np.int64(labels[p]) << HALF) + np.int64(rank_of_bits(scores[p]))
 
 
 @kernel
 def decode_keys(keys: Ints, scores: Scores) -> None:
-    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : int32 (n,), written."""
+    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : uint32 (n,), written."""
     for p in range(keys.size):
-        rank = (keys[p] & LOW) - BIAS
-        scores[p] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+        scores[p] = np.uint32(bits_of_rank(keys[p] & LOW))
 
 
 @kernel
@@ -169,12 +175,11 @@ def place_keys(keys: Ints, first: int, place_of: Ints, scores: Ints) -> None:
 
     keys : int64 (n,), from `encode_keys`; first : the first label
     place_of : int64 (labels,), the next free place of each label, advanced
-    scores : int32 (s,), bits of float32, written
+    scores : uint32 (s,), bits of float32, written
     """
     for p in range(keys.size):
         label = np.uint64((keys[p] >> HALF) - first)
-        rank = (keys[p] & LOW) - BIAS
-        scores[np.uint64(place_of[label])] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+        scores[np.uint64(place_of[label])] = np.uint32(bits_of_rank(keys[p] & LOW))
         place_of[label] += 1
 
 

@@ -22,9 +22,7 @@ from xmleval.records import Ints, Labels
 
 HALF = 16
 N_PLACES = 1 << HALF
-MINUS_ZERO = 1 << 31
 FEW = 1 << 12  # scores of a bucket up to which listing their places beats passing over the whole table
-LEAST_RANK, MOST_RANK = 0x007FFFFF, 0xFF800000  # of -inf and inf
 MOST = 1 << 61  # scores of a part
 HEADER = 2  # int64 words
 BYTE, WHOLE = 8, 4

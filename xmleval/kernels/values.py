@@ -19,7 +19,8 @@ from numba import carray
 
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
+from xmleval.kernels.keys import bits_of_rank, rank_of_bits
+from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
 from xmleval.kernels.sweeps import count_group, reach_group
@@ -29,24 +30,8 @@ FIELDS = 5
 FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)
 N_BUCKETS = 1 << HALF
 LAST = N_PLACES - 1
-SIGN = 31
-ALL = (1 << 32) - 1
 SIMPLE = 1 << 31  # scores of a bucket from which its pairs may not fit in 64 bits
 SHORT = 24  # places up to which insertion beats sorting by digits
-
-
-@kernel
-def rank_of_bits(bits: Any) -> Any:
-    """Return the rank of a float32 number, 0 to 2^32 - 1; -0.0 has that of 0.0; bits : uint32."""
-    number = np.int64(bits)
-    flipped = number ^ (MINUS_ZERO | (-(number >> SIGN) & (MINUS_ZERO - 1)))
-    return np.uint64(flipped + np.int64(number == MINUS_ZERO))
-
-
-@kernel
-def bits_of_rank(rank: Any) -> Any:
-    """Return the bits of the float32 number of a rank."""
-    return rank ^ (MINUS_ZERO if rank >= MINUS_ZERO else ALL)
 
 
 @kernel

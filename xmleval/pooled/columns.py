@@ -222,7 +222,7 @@ def grouped_keys(parts: Iterable[Keys], dtype: np.dtype[Any], start: int, stop: 
     scores = np.empty(ptr[-1], np.float32 if dtype == np.int64 else np.float64)
     for keys in parts:
         if dtype == np.int64:
-            place_keys(keys, start, place_of, scores.view(np.int32))
+            place_keys(keys, start, place_of, scores.view(np.uint32))
         else:
             place_pairs(keys.view(np.float64).reshape(-1, 2), start, place_of, scores)
     return Columns(ptr, scores)

@@ -21,8 +21,9 @@ from xmleval.kernels.fold_sweeps import (
     walk_folds,
 )
 from xmleval.kernels.keys import HALF as KEY_HALF
+from xmleval.kernels.keys import rank_of_bits
 from xmleval.kernels.packing import HALF
-from xmleval.kernels.values import N_BUCKETS, rank_of_bits
+from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.columns import label_ranges
 from xmleval.pooled.curves import as_integers, splitters_of
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, label_of, score_of

@@ -150,10 +150,10 @@ def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
 
 
 def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
-    """Return keys that sort by label and then by score; scores must not contain -0.0."""
+    """Return keys that sort by label and then by score."""
     keys = np.empty(scores.size, key_dtype(scores, n_labels))
     if keys.dtype == np.int64:
-        encode_keys(labels, scores.view(np.int32), keys)
+        encode_keys(labels, scores.view(np.uint32), keys)
     else:
         keys.real, keys.imag = labels, scores
     return keys
@@ -170,7 +170,7 @@ def score_of(keys: Keys) -> Scores:
         return keys
     if keys.dtype == np.complex128:
         return keys.imag.copy()
-    scores = np.empty(keys.size, np.int32)
+    scores = np.empty(keys.size, np.uint32)
     decode_keys(keys, scores)
     return scores.view(np.float32)
 

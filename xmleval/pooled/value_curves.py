@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from xmleval.budget import Resources
+from xmleval.kernels.keys import rank_of_bits
 from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
-from xmleval.kernels.values import rank_of_bits, sweep_buckets
+from xmleval.kernels.values import sweep_buckets
 from xmleval.pooled.curves import (
     LARGE,
     NOTHING,
