@@ -13,16 +13,13 @@ from xmleval.conventions import Conventions
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
-from xmleval.evaluation.settings import Options, check_settings, file_of
+from xmleval.evaluation.settings import FILES_OF_LABELS, Options, check_settings, file_of
 from xmleval.input.door import make_door
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
 from xmleval.view.rule import Rule
 
-FILES = (  # arguments that can be files
-    "y_true", "y_score", "y_pred", "y_train", "labels", "inverse_propensity", "decision", "sample_weight",
-    "label_groups", "row_groups", "hierarchy", "exclude", "candidates", "clusters",
-)  # fmt: skip
+FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 WITH_FILES = (
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
     "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
@@ -238,10 +235,8 @@ def evaluate(
         return report
     door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    batch = read_batch(
-        n_labels, labels, grades, grades.graded, door,
-        y_true, y_score, y_pred, sample_weight, clusters, row_groups,
-    )  # fmt: skip
+    values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
+    batch = read_batch(n_labels, labels, grades, grades.graded, door, y_true, y_score, y_pred, values)
     taken, options = batch.taken, {name: arguments[name] for name in Options.__annotations__}
     options["labels"] = None  # their names are those of the rows
     settings = check_settings(metrics, batch.truth.n_labels, taken.label_names, taken.closed, **options)

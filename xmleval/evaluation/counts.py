@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -84,17 +84,17 @@ def read_batch(
     y_true: Any,
     y_score: Any,
     y_pred: Any,
-    sample_weight: Any,
-    clusters: Any,
-    row_groups: Any,
+    values: Mapping[str, Any],
 ) -> Batch:
-    """Read the arguments of an update; ``look_at`` them, whether grades and scores are swapped."""
+    """Read the arguments of an update; ``values`` are those that have one for each row.
+
+    ``look_at`` tells whether to look if grades and scores are swapped.
+    """
     taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
     y_true, y_score, y_pred, *sets = taken.inputs
     if sets:
         door = door.with_sets(sets, taken.n_unmatched_pairs)
-    of_each = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    of_each = {n: of_rows(n, value, taken.row_names) for n, value in of_each.items() if value is not None}
+    of_each = {n: of_rows(n, value, taken.row_names) for n, value in values.items() if value is not None}
     given = door.given.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
     )

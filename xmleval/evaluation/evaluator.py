@@ -207,14 +207,15 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        rows = y_true, y_score, y_pred, sample_weight, clusters, row_groups
+        values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
         door = make_door(exclude, exclude_from, candidates)
         told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings if told is None else self._settled(*told)
             look_at = settings.conventions.graded and not counted.place[0]
-            batch = read_batch(settings.n_labels, settings.labels, settings.conventions, look_at, door, *rows)
+            named = settings.n_labels, settings.labels, settings.conventions
+            batch = read_batch(*named, look_at, door, y_true, y_score, y_pred, values)
             unlisted = settings.labels is None and not batch.taken.by_id  # names may differ between batches
             if unlisted or not batch.taken.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

@@ -33,6 +33,7 @@ from xmleval.evaluation.inputs import (
 )
 from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.settings import (
+    FILES_OF_LABELS,
     OF_PROPENSITY,
     Arguments,
     FileOptions,
@@ -61,10 +62,6 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
-FILES_OF_LABELS = (  # arguments whose files are not read row by row
-    "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
-    "exclude", "decision",
-)  # fmt: skip
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 

@@ -158,8 +158,8 @@ def open_rows(
     own = not (models or fits) and pred is None and _holds_both(truth)
     if arguments.get("ranked") and (models or pred is not None):
         raise InputError("ranked", "is for predictions in the truth's own file")
-    models_named = {given.named for given in models}
     named = own or truth.named or (pred is not None and pred.named)
+    models_named = {given.named for given in models}
     if not named and len(models_named) > 1:
         some, others = (next(one.name for one in models if one.named == kind) for kind in (True, False))
         told = f"{some}: its labels have names, those of {others} are numbers"

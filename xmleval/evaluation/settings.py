@@ -31,6 +31,10 @@ KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *Constants._fields])
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
+FILES_OF_LABELS = (  # arguments whose files are not read row by row
+    "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",
+    "exclude", "decision",
+)  # fmt: skip
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
