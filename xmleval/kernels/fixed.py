@@ -53,23 +53,6 @@ def add_term(limbs: Ints, term: float) -> None:
 
 
 @kernel
-def add_terms(terms: Floats, sums: Ints) -> None:
-    """Add a term to each of several sums, as `add_term` does; float64 (n,), int64 (4, n).
-
-    Without branches, which lets a processor add several at once.
-    """
-    for i in range(terms.size):
-        whole, first, second, third = split_term(terms[i])
-        third += sums[3, i]
-        second += sums[2, i] + (third >> BITS)
-        first += sums[1, i] + (second >> BITS)
-        sums[0, i] += whole + (first >> BITS)
-        sums[1, i] = first & MASK
-        sums[2, i] = second & MASK
-        sums[3, i] = third & MASK
-
-
-@kernel
 def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
     """Add part / whole, within 0..1, truncated below 2^-104, or subtract it (sign -1); whole below 2^37.
 

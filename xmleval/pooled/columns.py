@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.budget import Resources
 from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
-from xmleval.kernels.fold_sweeps import MOST_LABELS
+from xmleval.kernels.jackknife_sweeps import MOST_LABELS
 from xmleval.kernels.keys import count_keys, place_keys, place_pairs
 from xmleval.kernels.sweeps import sweep_labels
 from xmleval.pooled.curves import NOTHING, n_ranges

@@ -58,7 +58,7 @@ def _sums(settings: Settings, n_slots: Floats, counts: Labels | None) -> Sums:
     """
     spread = Spread(np.empty(0), np.empty(0, np.int64))
     if any(spec.metric.table == SPREAD for spec, _ in settings):
-        spread = Spread(*np.unique(n_slots, return_counts=True))
+        spread = _distinct(n_slots)
     predicted = n_slots > 0.0
     n_slots = n_slots[predicted]
     once: Ints = np.ones(n_slots.size, np.int64)
@@ -68,6 +68,16 @@ def _sums(settings: Settings, n_slots: Floats, counts: Labels | None) -> Sums:
             assert counts is not None
             weighted.append(exact_product(n_slots, once * spec.metric.value(counts[predicted], setting)))
     return Sums(spread, weighted, exact_product(n_slots, once) if weighted else 0)
+
+
+def _distinct(n_slots: Floats) -> Spread:
+    """Return the distinct numbers of slots and how many labels have each; small integers are tallied."""
+    n_whole = n_slots.astype(np.int64)
+    if n_slots.max(initial=0.0) > n_slots.size or (n_whole != n_slots).any():
+        return Spread(*np.unique(n_slots, return_counts=True))
+    n_labels = np.bincount(n_whole)
+    values = np.flatnonzero(n_labels)
+    return Spread(values.astype(np.float64), n_labels[values])
 
 
 def _joined(pieces: Sequence[Sums]) -> Sums:

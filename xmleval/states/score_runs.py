@@ -26,7 +26,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
-from xmleval.states.fold_values import entries_without, labels_without
+from xmleval.states.jackknife_values import entries_without, labels_without
 from xmleval.states.saved_keys import (
     checked_counts,
     checked_grouped,
@@ -64,7 +64,6 @@ class ScoreRuns(State):
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
-        self.swept: LabelCurves | None = None  # where the scores of every label were swept before
 
     def _new_store(self, file: SpillFile) -> Store:
         kinds = (GOOD, BAD, MISSING) if self.needs.bounds else (GOOD, BAD)
@@ -211,7 +210,7 @@ class ScoreRuns(State):
 
     def columns(self, work: Resources) -> Curves:
         """Return the curves of every label."""
-        found = self.swept or self.sweep(work)
+        found = self.sweep(work)
         n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
         right, level = found.pairs.T
         value = Curve(
@@ -229,28 +228,26 @@ class ScoreRuns(State):
         """Return the relevant and irrelevant rows of every label."""
         return np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
 
-    def replicates(self, folds: Sequence[ScoreRuns]) -> dict[str, Floats]:
-        """Return the values without each of the folds, from one sweep over all if nothing is asked."""
+    def replicates(self, groups: Sequence[ScoreRuns]) -> dict[str, Floats]:
+        """Return the values without each of the groups, from one sweep over all if nothing is asked."""
         swept = [spec for spec in self.specs if spec.smooth and not spec.metric.asks]
-        micro = [spec for spec in swept if spec.average == "micro"]
-        others = [spec for spec in swept if spec.average != "micro"]
-        n_rows = np.array([own.n_rows for own in folds])
-        found: dict[str, Floats] = {}
+        of_entries = [spec for spec in swept if spec.average == "micro"]
+        of_labels = [spec for spec in swept if spec.average != "micro"]
+        n_rows = np.array([group.n_rows for group in groups])
+        replicates: dict[str, Floats] = {}
         if any(spec.smooth and spec.metric.asks for spec in self.specs):
-            found |= super().replicates(folds)
-        if micro:
-            n_relevant = np.array([int(own.n_true.sum()) for own in folds])
+            replicates |= super().replicates(groups)
+        settings = self.level(), self.work
+        if of_entries:
+            n_relevant = np.array([int(group.n_true.sum()) for group in groups])
             n_cells = np.stack([n_relevant, n_rows * self.n_labels - n_relevant])
-            stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
-            found |= entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
-        if others:
-            piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
-            n_true = self.n_true, [own.n_true for own in folds]
-            own, curves = labels_without(self.plan, others, piles, *n_true, n_rows, self.level(), self.work)
-            found |= own
-            if not self.plan.keep_curves and len(swept) == len(self.specs):
-                self.swept = curves  # no measure needs more of them
-        return found
+            stores, names = [group.store for group in groups], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
+            replicates |= entries_without(self.plan, of_entries, stores, names, n_cells, *settings)
+        if of_labels:
+            piles = [[group.store.piles[f"{COLUMNS}.{kind}"] for group in groups] for kind in (GOOD, BAD)]
+            n_true = [group.n_true for group in groups]
+            replicates |= labels_without(self.plan, of_labels, piles, n_true, n_rows, *settings)
+        return replicates
 
     def level(self) -> float | None:
         """Return the score of unlisted entries, rounded to the dtype of the others."""

@@ -1,0 +1,232 @@
+"""Sweeps down pooled scores that leave out one jackknife group of the rows at a time, all in one pass.
+
+Entries are counted in int64 (2, groups): relevant and irrelevant ones of each group. Scores of all entries
+come counted by value, see `kernels.values`, or as sorted keys, as those of labels do: from the highest bit
+on, the label, the rank of the score, whether the entry is relevant, and its group.
+
+Sums are float64 (2, 3, groups), each with its rounding error, of the entries outside each group: pairs in the
+right order, tied pairs, and for every relevant entry the precision at the end of its tie group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray
+
+from xmleval.kernels.addresses import pointer_to
+from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.keys import HALF as RANK_BITS
+from xmleval.kernels.packing import FEW, HALF, HEADER, N_PLACES, add_packed
+from xmleval.kernels.values import (
+    DATA,
+    FIRST,
+    LAST,
+    OFFSETS,
+    PACKED,
+    STOP,
+    clear_table,
+    list_bucket,
+    sort_places,
+)
+from xmleval.records import Floats, Ints, Labels
+
+RELEVANT = N_FOLDS  # above the group, so that of equal scores those of relevant entries are the last
+MARK_BITS = FOLD_BITS + 1  # of a key
+BELOW_LABEL = RANK_BITS + MARK_BITS
+LAST_RANK = (1 << RANK_BITS) - 1
+MOST_LABELS = (1 << 63 - BELOW_LABEL) - 1  # so that the number behind the last fits, too
+PIECE = 1 << 12  # relevant scores of a bucket at a time, which bounds the table
+N_SUMS = 3
+RIGHT, TIED, PRECISION = range(N_SUMS)
+
+
+@kernel
+def add_rounded(sums: Floats, kind: int, group: int, term: float) -> None:
+    """Add a term to a sum and to its rounding error (Knuth's TwoSum)."""
+    old = sums[0, kind, group]
+    new = old + term
+    added = new - old
+    sums[0, kind, group] = new
+    sums[1, kind, group] += (old - (new - added)) + (term - added)
+
+
+@kernel
+def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
+    """Add pairs and precision of a tie group outside each jackknife group.
+
+    tied : int64 (2, groups), entries of the tie group; they are added to those ``above``
+    above, totals : int64 (2, groups), entries that rank above, and all; sums : see the top of the file
+    """
+    n_good, n_tied, hits, wrong, n_bad = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for group in range(tied.shape[1]):
+        above[0, group] += tied[0, group]
+        above[1, group] += tied[1, group]
+        n_good += tied[0, group]
+        n_tied += tied[1, group]
+        hits += above[0, group]
+        wrong += above[1, group]
+        n_bad += totals[1, group]
+    for group in range(tied.shape[1]):
+        left = np.float64(n_good - tied[0, group])
+        hits_left, wrong_left = hits - above[0, group], wrong - above[1, group]
+        add_rounded(sums, RIGHT, group, left * (n_bad - totals[1, group] - wrong_left))
+        add_rounded(sums, TIED, group, left * (n_tied - tied[1, group]))
+        precision = hits_left / max(hits_left + wrong_left, 1)  # of no entry, 0
+        add_rounded(sums, PRECISION, group, left * precision)
+
+
+@kernel
+def count_key(key: int, n: int, counted: Ints) -> None:
+    """Count the entry of a key n times; counted : int64 (2, groups), added to."""
+    counted[1 - ((key >> FOLD_BITS) & 1), key & (RELEVANT - 1)] += n
+
+
+@kernel
+def sweep_keys(
+    keys: Ints, level: int, unlisted: Ints, tied: Ints, above: Ints, totals: Ints, sums: Floats
+) -> None:
+    """Sweep the entries of one label, best first.
+
+    keys : int64 (s,), increasing; level : rank of the score of unlisted entries, -1 if they rank below all
+    unlisted : int64 (2, groups), unlisted entries; tied : as large, overwritten
+    above, totals, sums : as in `leave_out`
+    """
+    p, passed = keys.size, False  # whether the unlisted entries are passed
+    while p > 0 or not passed:
+        rank = (keys[p - 1] >> MARK_BITS) & LAST_RANK if p > 0 else -1
+        if not passed and level >= rank:
+            rank, passed = level, True
+            tied[:] = unlisted
+        elif keys[p - 1] & RELEVANT:
+            tied[:] = 0
+        else:  # an irrelevant entry, with no relevant one of the same score
+            p -= 1
+            count_key(keys[p], 1, above)
+            continue
+        while p > 0 and (keys[p - 1] >> MARK_BITS) & LAST_RANK == rank:
+            p -= 1
+            count_key(keys[p], 1, tied)
+        leave_out(tied, above, totals, sums)
+
+
+@kernel
+def sweep_labels(labels: Ints, keys: Ints, n_true: Ints, n_rows: Ints, level: int, values: Floats) -> None:
+    """Sweep the entries of each label.
+
+    labels : int64 (n,), increasing; keys : int64 (s,), increasing, of any labels
+    n_true : int64 (groups, n), rows in which each label is relevant; n_rows : int64 (groups,), all rows
+    level : as in `sweep_keys`; values : float64 (3, groups, n), written: the sums
+    """
+    n_groups = n_rows.size
+    totals, unlisted = np.empty((2, n_groups), np.int64), np.empty((2, n_groups), np.int64)
+    above, tied, sums = np.empty_like(totals), np.empty_like(totals), np.empty((2, N_SUMS, n_groups))
+    stop = keys.size
+    for at in range(labels.size - 1, -1, -1):
+        for group in range(n_groups):
+            totals[0, group], totals[1, group] = n_true[group, at], n_rows[group] - n_true[group, at]
+        unlisted[:], above[:], sums[:] = totals, 0, 0.0
+        while stop > 0 and keys[stop - 1] >> BELOW_LABEL > labels[at]:
+            stop -= 1
+        start = stop
+        while start > 0 and keys[start - 1] >> BELOW_LABEL == labels[at]:
+            start -= 1
+            count_key(keys[start], -1, unlisted)
+        sweep_keys(keys[start:stop], level, unlisted, tied, above, totals, sums)
+        stop = start
+        for kind in range(N_SUMS):
+            for group in range(n_groups):
+                values[kind, group, at] = sums[0, kind, group] + sums[1, kind, group]
+
+
+@kernel
+def count_rows(part: Ints, bucket: int, rows: Labels, table: Ints, listed: Labels, counted: Ints) -> None:
+    """Count the scores of a part in a bucket by the row of their place.
+
+    part : int64 (FIELDS,), see `kernels.values`; rows : int32 (N_PLACES,)
+    table : int64 (N_PLACES,), zeros, and again at the end; listed : uint16 (N_PLACES + 1,), overwritten
+    counted : int64 (n,), added to
+    """
+    first, stop = part[FIRST], part[STOP]
+    if not first <= bucket < stop:
+        return
+    if not part[PACKED]:
+        starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+        start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
+        for place in carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16):
+            counted[rows[place]] += 1
+        return
+    offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+    if offsets[bucket - first] == offsets[bucket - first + 1]:
+        return
+    at = part[DATA] + offsets[bucket - first]
+    few = carray(pointer_to(at), (HEADER,), np.int64)[1] <= FEW
+    n_listed = add_packed(at, table, listed, 0 if few else -1)
+    for i in range(n_listed if few else N_PLACES):
+        place = np.int64(listed[i]) if few else i
+        counted[rows[place]] += table[place]
+    clear_table(table, listed, n_listed)
+
+
+@kernel
+def rows_around(places: Labels, start: int, stop: int, rows: Labels) -> None:
+    """Find the rows of all places around places[start:stop].
+
+    Row 2 i + 1 is that of the i-th of them, row 2 i that of places between it and the one before; those below
+    places[start], unless it is the first, and from places[stop] on have the row after these.
+
+    places : uint16 (n,), increasing; rows : int32 (N_PLACES,), written
+    """
+    rows[:] = 2 * (stop - start) + 1
+    reached = np.int64(places[start]) if start > 0 else 0
+    for i in range(start, stop):
+        place = np.int64(places[i])
+        rows[reached:place] = 2 * (i - start)
+        rows[place] = 2 * (i - start) + 1
+        reached = place + 1
+    rows[reached : np.int64(places[stop]) if stop < places.size else N_PLACES] = 2 * (stop - start)
+
+
+@kernel
+def sweep_buckets(
+    parts: Ints, marks: Ints, buckets: Ints, sizes: Ints, level: int, unlisted: Ints, above: Ints,
+    totals: Ints, sums: Floats,
+) -> None:  # fmt: skip
+    """Sweep scores counted by value in some buckets, best first.
+
+    parts : of the scores, those of relevant entries first; marks : int64 (p,), group of each, and `RELEVANT`
+    buckets : int64 (b,), increasing; sizes : int64 (2, b, groups), relevant and irrelevant scores of each
+    level, unlisted, above, totals, sums : as in `sweep_keys`; unlisted entries are in the bucket of the level
+    """
+    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    table, rows = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int32)
+    counted = np.empty((2 * PIECE + 2, 2, sizes.shape[2]), np.int64)
+    relevant = parts[: np.count_nonzero(marks >= RELEVANT)]
+    for number in range(buckets.size - 1, -1, -1):
+        bucket, n_relevant = buckets[number], sizes[0, number].sum()
+        at_level = level & LAST if level >> HALF == bucket else -1
+        if n_relevant == 0 and at_level < 0:
+            above[1] += sizes[1, number]
+            continue
+        n_listed, n = list_bucket(relevant, bucket, n_relevant, table, listed, spare)
+        new = at_level >= 0 and table[at_level] == 0  # a tie group of its own
+        clear_table(table, listed, n if n_listed >= 0 else -1)
+        if new:
+            listed[n] = np.uint16(at_level)
+            n += 1
+            sort_places(listed, n, spare)
+        for end in range(n, 0, -PIECE):
+            start = max(0, end - PIECE)
+            rows_around(listed[:n], start, end, rows)
+            n_rows = 2 * (end - start) + 1
+            counted[: n_rows + 1] = 0
+            for p in range(parts.shape[0]):
+                side, group = 1 - (marks[p] >> FOLD_BITS), marks[p] & (RELEVANT - 1)
+                count_rows(parts[p], bucket, rows, table, spare, counted[:, side, group])
+            if at_level >= 0 and rows[at_level] < n_rows:
+                counted[rows[at_level]] += unlisted
+            for row in range(n_rows - 1, -1, -1):
+                if row & 1:
+                    leave_out(counted[row], above, totals, sums)
+                else:
+                    above[1] += counted[row, 1]

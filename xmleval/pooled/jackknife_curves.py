@@ -1,0 +1,212 @@
+"""Curves of the entries outside each jackknife group of the rows, all groups in one sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from xmleval.budget import Resources
+from xmleval.kernels.jackknife_sweeps import (
+    BELOW_LABEL,
+    MARK_BITS,
+    N_SUMS,
+    RELEVANT,
+    sweep_buckets,
+    sweep_keys,
+    sweep_labels,
+)
+from xmleval.kernels.keys import HALF as RANK_BITS
+from xmleval.kernels.keys import rank_of_bits
+from xmleval.kernels.packing import HALF
+from xmleval.kernels.values import N_BUCKETS
+from xmleval.pooled.columns import label_ranges
+from xmleval.pooled.curves import splitters_of
+from xmleval.pooled.piles import Pile, Ranges, common_dtype, label_of, score_of
+from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut
+from xmleval.records import Floats, Ints, as_score
+
+LABELS_AT_A_TIME = 1 << 12
+SORTED_BYTES = 1 << 22  # keys that are sorted at a time: more take longer
+
+
+def sweep_values(
+    sides: Sequence[Sequence[Values]], unlisted: Ints, level: float | None, work: Resources
+) -> Floats:
+    """Sweep scores counted by value, best first; return the sums without each group, float64 (3, groups).
+
+    Parameters
+    ----------
+    sides : sequence of sequence of Values
+        Scores of relevant and of irrelevant entries, those of each group.
+    unlisted : int64 (2, groups)
+        Numbers of relevant and irrelevant unlisted entries.
+    level : float or None
+        Score of unlisted entries; None if they rank below all.
+    work : Resources
+        Memory and threads to use.
+    """
+    n_groups = unlisted.shape[1]
+    kinds = [as_buckets([values]) for side in sides for values in side]
+    marks = np.concatenate([RELEVANT + np.arange(n_groups), np.arange(n_groups)])
+    marks = np.repeat(marks, [len(kind.parts) for kind in kinds])
+    rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
+    n_scores: Ints = np.zeros(N_BUCKETS, np.int64)
+    for kind in kinds:
+        n_scores += kind.sizes
+    occurs = n_scores > 0
+    if level is not None:
+        occurs[rank >> HALF] = True
+    buckets = np.flatnonzero(occurs)
+    sizes = np.stack([kind.sizes[buckets] for kind in kinds], axis=1)
+    sizes = np.stack([sizes[:, :n_groups], sizes[:, n_groups:]])
+    parts = np.concatenate([kind.parts for kind in kinds])
+    together = Buckets(parts, n_scores, [part for kind in kinds for part in kind.held])
+    del kinds  # the sizes of each
+    totals: Ints = sizes.sum(axis=1) + unlisted
+    ends = cut(n_scores, TASKS * work.threads if work.threads > 1 else 1)
+    bounds = np.searchsorted(buckets, ends).tolist()
+
+    def sums_of(number: int) -> Floats:
+        start, stop = bounds[number], bounds[number + 1]
+        above: Ints = sizes[:, stop:].sum(axis=1)
+        above += unlisted if rank >> HALF >= ends[number + 1] else 0
+        sums = np.zeros((2, N_SUMS, n_groups))
+        sweep_buckets(
+            together.parts, marks, buckets[start:stop], sizes[:, start:stop], rank, unlisted, above, totals,
+            sums,
+        )  # fmt: skip
+        return sums
+
+    return _total(work.map(sums_of, range(len(bounds) - 1)), unlisted, level, totals)
+
+
+def sweep_piles(
+    sides: Sequence[Sequence[Pile]], unlisted: Ints, level: float | None, work: Resources
+) -> Floats:
+    """Sweep scores in piles, best first; see `sweep_values`."""
+    piles, n_groups = [pile for side in sides for pile in side], unlisted.shape[1]
+    splitters, level_at = splitters_of(piles, level, _of_ranges(work))
+    ranges = Ranges(piles, splitters, work.map)
+    sizes = ranges.sizes.reshape(2, n_groups, -1).copy()
+    totals: Ints = sizes.sum(axis=2) + unlisted
+    none = np.zeros_like(unlisted)
+
+    def sums_of(number: int) -> Floats:
+        above: Ints = sizes[:, :, number + 1 :].sum(axis=2)
+        above += unlisted if level_at is not None and level_at > number else 0
+        tied, keys = none, np.empty(0, np.int64)
+        if number % 2:  # of one score
+            tied = sizes[:, :, number] + (unlisted if number == level_at else 0)
+        else:
+            keys, _ = _marked_keys(ranges, number, 0, None, ranked=True)
+        sums = np.zeros((2, N_SUMS, n_groups))
+        sweep_keys(keys, -1, tied, none.copy(), above, totals, sums)
+        return sums
+
+    numbers = [n for n in range(sizes.shape[2]) if sizes[0, :, n].any() or n == level_at]
+    return _total(work.map(sums_of, numbers), unlisted, level, totals)
+
+
+def _total(pieces: Sequence[Floats], unlisted: Ints, level: float | None, totals: Ints) -> Floats:
+    """Add up what ranges of scores give, and unlisted entries that rank below all."""
+    if level is None:
+        lowest, above = np.zeros((2, N_SUMS, unlisted.shape[1])), totals - unlisted
+        sweep_keys(np.empty(0, np.int64), -1, unlisted, np.zeros_like(unlisted), above, totals, lowest)
+        pieces = [*pieces, lowest]
+    total, error = np.zeros((2, N_SUMS, unlisted.shape[1]))
+    for sums, errors in pieces:  # as `add_rounded` does
+        old, total = total, total + sums
+        added = total - old
+        error = error + errors + (old - (total - added)) + (sums - added)
+    result: Floats = total + error
+    return result
+
+
+def sweep_label_groups(
+    sides: Sequence[Sequence[Pile]],
+    labels: Ints,
+    n_true: Sequence[Ints],
+    n_rows: Ints,
+    level: float | None,
+    work: Resources,
+    use: Callable[[Ints, Floats], None],
+) -> None:
+    """Sweep the scores of labels, and use what some of them give, in threads.
+
+    Parameters
+    ----------
+    sides : sequence of sequence of Pile
+        Keys of relevant and of irrelevant entries, those of each group.
+    labels : int64 (n,)
+        Those with relevant rows, increasing; others have no value.
+    n_true : sequence of int64 (n_labels,)
+        Rows of each group in which every label is relevant.
+    n_rows : int64 (groups,)
+        Rows of each group.
+    level, work
+        See `sweep_values`.
+    use : callable
+        Takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each group,
+        float64 (3, groups, m).
+    """
+    piles = [pile for side in sides for pile in side]
+    for pile in piles:
+        pile.ungroup()  # so that they have the type of keys
+    # float64 numbers have no ranks of 32 bits, but those that occur have
+    ranked = common_dtype(piles, np.int64) != np.int64
+    ranked |= level is not None and level != as_score(level, np.empty(0, np.float32))
+    bounds, ranges = label_ranges(piles, n_true[0].size, _of_ranges(work))
+
+    def task(number: int) -> None:
+        start, stop = bounds[number], bounds[number + 1]
+        keys, rank = _marked_keys(ranges, 2 * number, start, level, ranked)
+        within = labels[slice(*np.searchsorted(labels, [start, stop]))]
+        for at in range(0, within.size, LABELS_AT_A_TIME):
+            some = within[at : at + LABELS_AT_A_TIME]
+            numbers = some - start
+            ends = np.searchsorted(keys, np.array([numbers[0], numbers[-1] + 1]) << BELOW_LABEL)
+            of_groups = np.stack([counts.take(some) for counts in n_true])
+            sums = np.empty((N_SUMS, *of_groups.shape))
+            sweep_labels(numbers, keys[slice(*ends)], of_groups, n_rows, rank, sums)
+            use(of_groups, sums)
+
+    work.map(task, range(len(bounds) - 1))
+
+
+def _of_ranges(work: Resources) -> Resources:
+    """Return the memory for ranges of keys: numbering their scores takes twice what they do."""
+    return work._replace(memory=min(work.memory // 3, 4 * work.threads * SORTED_BYTES))
+
+
+def _marked_keys(
+    ranges: Ranges, number: int, first: int, level: float | None, ranked: bool
+) -> tuple[Ints, int]:
+    """Return the keys of all groups as `sweep_keys` takes them, and the rank of unlisted entries.
+
+    ranges : of piles of relevant entries, a group each, and as many of irrelevant ones
+    first : the label that has number 0; ranked : whether scores are numbered by their order
+    """
+    n_groups, none = len(ranges.cuts) // 2, -np.inf if level is None else level
+    marks = [*range(RELEVANT, RELEVANT + n_groups), *range(n_groups)]
+    parts = [(mark, part) for pile, mark in enumerate(marks) for part in ranges.parts(pile, number)]
+    if ranked:
+        scores = np.concatenate([*(score_of(part) for _, part in parts), [none]])
+        ranks = np.unique(scores, return_inverse=True)[1]
+        rank = int(ranks[-1])
+    else:
+        rank = int(rank_of_bits(np.float32(none).view(np.uint32)))
+    keys, start = np.empty(ranges.sizes[:, number].sum(), np.int64), 0
+    for mark, part in parts:
+        own = keys[start : start + part.size]
+        if not ranked:
+            np.subtract(part, first << RANK_BITS, out=own)
+        elif part.dtype.kind == "f":
+            own[:] = ranks[start : start + part.size]
+        else:
+            own[:] = (label_of(part) - first << RANK_BITS) + ranks[start : start + part.size]
+        own <<= MARK_BITS
+        own |= mark
+        start += part.size
+    keys.sort()
+    return keys, -1 if level is None else rank
