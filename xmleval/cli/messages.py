@@ -15,7 +15,7 @@ import click
 
 from xmleval.errors import InputError, Keyword, Message, did_you_mean, printable
 
-FLAGS = {  # what arguments of functions are called here; `xmleval.cli.options` adds the options of a command
+FLAGS = {  # what arguments of functions are called here; a command adds its options
     "y_true": "TRUTH",
     "y_score": "SCORES",
     "results": "RESULTS",

@@ -167,7 +167,7 @@ FORMAT = {"input_format": INPUTS["input_format"]._replace(help=FORMAT_HELP, meta
 FLAGS.update({name: flag_of(name, opt) for name, opt in EVERY.items()})
 
 
-def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[str, Any]]:
+def arguments_of(function: Callable[..., Any], flags: Mapping[str, str]) -> dict[str, tuple[str, Any]]:
     """Return what the docstring of a function says of each argument, in options, and its default.
 
     Of a description, the first paragraph is taken, up to what can be seen in Python alone: "See ...".
@@ -177,7 +177,7 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, tuple[str, Any]]:
     defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
     texts = {name: " ".join(text.split()).partition(" See ")[0] for name, text in entries}
     spelled = {
-        name: re.sub("`+([^`]+)`+", lambda quoted: FLAGS.get(quoted[1], quoted[1]), text)
+        name: re.sub("`+([^`]+)`+", lambda quoted: flags.get(quoted[1], quoted[1]), text)
         for name, text in texts.items()
     }
     return {name: (text, defaults.get(name)) for name, text in spelled.items()}
@@ -229,6 +229,8 @@ class Command(click.Command):
     def __init__(self, *args: Any, sections: Sections, **more: Any) -> None:
         super().__init__(*args, **more)
         self.sections = sections
+        options = {name: opt for section in sections.values() for name, opt in section.items()}
+        self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
@@ -243,7 +245,8 @@ class Command(click.Command):
                 formatter.write_dl(records, col_max=30 if formatter.width >= NARROW else 6)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command; messages name its options from then on."""
+        FLAGS.update(self.flags)
         refuse_outputs(self.params, ctx.params)
         with hinting(ctx.params.get("truth")):
             return super().invoke(ctx)
@@ -258,12 +261,11 @@ def command(
     """
 
     def make(callback: Callable[..., Any]) -> click.Command:
-        made: click.Command = (group or click).command(cls=Command, sections=sections, **more)(callback)
-        options = {name: opt for own in sections.values() for name, opt in own.items()}
-        FLAGS.update({name: flag_of(name, opt) for name, opt in options.items()})
+        made: Any = (group or click).command(cls=Command, sections=sections, **more)(callback)
+        options = {name: opt for section in sections.values() for name, opt in section.items()}
         arguments: dict[str, tuple[str, Any]] = {}
         for function in functions:
-            arguments = arguments_of(function) | arguments
+            arguments = arguments_of(function, FLAGS | made.flags) | arguments
         made.params += [option(name, opt, arguments) for name, opt in options.items()]
         return made
 
