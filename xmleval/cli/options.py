@@ -261,12 +261,14 @@ def command(
     """
 
     def make(callback: Callable[..., Any]) -> click.Command:
-        made: Any = (group or click).command(cls=Command, sections=sections, **more)(callback)
+        made: Command = click.command(cls=Command, sections=sections, **more)(callback)
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         arguments: dict[str, tuple[str, Any]] = {}
         for function in functions:
             arguments = arguments_of(function, FLAGS | made.flags) | arguments
         made.params += [option(name, opt, arguments) for name, opt in options.items()]
+        if group is not None:
+            group.add_command(made)
         return made
 
     return make
