@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from xmleval import Conventions, Evaluator, Report, evaluate
 from xmleval.conventions import PRESETS as PRESETS
 from xmleval.conventions import resolve_conventions
-from xmleval.input.weights import folds_of_clusters as folds_of_clusters
+from xmleval.input.weights import groups_of_clusters as groups_of_clusters
 from xmleval.spec import Spec as Spec
 from xmleval.spec import expand_metrics
 from xmleval.spec import parse_spec as parse_spec

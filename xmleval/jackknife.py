@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals from values without one fold of the rows each."""
+"""Standard errors and confidence intervals from values without one jackknife group of the rows each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Estimate(NamedTuple):
     upper: float
     half_width: float
     standard_error: float
-    n_folds: int
+    n_groups: int
 
 
 def standard_error(replicates: Floats) -> float:

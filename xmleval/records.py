@@ -155,7 +155,7 @@ class Block(NamedTuple):
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller numbered the labels, which have no names. ``n_reachable``: int64 (n,),
-    number of relevant labels of each row that can be ranked, None where all can. ``fold``: uint8 (n,),
+    number of relevant labels of each row that can be ranked, None where all can. ``jackknife``: uint8 (n,),
     where rows have clusters or keys, None where the number of a row decides. ``row_groups``: the groups of
     rows that have results of their own, None without any. ``judged``: the labels that were judged, of
     which ``truth`` has the relevant ones, where the truth holds grades. ``unknown``: whether ``ranking`` or
@@ -170,7 +170,7 @@ class Block(NamedTuple):
     by_id: bool = False
     n_reachable: Ints | None = None
     row_groups: RowGroups | None = None
-    fold: Bytes | None = None
+    jackknife: Bytes | None = None
     judged: Truth | None = None
     unknown: bool = False
     facts: Facts | None = None

@@ -43,7 +43,7 @@ class Results:
         Results within groups of labels, their parts of the values of all labels, and results of groups of
         rows, by the name of the group.
     replicates : dict of str to array
-        Values without each of the folds of the rows, float64 (n_folds,), for standard errors.
+        Values without each of the jackknife groups of the rows, float64 (n_groups,), for standard errors.
     reliability : dict of str to Reliability
         Bins of measures of calibration.
     """

@@ -37,7 +37,7 @@ def top(scores: Any, k: int) -> tuple[Any, Any]:
 
 
 def errors_of(values_of: Callable[[Any], list[float]]) -> Any:
-    """Return the standard errors of values of some rows, by those without each of the six folds."""
-    folds = np.where(CLUSTERS == 2, 1, CLUSTERS)  # two of the clusters are left out together
-    values = np.array([values_of(folds != fold) for fold in np.unique(folds)])
+    """Return the standard errors of values of some rows, by those without each of six groups."""
+    groups = np.where(CLUSTERS == 2, 1, CLUSTERS)  # two of the clusters are left out together
+    values = np.array([values_of(groups != group) for group in np.unique(groups)])
     return np.sqrt(5 / 6 * ((values - values.mean(axis=0)) ** 2).sum(axis=0))

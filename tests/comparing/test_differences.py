@@ -63,7 +63,7 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
     for difference, error in zip(differences, errors_of(values_of), strict=True):
         value, half = difference.value, scipy.stats.t.ppf(0.975, 5) * error
         assert difference.estimate is not None
-        assert difference.estimate.n_folds == 6
+        assert difference.estimate.n_groups == 6
         expected = [value - half, value + half, half, error]
         np.testing.assert_allclose(difference.estimate[:4], expected, rtol=1e-9)
         if test == "t":

@@ -20,7 +20,7 @@ def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
         alone = compared(rows=np.equal(languages, name), test=test)
         for one, other in zip(group.differences, alone.differences, strict=True):
             assert (*one[:4], one.outcomes) == (*other[:4], other.outcomes)
-            if test != "t":  # whose folds depend on the numbers of rows
+            if test != "t":  # whose jackknife groups depend on the numbers of rows
                 np.testing.assert_array_equal(one.p_value, other.p_value)
 
 

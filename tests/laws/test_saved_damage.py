@@ -36,7 +36,7 @@ ALL: dict[str, Any] = {
     "decision": "top2", "per_row": True, "per_label": True, "curve_points": 5, "unlisted": 0.25,
 }  # fmt: skip
 BOUNDS: dict[str, Any] = {"metrics": ["auc.micro", "lrap"], "bounds": True}
-FOLDS: dict[str, Any] = {
+GROUPS: dict[str, Any] = {
     "metrics": ["p@2", "psp@2", "f1.macro@2", "lrap", "auc.macro"], "y_train": ALL["y_train"],
     "confidence": 0.9,
 }  # fmt: skip
@@ -46,9 +46,9 @@ SAVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weighted": (ALL, WEIGHTS),
     "bounds": (BOUNDS, {}),
     "spilled": ({"metrics": "curves", "memory": 1}, {}),
-    "folds": (FOLDS, {}),
-    "weighted folds": (FOLDS, WEIGHTS),
-    "groups": (FOLDS | {"label_groups": [*"abacbba"]}, {"row_groups": np.arange(M) % 2}),
+    "intervals": (GROUPS, {}),
+    "weighted intervals": (GROUPS, WEIGHTS),
+    "groups": (GROUPS | {"label_groups": [*"abacbba"]}, {"row_groups": np.arange(M) % 2}),
 }
 Arrays = dict[str, Any]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import seeds
 from tests.limits import small_limits
-from tests.problems import PER_ROW, Problem, folds_of_clusters, law, problems
+from tests.problems import PER_ROW, Problem, groups_of_clusters, law, problems
 from tests.routes import comparable, contents_of, differences, needs_numbers, resources, usual_tolerance
 from xmleval import Evaluator, evaluate
 
@@ -118,7 +118,7 @@ def test_counts_of_labels_beyond_a_byte(small: bool, weighted: bool) -> None:
     assert report.per_label()["support"].tolist() == n_true.tolist()
     f1 = np.append(0.0, 2 * tp[1:] / (n_true + n_pred)[1:])  # the first label is nowhere
     assert report["f1.macro"] == pytest.approx(f1.mean(), rel=1e-15)
-    folds = folds_of_clusters(np.arange(1500) % 9, 1500)
-    without = [evaluate(**inputs(folds != fold), metrics=metrics) for fold in np.unique(folds)]
+    groups = groups_of_clusters(np.arange(1500) % 9, 1500)
+    without = [evaluate(**inputs(groups != group), metrics=metrics) for group in np.unique(groups)]
     for name, values in report.results.replicates.items():
         assert values.tolist() == [part[name] for part in without]

@@ -110,7 +110,7 @@ def find_differences(
     Parameters
     ----------
     results : dict of str to Results
-        Results of the same rows, with values without each fold of them, by name of the model.
+        Results of the same rows, with values without each jackknife group of them, by name of the model.
     pairs : iterable of (str, str)
         The models to compare.
     specs : sequence of Spec
@@ -171,7 +171,7 @@ def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, st
     a, b : Results
         Results of two models on the same rows.
     specs : iterable of Spec
-        Measures that have values by row, or without each fold of the rows.
+        Measures that have values by row, or without each jackknife group of the rows.
     """
     first_specs, repeated = list[Spec](), dict[str, str]()
     for spec in specs:
@@ -184,7 +184,7 @@ def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, st
 
 
 def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) -> bool:
-    """Tell whether two measures gain the same on every row or, without these, without each fold."""
+    """Tell whether two measures gain the same on every row or, without these, without each group."""
     in_rows = {first.name, second.name} <= a.rows.keys() & b.rows.keys()
     for kind in ("values", "rows" if in_rows else "replicates"):
         pairs = [[np.asarray(getattr(one, kind)[spec.name]) for one in (a, b)] for spec in (first, second)]
@@ -220,7 +220,7 @@ def _difference(
     a, b = (results[model] for model in pair)
     name = spec.name
     value = float(subtract(a.values[name], b.values[name]))
-    replicates = without_folds(a, b, name)
+    replicates = without_groups(a, b, name)
     least, most = spec.metric.range
     interval = (
         None if replicates is None else estimate(value, replicates, confidence, least - most, most - least)
@@ -248,8 +248,8 @@ def _outcomes(a: Floats | RowValues, b: Floats | RowValues, direction: str, join
     return wins_ties_losses(np.asarray(a), np.asarray(b), direction)
 
 
-def without_folds(a: Results, b: Results, name: str) -> Floats | None:
-    """Return the difference of a measure without each fold of the rows, None if it is not known."""
+def without_groups(a: Results, b: Results, name: str) -> Floats | None:
+    """Return the difference of a measure without each jackknife group, None if it is not known."""
     own, other = a.replicates.get(name), b.replicates.get(name)
     return None if own is None or other is None or own.size != other.size else subtract(own, other)
 

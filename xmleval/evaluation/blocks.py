@@ -25,7 +25,7 @@ from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
-from xmleval.input.weights import check_weight, folds_of_clusters
+from xmleval.input.weights import check_weight, groups_of_clusters
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Bytes, Floats, Ranking, RowGroups, Scores, Truth, as_score, row_sizes
 from xmleval.spec import Spec
@@ -65,7 +65,7 @@ class Blocks(NamedTuple):
     listed: Source[Ranking] | None
     reachable: Source[Truth] | None
     weight: Floats | None
-    fold: Bytes | None
+    jackknife: Bytes | None
     row_groups: RowGroups | None
     first_row: int
     by_id: bool
@@ -97,7 +97,7 @@ class Blocks(NamedTuple):
             weight=None if self.weight is None else self.weight[start:stop],
             first_row=self.first_row + start,
             by_id=self.by_id,
-            fold=None if self.fold is None else self.fold[start:stop],
+            jackknife=None if self.jackknife is None else self.jackknife[start:stop],
             n_reachable=within,
             row_groups=None if groups is None else groups._replace(of=groups.of[start:stop]),
             judged=None if judged.gains is None else judged,
@@ -166,13 +166,13 @@ def make_blocks(
         truth, pred, reachable = door.passed(truth, pred)
     weight, clusters, groups, n_rows = batch.sample_weight, batch.clusters, batch.row_groups, truth.n_rows
     weight = None if weight is None else check_weight(weight, n_rows)
-    fold = None if clusters is None else folds_of_clusters(clusters, n_rows)
+    jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
     groups = None if groups is None else check_row_groups(groups, n_rows)
     row_bytes = sum([rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None])
     size = work.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), work.threads)
     return Blocks(
-        plan, truth, scores, pred, listed, reachable, weight, fold, groups, first_row, by_id, bool(unknown),
-        score_dtypes, size, n_rows * row_bytes, notes,
+        plan, truth, scores, pred, listed, reachable, weight, jackknife, groups, first_row, by_id,
+        bool(unknown), score_dtypes, size, n_rows * row_bytes, notes,
     )  # fmt: skip
 
 

@@ -22,11 +22,11 @@ from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.input.weights import keys_of_folds
+from xmleval.input.weights import keys_of_groups
 from xmleval.notes import joined_notes
 from xmleval.plan import Plan, Settings
 from xmleval.records import Block
-from xmleval.states.folds import new_states
+from xmleval.states.jackknife import new_states
 from xmleval.states.state import States
 from xmleval.threads import in_turns
 
@@ -120,7 +120,7 @@ def with_batch(
         when = "now, but not earlier" if changed in given else "earlier, but not now"
         raise InputError(changed, f"given {when}")
     if settings.confidence is not None and batch.clusters is None:
-        batch = batch._replace(clusters=keys_of_folds(taken.keys))
+        batch = batch._replace(clusters=keys_of_groups(taken.keys))
         every = KEYED in counted.given if counted.n_rows else True  # of the rows before
         if every and (batch.clusters is not None or (counted.n_rows and not n_rows)):
             given |= {KEYED}

@@ -93,8 +93,8 @@ def at_ranks(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel
         if all(each in one.results.replicates for each in names):
             without = alone(one.results.replicates.__getitem__)
             known = [
-                estimate(value, own_folds, one.confidence_level, 0.0, 1.0)
-                for value, own_folds in zip(found, without, strict=True)
+                estimate(value, own_groups, one.confidence_level, 0.0, 1.0)
+                for value, own_groups in zip(found, without, strict=True)
             ]
             ends = [np.array([math.nan if e is None else e[n] for e in known]) for n in (0, 1)]
         series.append(Series(name, at, np.array(found), *(ends or (None, None))))

@@ -12,7 +12,7 @@ from xmleval.errors import InputError, counted
 from xmleval.input.csr import as_array, refuse_first
 from xmleval.input.rows import rows_by_id
 from xmleval.input.tensors import as_plain
-from xmleval.kernels.folds import find_folds
+from xmleval.kernels.jackknife import find_groups
 from xmleval.records import Bytes, Floats, Ints, Propensity
 
 # Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
@@ -52,10 +52,10 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
     return Propensity(weights, least, most, getattr(value, "label_counts", None))
 
 
-def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
-    """Return the fold of the cluster of each row, uint8 (n_rows,), or refuse clusters that are not such.
+def groups_of_clusters(value: Any, n_rows: int) -> Bytes:
+    """Return the jackknife group of each row's cluster, uint8 (n_rows,), or refuse what are no clusters.
 
-    The fold depends on nothing but the cluster itself, so that no cutting or order of the rows changes it.
+    The group depends on nothing but the cluster itself, so that no cutting or order of the rows changes it.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise InputError("clusters", "masked arrays are not supported; fill or drop the masked entries")
@@ -66,13 +66,13 @@ def folds_of_clusters(value: Any, n_rows: int) -> Bytes:
         raise InputError("clusters", f"shape {clusters.shape} does not match {counted(n_rows, 'rows')}")
     is_whole = clusters.dtype.kind in "iub"  # of unsigned ones the same bits
     numbers = clusters.astype(np.int64) if is_whole else _numbers_of(clusters.tolist())
-    folds = np.empty(n_rows, np.uint8)
-    find_folds(numbers, folds)
-    return folds
+    groups = np.empty(n_rows, np.uint8)
+    find_groups(numbers, groups)
+    return groups
 
 
-def keys_of_folds(keys: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return names of rows that can decide on their folds, None if some are not integers or strings."""
+def keys_of_groups(keys: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return names of rows that can decide on jackknife groups, None if some are not integers or strings."""
     return keys if keys is not None and all(map(_is_name, keys)) else None
 
 

@@ -44,13 +44,13 @@ def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
 
 
 @kernel
-def key_rows(sizes: Ints, folds: Bytes, n_folds: int, keys: Ints, n_rows: Ints) -> None:
-    """Find the key of each row, the number of its size * n_folds + its fold, and count them.
+def key_rows(sizes: Ints, groups: Bytes, n_groups: int, keys: Ints, n_rows: Ints) -> None:
+    """Find the key of each row, the number of its size * n_groups + its jackknife group, and count them.
 
-    sizes, keys : int64 (n,); folds : uint8 (n,); n_rows : int64 (keys,), added to
+    sizes, keys : int64 (n,); groups : uint8 (n,); n_rows : int64 (keys,), added to
     """
     for i in range(sizes.size):
-        key = sizes[i] * n_folds + folds[i]
+        key = sizes[i] * n_groups + groups[i]
         keys[i] = key
         n_rows[np.uint64(key)] += 1
 

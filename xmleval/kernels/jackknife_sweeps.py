@@ -14,7 +14,7 @@ import numpy as np
 from numba import carray
 
 from xmleval.kernels.addresses import pointer_to
-from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
+from xmleval.kernels.jackknife import GROUP_BITS, N_GROUPS
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import HALF as RANK_BITS
 from xmleval.kernels.packing import FEW, HALF, HEADER, N_PLACES, add_packed
@@ -31,8 +31,8 @@ from xmleval.kernels.values import (
 )
 from xmleval.records import Floats, Ints, Labels
 
-RELEVANT = N_FOLDS  # above the group, so that of equal scores those of relevant entries are the last
-MARK_BITS = FOLD_BITS + 1  # of a key
+RELEVANT = N_GROUPS  # above the group, so that of equal scores those of relevant entries are the last
+MARK_BITS = GROUP_BITS + 1  # of a key
 BELOW_LABEL = RANK_BITS + MARK_BITS
 LAST_RANK = (1 << RANK_BITS) - 1
 MOST_LABELS = (1 << 63 - BELOW_LABEL) - 1  # so that the number behind the last fits, too
@@ -79,7 +79,7 @@ def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
 @kernel
 def count_key(key: int, n: int, counted: Ints) -> None:
     """Count the entry of a key n times; counted : int64 (2, groups), added to."""
-    counted[1 - ((key >> FOLD_BITS) & 1), key & (RELEVANT - 1)] += n
+    counted[1 - ((key >> GROUP_BITS) & 1), key & (RELEVANT - 1)] += n
 
 
 @kernel
@@ -221,7 +221,7 @@ def sweep_buckets(
             n_rows = 2 * (end - start) + 1
             counted[: n_rows + 1] = 0
             for p in range(parts.shape[0]):
-                side, group = 1 - (marks[p] >> FOLD_BITS), marks[p] & (RELEVANT - 1)
+                side, group = 1 - (marks[p] >> GROUP_BITS), marks[p] & (RELEVANT - 1)
                 count_rows(parts[p], bucket, rows, table, spare, counted[:, side, group])
             if at_level >= 0 and rows[at_level] < n_rows:
                 counted[rows[at_level]] += unlisted

@@ -20,7 +20,7 @@ def estimates_of(
     replicates: Mapping[str, Floats],
     confidence: float,
 ) -> dict[str, Estimate]:
-    """Return the confidence intervals of the measures that have values without each fold of the rows."""
+    """Return the confidence intervals of the measures that have values without each jackknife group."""
     found: dict[str, Estimate] = {}
     for spec in specs:
         if spec.name in replicates:
@@ -37,7 +37,7 @@ def about_confidence(
     """Return the lines below a table that tell what ± means, and which measures lack it."""
     lines = []
     if estimates:
-        n = next(iter(estimates.values())).n_folds
+        n = next(iter(estimates.values())).n_groups
         few = ", too few for a good one" if n < FEW else ""
         lines.append(
             f"± {100 * confidence:.4g}% confidence over test rows, not over training"

@@ -20,7 +20,7 @@ from xmleval.view.view import View
 class Ceiling(RowSums):
     """Sums of the precision of the best order of the reachable labels, and counts of relevant labels."""
 
-    by_fold = False
+    by_group = False
     keeps = False
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:

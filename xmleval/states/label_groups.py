@@ -14,7 +14,7 @@ from xmleval.records import Floats, Ints, row_sizes
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
-from xmleval.states.folds import new_states
+from xmleval.states.jackknife import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import Arrays, State, States, state_class

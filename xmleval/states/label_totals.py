@@ -73,13 +73,13 @@ class LabelTotals(State):
                 self._add_columns(results, decision, table.counts(self.work))
         return results
 
-    def replicates(self, folds: Sequence[LabelTotals]) -> dict[str, Floats]:
-        """Return the values without each of the folds, whose tables are subtracted."""
+    def replicates(self, groups: Sequence[LabelTotals]) -> dict[str, Floats]:
+        """Return the values without each of the jackknife groups, whose tables are subtracted."""
         replicates: dict[str, Floats] = {}
         for decision, specs in self.decided.items():
             table = self.tables[decision]
             table.join()
-            values = [self._values(decision, table.without(fold.tables[decision])) for fold in folds]
+            values = [self._values(decision, table.without(group.tables[decision])) for group in groups]
             replicates |= {spec.name: np.array([of[spec.name] for of in values]) for spec in specs}
         return replicates
 

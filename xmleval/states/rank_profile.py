@@ -10,7 +10,6 @@ import numpy as np
 from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
-from xmleval.kernels.folds import N_FOLDS
 from xmleval.kernels.gains import SIZE, WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
@@ -24,6 +23,7 @@ from xmleval.kernels.hit_tables import (
     sum_ideals,
     unite,
 )
+from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.kernels.sorting import longest_row
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
@@ -33,26 +33,26 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.kept_hits import BYTE, KeptHits
-from xmleval.states.rank_slots import BY_FOLD, Slots
+from xmleval.states.rank_slots import BY_GROUP, Slots
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
 SLOTS, IDEALS, LANES = "slots", "ideals", "lanes"  # what is known of a truth
-ALL: Ints = np.array([-1])  # the fold that no row is in, so that all are left without it
-MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
+ALL: Ints = np.array([-1])  # the jackknife group that no row is in, so that all are left without it
+MOST_JOINED = 1 << 20  # numbers in the tables of jackknife groups that formulas take at a time
 
 
 class RankProfile(State):
     """Tables of hits and of propensity-scored gains over (number of relevant labels, rank).
 
-    With folds, rows of the same number of relevant labels are apart by fold.
+    With jackknife groups, rows of the same number of relevant labels are apart by group.
 
     Formulas receive a table of hits or gains (group, rank), the `Profile` and the setting, and return the sum
     of the row values of each group.
     """
 
-    by_fold = True
+    by_group = True
     with_unknown = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
@@ -66,7 +66,7 @@ class RankProfile(State):
         self.of_rows = kept  # the measures whose row values are kept
         self.keep = bool(kept)
         self.keep_gains = any(spec.metric.table != "hits" for spec in kept)
-        self.folds = plan.confidence is not None
+        self.groups = plan.confidence is not None
         self.n_relevant: Ints = np.empty(0, np.int64)
         entry = (LIMBS,) if self.weighted else ()
         self.tables: dict[str, Ints] = {
@@ -82,7 +82,7 @@ class RankProfile(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         if SLOTS not in view.known:
-            view.known[SLOTS] = Slots(view, self.folds)
+            view.known[SLOTS] = Slots(view, self.groups)
         slots: Slots = view.known[SLOTS]
         widest = min(self.depth, slots.most)
         found = {"rows": slots.n_rows[:, None]}
@@ -207,7 +207,7 @@ class RankProfile(State):
         results = Results()
         for name, (value, *others) in self._all_values().items():
             results.values[name] = value
-            if self.folds:
+            if self.groups:
                 results.replicates[name] = np.array(others)
         for spec in self.specs:
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
@@ -228,17 +228,17 @@ class RankProfile(State):
         return found
 
     def _all_values(self) -> dict[str, list[float]]:
-        """Return the values of all rows and, with folds, those without each fold."""
-        if not self.folds:
+        """Return the values of all rows and, with jackknife groups, those without each."""
+        if not self.groups:
             whole = _profile_of(self.n_relevant, self.tables)
             return {spec.name: _values(spec, whole, self.plan, 1) for spec in self.specs}
-        sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
+        sizes, where = np.unique(self.n_relevant % BY_GROUP, return_inverse=True)
         tables = {name: _joined([where], [table], sizes.size) for name, table in self.tables.items()}
-        of_group, rows = self.n_relevant // BY_FOLD, self.tables["rows"]
-        # folds with rows, of which some have a weight
+        of_group, rows = self.n_relevant // BY_GROUP, self.tables["rows"]
+        # jackknife groups with rows, of which some have a weight
         left_out = np.union1d(ALL, of_group[rows.any(axis=(*range(1, rows.ndim),))])
         size = sum(table.size for table in tables.values())
-        step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
+        step = max(1, MOST_JOINED // max(1, size))  # jackknife groups at a time, which bounds the memory
         values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
         for start in range(0, left_out.size, step):
             some = left_out[start : start + step]
@@ -265,10 +265,10 @@ class RankProfile(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         n_labels, depth = self.plan.n_labels, self.plan.cut(self.depth)
-        most = (N_FOLDS - 1) * BY_FOLD + n_labels if self.folds else n_labels
+        most = (N_GROUPS - 1) * BY_GROUP + n_labels if self.groups else n_labels
         self.n_relevant = contents.take("n_relevant", None, most=most)
         expect(bool((np.diff(self.n_relevant) > 0).all()), "n_relevant is not rising")
-        expect(bool((self.n_relevant % BY_FOLD <= n_labels).all()), "n_relevant is out of range")
+        expect(bool((self.n_relevant % BY_GROUP <= n_labels).all()), "n_relevant is out of range")
         n_groups, take = self.n_relevant.size, contents.take_sums if self.weighted else contents.take
         self.tables = {"rows": take("rows", n_groups, 1), "hits": take("hits", n_groups, None)}
         n_ranks = self.tables["hits"].shape[1]

@@ -41,7 +41,7 @@ class Completion(View):
 class RowBounds(RowSums):
     """The sums of `RowSums` for the worst and the best completion of the lists."""
 
-    by_fold = False
+    by_group = False
     with_unknown = False
     keeps = False
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from xmleval.budget import Resources, size_text
 from xmleval.errors import InputError, Keyword, Message
-from xmleval.kernels.folds import N_FOLDS
+from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.plan import Plan
 from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
-from xmleval.states.folds import Folds, new_states
+from xmleval.states.jackknife import Jackknife, new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.view.parts import rows_of
@@ -40,8 +40,8 @@ class RowGroups(Parts):
             found = new_states(self.plan.part(), self.own_work, self.work.memory)
             n = max(self.n_expected, 1 + len(self.parts))
             n_bytes = n * found.table_bytes
-            if isinstance(found, Folds) and n_bytes > self.work.memory:
-                of_each = f"tables of {n} groups, each with {N_FOLDS} for confidence intervals"
+            if isinstance(found, Jackknife) and n_bytes > self.work.memory:
+                of_each = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals"
                 needs = f"{of_each}, take {size_text(n_bytes)}, more than the "
                 most = f"{size_text(self.work.memory)} that "
                 said = Message(needs, most, Keyword("memory"), " leaves them; give more")

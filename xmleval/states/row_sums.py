@@ -12,7 +12,7 @@ from xmleval.budget import Resources
 from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
 from xmleval.kernels.exact import SIZE, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
-from xmleval.kernels.folds import N_FOLDS
+from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
 from xmleval.records import MOST_ROWS, Counts, Floats, Ints
@@ -27,11 +27,11 @@ class RowSums(State):
     """Sum, total weight and number of the defined row values of each measure, and optionally the values.
 
     Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its `Extremes` if it
-    needs scores of entries, and return the value of each row, NaN if undefined. With folds, sums are apart
-    by fold.
+    needs scores of entries, and return the value of each row, NaN if undefined. With jackknife groups,
+    sums are apart by group.
     """
 
-    by_fold = True
+    by_group = True
     with_unknown = True
     keeps = True  # whether row values are kept on request
     most = MOST_ROWS  # of a sum
@@ -41,14 +41,14 @@ class RowSums(State):
         of = self.names()
         self.keys = list(of)
         self.keep = bool(plan.per_row) and self.keeps
-        self.n_folds = N_FOLDS if self.by_fold and plan.confidence is not None else 1
+        self.n_groups = N_GROUPS if self.by_group and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
-        shape = self.n_folds, len(self.keys)
-        self.exact: Ints = np.zeros((self.n_folds, len(self.unbounded), SIZE), np.int64)  # their sums
+        shape = self.n_groups, len(self.keys)
+        self.exact: Ints = np.zeros((self.n_groups, len(self.unbounded), SIZE), np.int64)  # their sums
         self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(shape, np.int64)
-        self.n_rows: Ints = np.zeros(self.n_folds, np.int64)
-        self.n_weighing = self.n_rows  # with a positive weight, where there are folds
+        self.n_rows: Ints = np.zeros(self.n_groups, np.int64)
+        self.n_weighing = self.n_rows  # with a positive weight, where there are jackknife groups
         self.kept: Sequence[tuple[int, Floats]] = []  # (keys, rows)
 
     def names(self) -> dict[str, Spec]:
@@ -64,17 +64,17 @@ class RowSums(State):
         values, weight = self.columns(view), view.block.weight
         totals, exact, n_defined = self.totals.copy(), self.exact.copy(), self.n_defined.copy()
         n_rows = self.n_rows.copy()
-        for fold, rows, n in self._parts(view):
+        for group, rows, n in self._parts(view):
             unit = NO_WEIGHT if weight is None else weight[rows]
             for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
                 small = some = column[rows]
                 if key in self.unbounded:
-                    add_exact(some, unit, exact[fold, self.unbounded.index(key)])
+                    add_exact(some, unit, exact[group, self.unbounded.index(key)])
                     small = np.where(np.isnan(some), np.nan, 0.0)
-                n_defined[fold, i] += self.add(small, unit, *totals[fold, i])
-            n_rows[fold] += n
+                n_defined[group, i] += self.add(small, unit, *totals[group, i])
+            n_rows[group] += n
         self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
-        if self.n_folds > 1:
+        if self.n_groups > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
         if self.keep and view.n_rows:
             self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
@@ -84,12 +84,12 @@ class RowSums(State):
         return sum_terms(values, weight, total, total_weight)
 
     def _parts(self, view: View) -> list[tuple[int, Any, int]]:
-        """Return the folds of a block, the rows of each and their number."""
-        if self.n_folds == 1:
+        """Return the jackknife groups of a block, the rows of each and their number."""
+        if self.n_groups == 1:
             return [(0, slice(None), view.n_rows)]
-        rows, starts = view.fold_order
+        rows, starts = view.group_order
         ends = enumerate(itertools.pairwise(starts.tolist()))
-        return [(fold, rows[start:stop], stop - start) for fold, (start, stop) in ends if start < stop]
+        return [(group, rows[start:stop], stop - start) for group, (start, stop) in ends if start < stop]
 
     def merge(self, other: RowSums) -> None:
         """Merge a state of other rows."""
@@ -111,10 +111,10 @@ class RowSums(State):
                 if kept is not True and not (kept and key in kept):
                     continue
                 results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
-        if self.n_folds > 1:
+        if self.n_groups > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
-            folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
-            others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in folds]
+            groups = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
+            others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in groups]
             results.replicates = {key: np.array([means[key] for means in others]) for key in results.values}
         return results
 
@@ -138,7 +138,7 @@ class RowSums(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": self.n_rows}
-        if self.n_folds > 1:
+        if self.n_groups > 1:
             out["n_weighing"] = self.n_weighing
         if self.unbounded:
             out["exact"] = self.exact
@@ -148,14 +148,14 @@ class RowSums(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_rows, shape = contents.n_rows, (self.n_folds, len(self.keys))
-        self.n_rows = contents.take("n_rows", self.n_folds)
-        if self.n_folds > 1:
-            self.n_weighing = contents.take("n_weighing", self.n_folds)
+        n_rows, shape = contents.n_rows, (self.n_groups, len(self.keys))
+        self.n_rows = contents.take("n_rows", self.n_groups)
+        if self.n_groups > 1:
+            self.n_weighing = contents.take("n_weighing", self.n_groups)
         self.n_defined = contents.take("n_defined", *shape)
         self.totals = contents.take_sums("totals", *shape, 2)
         if self.unbounded:
-            self.exact = contents.take("exact", self.n_folds, len(self.unbounded), SIZE, least=None)
+            self.exact = contents.take("exact", self.n_groups, len(self.unbounded), SIZE, least=None)
         if self.keep:
             for name, first_row in contents.kept():
                 values = contents.take(name, shape[1], None, dtype=np.float64, least=None)

@@ -38,7 +38,7 @@ class State:
         Memory and threads to use.
     """
 
-    by_fold = False  # whether it gives replicates itself where rows are in folds
+    by_group = False  # whether it gives replicates itself where rows are in jackknife groups
     shared = False  # whether workers fill the same state
     of_labels = False  # whether it counts labels, or entries, over all rows
     with_unknown = False  # whether it takes predictions with unknown labels
@@ -97,19 +97,19 @@ class State:
     def discard(self) -> None:
         """Release the external resources of an unused state."""
 
-    def replicates(self, folds: Sequence[Self]) -> dict[str, Floats]:
-        """Return the values of this state without each of the folds that it was merged from, float64 (n,)."""
-        found = [state.finish().values for state in _without_each(self, folds)]
+    def replicates(self, groups: Sequence[Self]) -> dict[str, Floats]:
+        """Return the values of this state without each group that it was merged from, float64 (n,)."""
+        found = [state.finish().values for state in _without_each(self, groups)]
         return {name: np.array([values[name] for values in found]) for name in found[0]}
 
 
-def _without_each(empty: State, folds: Sequence[State], others: Sequence[State] = ()) -> Iterator[State]:
-    """Yield, for each fold, the merge of all others; halving them takes n log n merges."""
-    if len(folds) == 1:
+def _without_each(empty: State, groups: Sequence[State], others: Sequence[State] = ()) -> Iterator[State]:
+    """Yield, for each jackknife group, the merge of all others; halving them takes n log n merges."""
+    if len(groups) == 1:
         yield merged_of(empty, others)
         return
-    half = len(folds) // 2
-    for own, rest in ((folds[:half], folds[half:]), (folds[half:], folds[:half])):
+    half = len(groups) // 2
+    for own, rest in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
         yield from _without_each(empty, own, [merged_of(empty, [*others, *rest])])
 
 

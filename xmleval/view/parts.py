@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.cached import cached
-from xmleval.kernels.folds import point_to_rows, take_entries
+from xmleval.kernels.jackknife import point_to_rows, take_entries
 from xmleval.kernels.ranking import count_reaching
 from xmleval.records import (
     Block,
@@ -42,7 +42,7 @@ def rows_of(block: Block, rows: Ints) -> Block:
         weight=None if weight is None else weight[rows],
         first_row=0,
         n_reachable=None if n_reachable is None else n_reachable[rows],
-        fold=None if block.fold is None else block.fold[rows],
+        jackknife=None if block.jackknife is None else block.jackknife[rows],
         judged=None if judged is None else _sets_of(judged, rows),
         unknown=block.unknown,
     )

@@ -11,7 +11,7 @@ from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
-from xmleval.kernels.folds import N_FOLDS, order_by_fold
+from xmleval.kernels.jackknife import N_GROUPS, order_by_group
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
     count_places,
@@ -55,7 +55,7 @@ from xmleval.records import (
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
-IN_FOLDS, FOLD_ORDER = "in folds", "fold order"  # what is known of a truth
+IN_GROUPS, GROUP_ORDER = "in groups", "group order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -112,29 +112,29 @@ class View:
         return self.block.ranking
 
     @property
-    def folds(self) -> Bytes:
-        """Fold of each row."""
-        assert self.block.fold is not None
-        return self.block.fold
+    def jackknife(self) -> Bytes:
+        """Jackknife group of each row."""
+        assert self.block.jackknife is not None
+        return self.block.jackknife
 
     @cached
     def n_weighing(self) -> Ints:
-        """Number of rows with a positive weight in each fold."""
+        """Number of rows with a positive weight in each jackknife group."""
         weight = self.block.weight
         if weight is not None:
-            return np.bincount(self.folds[weight > 0], minlength=N_FOLDS)
-        if IN_FOLDS not in self.known:
-            self.known[IN_FOLDS] = np.bincount(self.folds, minlength=N_FOLDS)
-        return np.asarray(self.known[IN_FOLDS])
+            return np.bincount(self.jackknife[weight > 0], minlength=N_GROUPS)
+        if IN_GROUPS not in self.known:
+            self.known[IN_GROUPS] = np.bincount(self.jackknife, minlength=N_GROUPS)
+        return np.asarray(self.known[IN_GROUPS])
 
     @property
-    def fold_order(self) -> tuple[Ints, Ints]:
-        """Rows ordered by fold, and where those of each fold start."""
-        if FOLD_ORDER not in self.known:
-            rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
-            order_by_fold(self.folds, starts, rows)
-            self.known[FOLD_ORDER] = rows, starts
-        return tuple(self.known[FOLD_ORDER])
+    def group_order(self) -> tuple[Ints, Ints]:
+        """Rows ordered by jackknife group, and where those of each jackknife group start."""
+        if GROUP_ORDER not in self.known:
+            rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_GROUPS + 1, np.int64)
+            order_by_group(self.jackknife, starts, rows)
+            self.known[GROUP_ORDER] = rows, starts
+        return tuple(self.known[GROUP_ORDER])
 
     @cached
     def positions(self) -> Ints:

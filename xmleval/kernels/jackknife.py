@@ -1,4 +1,4 @@
-"""Folds: groups of rows that the jackknife leaves out one at a time."""
+"""Groups of rows that the jackknife leaves out one at a time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from xmleval.kernels.jit import kernel
 from xmleval.records import Bytes, Ints
 
-FOLD_BITS = 5
-N_FOLDS = 1 << FOLD_BITS
+GROUP_BITS = 5
+N_GROUPS = 1 << GROUP_BITS
 MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
 MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-TOP = np.uint64(64 - FOLD_BITS)
+TOP = np.uint64(64 - GROUP_BITS)
 
 
 @kernel
-def fold_of(number: Any) -> Any:
-    """Return the fold of a number, by the finaliser of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA)."""
+def group_of(number: Any) -> Any:
+    """Return the group of a number, by the finaliser of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA)."""
     mixed = np.uint64(number) + MIX
     mixed = (mixed ^ (mixed >> SHIFT_1)) * MULTIPLY_1
     mixed = (mixed ^ (mixed >> SHIFT_2)) * MULTIPLY_2
@@ -27,27 +27,27 @@ def fold_of(number: Any) -> Any:
 
 
 @kernel
-def find_folds(numbers: Ints, folds: Bytes) -> None:
-    """Find the fold of each number, int64 (n,) and uint8 (n,)."""
+def find_groups(numbers: Ints, groups: Bytes) -> None:
+    """Find the jackknife group of each number, int64 (n,) and uint8 (n,)."""
     for i in range(numbers.size):
-        folds[i] = np.uint8(fold_of(numbers[i]))
+        groups[i] = np.uint8(group_of(numbers[i]))
 
 
 @kernel
-def order_by_fold(folds: Bytes, starts: Ints, rows: Ints) -> None:
-    """Order rows by fold, ascending within each.
+def order_by_group(groups: Bytes, starts: Ints, rows: Ints) -> None:
+    """Order rows by jackknife group, ascending within each.
 
-    folds : uint8 (n,); starts : int64 (N_FOLDS + 1,), where the rows of each fold start; rows : int64 (n,)
+    groups : uint8 (n,); starts : int64 (N_GROUPS + 1,), where the rows of each start; rows : int64 (n,)
     """
     starts[:] = 0
-    for i in range(folds.size):
-        starts[folds[i] + 1] += 1
-    for fold in range(N_FOLDS):
-        starts[fold + 1] += starts[fold]
-    places = starts[:N_FOLDS].copy()
-    for i in range(folds.size):
-        rows[places[folds[i]]] = i
-        places[folds[i]] += 1
+    for i in range(groups.size):
+        starts[groups[i] + 1] += 1
+    for group in range(N_GROUPS):
+        starts[group + 1] += starts[group]
+    places = starts[:N_GROUPS].copy()
+    for i in range(groups.size):
+        rows[places[groups[i]]] = i
+        places[groups[i]] += 1
 
 
 @kernel

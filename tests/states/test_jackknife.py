@@ -1,4 +1,4 @@
-"""Intervals: values without one fold of the rows are those of the other rows, and what follows from them."""
+"""Intervals: values without a jackknife group are those of the other rows, and what follows from them."""
 
 import math
 from contextlib import nullcontext
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.limits import small_limits
-from tests.problems import CLUSTERS, SPECS, Problem, folds_of_clusters, law, problems
+from tests.problems import CLUSTERS, SPECS, Problem, groups_of_clusters, law, problems
 from tests.routes import agree, usual_tolerance
 from xmleval import evaluate
 
@@ -24,20 +24,20 @@ def test_replicates_are_the_values_of_the_other_rows(problem: Problem, data: st.
     names = data.draw(st.lists(st.sampled_from(["a", "b", "c", 7]), min_size=n_rows, max_size=n_rows))
     problem = problem.without("per_row", "bounds", "row_groups")
     problem = problem.with_arguments(confidence=0.9, **{CLUSTERS: names})
-    folds = folds_of_clusters(names, n_rows)
+    groups = groups_of_clusters(names, n_rows)
     weight = np.array(problem.arguments.get("sample_weight", np.ones(n_rows)))
     with small_limits() if data.draw(st.booleans()) else nullcontext():
         replicates = problem.evaluate().results.replicates
-    left = [np.flatnonzero(folds != fold) for fold in np.unique(folds[weight > 0])]
+    left = [np.flatnonzero(groups != group) for group in np.unique(groups[weight > 0])]
     tolerance = usual_tolerance(problem)
     plain = problem.without("confidence", CLUSTERS, "label_groups")
     for place, rows in enumerate(left if len(left) > 1 else ()):
         values = plain.take(rows.tolist()).evaluate()
         wrong = [
-            (name, of_folds[place], values[name])
-            for name, of_folds in replicates.items()
-            if not agree(float(of_folds[place]), values[name], tolerance((name,)))
-            and not (math.isnan(of_folds[place]) and math.isnan(values[name]))
+            (name, of_groups[place], values[name])
+            for name, of_groups in replicates.items()
+            if not agree(float(of_groups[place]), values[name], tolerance((name,)))
+            and not (math.isnan(of_groups[place]) and math.isnan(values[name]))
         ]
         assert wrong == []
 
@@ -70,11 +70,11 @@ def test_labels_with_few_and_with_many_scores(dtype: Any, unlisted: Any, small: 
     metrics = ["auc.macro", "auc.weighted", "ap.macro", "ap.geometric", "f1.macro@2"]
     options: dict[str, Any] = {"metrics": metrics, "unlisted": unlisted}
     clusters = rng.integers(0, 9, N_ROWS)
-    folds = folds_of_clusters(clusters, N_ROWS)
+    groups = groups_of_clusters(clusters, N_ROWS)
     with small_limits() if small else nullcontext():
         report = evaluate(TRUTH, scores, confidence=0.9, clusters=clusters, **options)
-    for place, fold in enumerate(np.unique(folds)):
-        others = evaluate(TRUTH[folds != fold], scores[folds != fold], **options)
+    for place, group in enumerate(np.unique(groups)):
+        others = evaluate(TRUTH[groups != group], scores[groups != group], **options)
         for name, values in report.results.replicates.items():
             assert agree(float(values[place]), others[name], None), name
 
@@ -83,8 +83,8 @@ def test_standard_error_of_a_mean() -> None:
     scores = rng.random(TRUTH.shape)
     clusters = np.arange(N_ROWS) % 7
     report = evaluate(TRUTH, scores, metrics="p@3", confidence=0.95, per_row=True, clusters=clusters)
-    rows, folds = report.per_row()["p@3"], folds_of_clusters(clusters, N_ROWS)
-    without = np.array([rows[folds != fold].mean() for fold in np.unique(folds)])
+    rows, groups = report.per_row()["p@3"], groups_of_clusters(clusters, N_ROWS)
+    without = np.array([rows[groups != group].mean() for group in np.unique(groups)])
     error = math.sqrt((without.size - 1) / without.size * ((without - without.mean()) ** 2).sum())
     assert report.standard_errors["p@3"] == pytest.approx(error, rel=1e-12)
     lower, upper = report.confidence["p@3"]
