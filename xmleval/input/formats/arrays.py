@@ -118,7 +118,7 @@ def list_pieces(arrays: Sequence[Array]) -> Pieces:
 
 def check_list(labels: Array, scores: Sequence[Array], kinds: str = "iu") -> list[Array]:
     """Return labels and, where there are any, scores of a list, or refuse their dtypes and shapes."""
-    for array in (*scores, labels):
+    for array in (labels, *scores):
         with naming(array.file.path, LIST):
             check_array(array, kinds if array is labels else "iuf")
             if array.shape != labels.shape:
