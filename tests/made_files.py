@@ -174,7 +174,7 @@ def csv_documents(path: Path, matrix: Any, kind: str) -> Path:
     """A row each, with text that has quotes, delimiters and lines; scores in a field of their own."""
     lines = ["id,labels" + ",scores" * (kind == "scores") + ",text"]
     for row, items in enumerate(items_of(matrix)):
-        cells = [";".join(str(item[field]) for item in items) for field in range(1 + (kind == "scores"))]
+        cells = [f'"{[item[field] for item in items]}"' for field in range(1 + (kind == "scores"))]
         lines.append(f'{row},{",".join(cells)},"a ""b"", c\n\nand so on"')
     return write_lines(path, ".csv", lines)
 
