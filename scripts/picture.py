@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import xmleval
-from xmleval.figures.drawing import save
+from xmleval.show.drawing import save
 
 PICTURE = Path(__file__).with_name("comparison.svg")
 MODELS = {"logistic regression": "lr", "PECOS": "pecos", "10 nearest neighbours": "knn10"}

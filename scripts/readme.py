@@ -50,7 +50,7 @@ def measures_table() -> str:
     """Return the names of all measures, a line for each family."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
-    from xmleval.report.tables import ARROWS
+    from xmleval.show.tables import ARROWS
 
     of_family: dict[str, list[str]] = {}
     for metric in TABLE:
@@ -65,7 +65,7 @@ def records_table() -> str:
     """Return the table of all measures."""
     from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
-    from xmleval.report.tables import ARROWS
+    from xmleval.show.tables import ARROWS
 
     rows = [
         [

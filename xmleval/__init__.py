@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
     from xmleval.api.fuse import fuse
+    from xmleval.api.label_statistics import label_statistics
     from xmleval.api.measures import (
         auc_macro,
         auc_micro,
@@ -50,17 +51,16 @@ if TYPE_CHECKING:
         subset_accuracy,
     )
     from xmleval.api.sensitivity import Sensitivity, propensity_sensitivity
-    from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
     from xmleval.evaluation.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
-    from xmleval.report.changes import Diff
-    from xmleval.report.compared import Compared
-    from xmleval.report.comparison import Comparison
-    from xmleval.report.report import Report
-    from xmleval.statistics import label_statistics
+    from xmleval.results.changes import Diff
+    from xmleval.results.compared import Compared
+    from xmleval.results.comparison import Comparison
+    from xmleval.results.ranking import Ranking, rank
+    from xmleval.results.report import Report
 
 __all__ = [
     "Diff",
@@ -122,14 +122,14 @@ __all__ = [
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
-    "Diff": "report.changes",
-    "Compared": "report.compared",
-    "Comparison": "report.comparison",
+    "Diff": "results.changes",
+    "Compared": "results.compared",
+    "Comparison": "results.comparison",
     "Conventions": "conventions",
     "Evaluator": "evaluation.evaluator",
     "LabelGroups": "groups",
-    "Ranking": "comparing.ranking",
-    "Report": "report.report",
+    "Ranking": "results.ranking",
+    "Report": "results.report",
     "Sensitivity": "api.sensitivity",
     "check": "api.check",
     "compare": "api.compare",
@@ -139,9 +139,9 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "fuse": "api.fuse",
     "inverse_propensity": "propensity",
     "label_groups": "groups",
-    "label_statistics": "statistics",
+    "label_statistics": "api.label_statistics",
     "propensity_sensitivity": "api.sensitivity",
-    "rank": "comparing.ranking",
+    "rank": "results.ranking",
 }
 
 

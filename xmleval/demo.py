@@ -13,7 +13,7 @@ from xmleval.api.evaluate import evaluate
 from xmleval.files.output import replacing
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
 N_RELEVANT = 5  # labels of a row in `make_lists`

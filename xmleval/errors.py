@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -159,3 +160,19 @@ def real_number(argument: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(argument, f"{value!r} is not a number") from None
+
+
+def import_optional(name: str, purpose: str, extra: str) -> Any:
+    """Return a module that xmleval does without, where it is asked for.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says what needs it, and how to install it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise  # it is installed, but something that it needs is not
+        raise ImportError(f"{purpose} needs {name}: pip install 'xmleval[{extra}]'", name=name) from None

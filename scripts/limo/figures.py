@@ -10,10 +10,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from xmleval.figures.drawing import figure_of, save
-from xmleval.figures.panels import Panel, Series
-from xmleval.figures.style import SETTINGS
 from xmleval.records import Floats
+from xmleval.show.drawing import figure_of, save
+from xmleval.show.panels import Panel, Series
+from xmleval.show.style import SETTINGS
 
 METHODS = "LIMO", "LIMO-label", "LIMO-inst", "BR-SVM", "ML-kNN", "GFM"
 

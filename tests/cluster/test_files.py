@@ -23,7 +23,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
     engine = ShuffledEngine(2)
     monkeypatch.delitem(sys.modules, "xmleval.api.workers", raising=False)
     adapter = SimpleNamespace(connected=lambda *_: nullcontext(engine))
-    monkeypatch.setitem(sys.modules, "xmleval.integrations.dask", adapter)
+    monkeypatch.setitem(sys.modules, "xmleval.cluster.dask", adapter)
     monkeypatch.setattr("xmleval.cluster.cutting.FAN_IN", 2)
     return engine
 

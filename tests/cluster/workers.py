@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from xmleval.cluster import counting as counting
-from xmleval.integrations.dask import DaskEngine as DaskEngine
+from xmleval.cluster.dask import DaskEngine as DaskEngine
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 import scipy.stats
 
-from xmleval.comparing.paired import paired_t_p, sign_flip_p, wilcoxon_p
+from xmleval.statistics.paired import paired_t_p, sign_flip_p, wilcoxon_p
 
 Floats = npt.NDArray[np.float64]
 SEVEN_TENTHS = np.array([0.1 + 0.2 + 0.4, 0.7, 1.4 / 2, 0.8 - 0.1])

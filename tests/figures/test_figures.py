@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xmleval import Compared, Comparison, compare, evaluate, label_groups, rank
-from xmleval.comparing.shown import plot_ranks
+from xmleval.results.ranking_page import plot_ranks
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")

@@ -14,7 +14,7 @@ from xmleval import Comparison, Report, compare, diff, evaluate
 
 jsonschema = pytest.importorskip("jsonschema")
 
-TEXT = files("xmleval.report").joinpath("schema.json").read_text(encoding="utf-8")
+TEXT = files("xmleval.results").joinpath("schema.json").read_text(encoding="utf-8")
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(TEXT))
 SCHEMA = VALIDATOR.schema["$defs"]["report"]["properties"]["schema"]["const"]  # its version
 

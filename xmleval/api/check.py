@@ -10,7 +10,7 @@ from typing import Any
 
 from xmleval.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.remote import as_path
-from xmleval.report.gates import (
+from xmleval.results.gates import (
     Difference,
     Failure,
     beyond_limits,
@@ -21,8 +21,8 @@ from xmleval.report.gates import (
     refuse_unlike,
     worse,
 )
-from xmleval.report.report import Report
-from xmleval.report.saved_results import SavedReport, load_results, naming_file, reports_of
+from xmleval.results.report import Report
+from xmleval.results.saved_results import SavedReport, load_results, naming_file, reports_of
 from xmleval.spellings import not_there
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"

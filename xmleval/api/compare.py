@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
-from xmleval.comparing.differences import JACKKNIFE, check_test
 from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.lists import lists_of
 from xmleval.files.remote import as_path, is_file
@@ -21,9 +20,10 @@ from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.weights import check_propensity
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints
-from xmleval.report.changes import refuse_no_labels
-from xmleval.report.compared import Compared
-from xmleval.report.report import Report, with_same_measures
+from xmleval.results.changes import refuse_no_labels
+from xmleval.results.compared import Compared
+from xmleval.results.differences import JACKKNIFE, check_test
+from xmleval.results.report import Report, with_same_measures
 from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
 
 

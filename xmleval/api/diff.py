@@ -8,7 +8,7 @@ from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
 from xmleval.errors import InputError, positive_integer
-from xmleval.report.changes import Diff, find_changes
+from xmleval.results.changes import Diff, find_changes
 from xmleval.spec import parse_spec
 
 

@@ -9,8 +9,8 @@ from xmleval.api.compare import evaluate_models
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.groups import DECILES
-from xmleval.report.compared import Compared
-from xmleval.report.comparison import Comparison
+from xmleval.results.compared import Compared
+from xmleval.results.comparison import Comparison
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 
 ARGUMENTS = {  # that give what measures need

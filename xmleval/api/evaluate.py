@@ -15,7 +15,7 @@ from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
 from xmleval.evaluation.settings import FILES_OF_LABELS, Options, check_settings, file_of
 from xmleval.input.door import make_door
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 from xmleval.spec import DEFAULT_K, conventions_of
 from xmleval.view.rule import Rule
 
@@ -276,7 +276,7 @@ def counting_of(given: dict[str, Any]) -> Any:
 def _of_files(given: Any) -> Any:
     """Evaluate files, alone or beside arrays: one report, or those of several models."""
     from xmleval.evaluation.files import evaluate_files  # imports all formats
-    from xmleval.report.comparison import Comparison
+    from xmleval.results.comparison import Comparison
 
     y_score, count_run = given["y_score"], counting_of(given)
     models = {} if y_score is None else {"y_score": y_score}

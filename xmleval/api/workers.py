@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xmleval.cluster.cutting import cut
+from xmleval.cluster.dask import connected
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import leaves_of, run
@@ -16,8 +17,7 @@ from xmleval.evaluation.inputs import LOG
 from xmleval.evaluation.reading import Progress, naming_files, progress
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved
-from xmleval.integrations.dask import connected
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 
 
 def count_on_workers(workers: int | None, scheduler: str | None, given: Run, shown: Progress) -> list[Report]:

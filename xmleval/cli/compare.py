@@ -15,9 +15,9 @@ from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, 
 from xmleval.cli.output import about, in_options, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT, Choice
-from xmleval.comparing.differences import TESTS
 from xmleval.errors import did_you_mean
-from xmleval.report.tables import short_names
+from xmleval.results.differences import TESTS
+from xmleval.show.tables import short_names
 from xmleval.spec import expand_metrics
 
 COMPARISON = {

@@ -9,7 +9,7 @@ import click
 
 from xmleval.cli.output import program_name, screen, show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
-from xmleval.report.comparison import Comparison
+from xmleval.results.comparison import Comparison
 
 
 @click.command()

@@ -15,7 +15,7 @@ from xmleval.cli.options import COMPARED, OF_MODELS, OUTPUT, Opt, command, forma
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT
-from xmleval.report.tables import short_names
+from xmleval.show.tables import short_names
 
 SECTIONS = {"Changes": {"metric": Opt(str, "NAME"), "worst": Opt(COUNT, "N")}} | COMPARED
 SECTIONS |= {

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
+from xmleval.errors import import_optional
 from xmleval.files.output import refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
-from xmleval.integrations.library import library
 
 COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 
@@ -81,7 +81,7 @@ class Drawing(Text):
             raise ValueError(f"{path}: {self.what} is written as {', '.join(filter(None, self.endings))}")
         for name in self.libraries:
             try:
-                library(name, self.what, self.extra)
+                import_optional(name, self.what, self.extra)
             except ImportError as error:
                 raise ValueError(str(error)) from None
         os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened

@@ -12,7 +12,7 @@ from rich.text import Text
 from xmleval.cli.output import program_name, screen, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.report.tables import ARROWS, folded
+from xmleval.show.tables import ARROWS, folded
 from xmleval.spec import Spec, parse_spec
 
 NARROW = 60  # columns below which names are wrapped, too

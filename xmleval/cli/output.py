@@ -20,8 +20,8 @@ from xmleval.errors import printable
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
 from xmleval.notes import Note
-from xmleval.report.details import lines_of_labels, lines_of_rows, without_labels
-from xmleval.report.report import Report
+from xmleval.results.details import lines_of_labels, lines_of_rows, without_labels
+from xmleval.results.report import Report
 
 MOST_FILES = 20  # whose digests a page has
 WIDE = 200  # columns where no terminal sets them
@@ -134,7 +134,7 @@ def in_options(result: Any) -> Any:
 
 def write_figure(axes: Any, path: Path) -> None:
     """Write the figure of axes, whole or not at all, and tell of characters that its font lacks."""
-    from xmleval.figures.drawing import save
+    from xmleval.show.drawing import save
 
     with warnings.catch_warnings(record=True) as caught, replacing(path) as file:
         save(axes, file, path.suffix.lower()[1:])

@@ -14,7 +14,7 @@ from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, c
 from xmleval.cli.output import write_figure
 from xmleval.cli.report import figures_of
 from xmleval.cli.types import Choice
-from xmleval.figures.kinds import KINDS
+from xmleval.show.kinds import KINDS
 from xmleval.spec import expand_metrics
 
 OPTIONS = {

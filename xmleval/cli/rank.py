@@ -14,12 +14,12 @@ from xmleval.cli.files import FILE
 from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
-from xmleval.comparing.model_values import LEAVE_OUT, by_data_set, by_short_names, shared_measures
-from xmleval.comparing.ranking import rank as rank_models
-from xmleval.comparing.ranking import ranks_as_csv
-from xmleval.comparing.shown import page_of_ranks, plot_ranks
 from xmleval.files.output import refuse_input
-from xmleval.report.saved_results import files_by_data_set, load_models
+from xmleval.results.model_values import LEAVE_OUT, by_data_set, by_short_names, shared_measures
+from xmleval.results.ranking import rank as rank_models
+from xmleval.results.ranking import ranks_as_csv
+from xmleval.results.ranking_page import page_of_ranks, plot_ranks
+from xmleval.results.saved_results import files_by_data_set, load_models
 from xmleval.spec import parse_spec
 
 EXAMPLES = """Examples:

@@ -10,11 +10,11 @@ from typing import Any
 import click
 from rich.table import Table
 
+from xmleval.api.label_statistics import label_statistics
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, OUTPUT, command, format_option
 from xmleval.cli.output import show, write_text
-from xmleval.statistics import label_statistics
 
 OPTIONS = {
     "y_train": INPUTS["y_train"]._replace(help="Training labels, for labels never seen in them."),

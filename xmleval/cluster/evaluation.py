@@ -21,7 +21,7 @@ from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.files.remote import as_path
 from xmleval.input.shards import Input, find_inputs
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 from xmleval.spec import conventions_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -22,7 +22,7 @@ from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.objects.take import labels_of
 from xmleval.notes import joined_notes
 from xmleval.plan import Settings
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 from xmleval.spec import Spec
 
 

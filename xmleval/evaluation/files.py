@@ -51,7 +51,7 @@ from xmleval.input.shards import Input, with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.notes import Note
 from xmleval.plan import Settings
-from xmleval.report.report import Report, with_same_measures
+from xmleval.results.report import Report, with_same_measures
 from xmleval.spec import conventions_of
 from xmleval.view.rule import Rule, rule_for
 

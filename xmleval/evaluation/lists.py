@@ -14,8 +14,8 @@ from xmleval.input.objects.take import take
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.records import Ints
-from xmleval.report.changes import Lists, shown_depth
-from xmleval.report.report import Report
+from xmleval.results.changes import Lists, shown_depth
+from xmleval.results.report import Report
 from xmleval.spec import Spec
 
 

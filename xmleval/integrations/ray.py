@@ -9,11 +9,11 @@ from typing import Any, Unpack
 from xmleval.budget import MEMORY
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.errors import import_optional
 from xmleval.evaluation.settings import Options
-from xmleval.integrations.library import library
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 
-ray = library("ray", "xmleval.ray", "ray")
+ray = import_optional("ray", "xmleval.ray", "ray")
 
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from xmleval.errors import InputError
+from xmleval.errors import InputError, import_optional
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.files.saved import from_bytes, to_bytes
-from xmleval.integrations.library import library
 from xmleval.integrations.topk import Cut
-from xmleval.report.frames import flat_name
+from xmleval.results.frames import flat_name
 
 if TYPE_CHECKING:
     import torch
     from torchmetrics import Metric
 else:
-    torch = library("torch", "xmleval.integrations.torchmetrics", "torchmetrics")
-    Metric = library("torchmetrics", "xmleval.integrations.torchmetrics", "torchmetrics").Metric
+    torch = import_optional("torch", "xmleval.integrations.torchmetrics", "torchmetrics")
+    Metric = import_optional("torchmetrics", "xmleval.integrations.torchmetrics", "torchmetrics").Metric
 
 FIRST_ROWS = 1 << 40  # rows that each process may count
 

@@ -12,7 +12,7 @@ from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.input.rows import rows_by_id
 from xmleval.integrations.topk import Cut
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 
 PADDING = -100  # what the Trainer fills up labels with
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import InputError, counted
-from xmleval.figures.panels import Panel, Series, abridged
-from xmleval.figures.style import COLOURS, INK, SETTINGS, look
-from xmleval.integrations.library import library
+from xmleval.errors import InputError, counted, import_optional
+from xmleval.show.panels import Panel, Series, abridged
+from xmleval.show.style import COLOURS, INK, SETTINGS, look
 
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side
@@ -39,7 +38,7 @@ def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
     -------
     Axes, or ndarray of Axes if there are several panels
     """
-    library("matplotlib", "plot()", "plot")
+    import_optional("matplotlib", "plot()", "plot")
     import matplotlib as mpl
 
     with mpl.rc_context(SETTINGS):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.errors import InputError, did_you_mean
-from xmleval.report.saved_results import KINDS, SHARES, SavedReport
+from xmleval.results.saved_results import KINDS, SHARES, SavedReport
 from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import parse_spec
 from xmleval.spellings import not_there

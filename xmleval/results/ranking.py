@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.comparing.friedman import (
-    OmnibusTest,
-    count_ties,
-    critical_difference,
-    find_groups,
-    omnibus_tests,
-    ranks_within_rows,
-)
-from xmleval.comparing.model_values import Measure, by_data_set, measure_of, table_of
 from xmleval.errors import InputError, counted, did_you_mean, real_number
-from xmleval.report.printed import Printed
-from xmleval.report.tables import (
+from xmleval.results.model_values import Measure, by_data_set, measure_of, table_of
+from xmleval.show.printed import Printed
+from xmleval.show.tables import (
     Cell,
     as_csv,
     as_json_value,
     as_text,
     short,
     short_names,
+)
+from xmleval.statistics.friedman import (
+    OmnibusTest,
+    count_ties,
+    critical_difference,
+    find_groups,
+    omnibus_tests,
+    ranks_within_rows,
 )
 from xmleval.version import __version__
 
@@ -204,7 +204,7 @@ class Ranking(Printed):
         >>> ranking.plot("average_ranks").get_xlabel()
         'average rank over data sets (1 is best)'
         """
-        from xmleval.comparing.shown import plot_rank
+        from xmleval.results.ranking_page import plot_rank
 
         return plot_rank(self, kind, ax)
 
@@ -236,7 +236,7 @@ class Ranking(Printed):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Two models</title>'
         """
-        from xmleval.comparing.shown import page_of_ranks
+        from xmleval.results.ranking_page import page_of_ranks
 
         return page_of_ranks([self], title, about)
 

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.comparing.paired import (
+from xmleval.errors import InputError, Keyword, Message, did_you_mean
+from xmleval.records import Floats, Ints, RowValues
+from xmleval.results import Results
+from xmleval.rounding import bound_rounding, subtract
+from xmleval.spec import Spec
+from xmleval.statistics.jackknife import Estimate, difference_p, estimate
+from xmleval.statistics.paired import (
     Outcomes,
     holm,
     joint_numbers,
@@ -17,12 +23,6 @@ from xmleval.comparing.paired import (
     wilcoxon_p,
     wins_ties_losses,
 )
-from xmleval.errors import InputError, Keyword, Message, did_you_mean
-from xmleval.jackknife import Estimate, difference_p, estimate
-from xmleval.records import Floats, Ints, RowValues
-from xmleval.results import Results
-from xmleval.rounding import bound_rounding, subtract
-from xmleval.spec import Spec
 
 JACKKNIFE = "t"
 OF_ROWS: dict[str, Callable[[Floats], float]] = {

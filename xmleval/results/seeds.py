@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.report.report import Report
+from xmleval.results.report import Report
 
 NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from xmleval.errors import InputError, counted, printable
 from xmleval.records import Floats, Ints
-from xmleval.report.printed import Printed
-from xmleval.report.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
 from xmleval.rounding import subtract
+from xmleval.show.printed import Printed
+from xmleval.show.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
-    from xmleval.report.report import Report
+    from xmleval.results.report import Report
 
 MOST_CHANGED = 20  # rows, and labels, unless their number is given
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff

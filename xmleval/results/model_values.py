@@ -12,9 +12,9 @@ from xmleval.errors import InputError, Keyword, Message, counted, real_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.records import Floats
-from xmleval.report.report import Report
-from xmleval.report.saved_results import SavedReport, load_results
-from xmleval.report.tables import short_names
+from xmleval.results.report import Report
+from xmleval.results.saved_results import SavedReport, load_results
+from xmleval.show.tables import short_names
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
 

@@ -9,7 +9,7 @@ from xmleval.spec import Spec, expand_metrics
 from xmleval.spellings import not_there
 
 if TYPE_CHECKING:
-    from xmleval.figures.panels import Panel
+    from xmleval.show.panels import Panel
 
 
 class Plotted:
@@ -72,13 +72,13 @@ class Plotted:
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
-        from xmleval.figures.drawing import draw  # only here: few look at pictures
+        from xmleval.show.drawing import draw  # only here: few look at pictures
 
         return draw(self.panels(kind, metrics), ax)
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
         """Return the numbers of a figure, see `plot` (@private)."""
-        from xmleval.figures.kinds import AGAINST_K, OF_TABLES, panels_of
+        from xmleval.show.kinds import AGAINST_K, OF_TABLES, panels_of
 
         specs = list(self.specs) if kind in OF_TABLES else self._plotted()
         chosen = specs if metrics is None else _chosen(specs, metrics)
@@ -116,8 +116,8 @@ class Plotted:
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'
         """
-        from xmleval.page.page import as_page
-        from xmleval.report.pages import page_of
+        from xmleval.results.pages import page_of
+        from xmleval.show.page import as_page
 
         return as_page(page_of(self, title, about))
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from xmleval.cached import cached
 from xmleval.errors import counted
-from xmleval.report.frames import as_frame
-from xmleval.report.plotted import Plotted
-from xmleval.report.printed import Printed
-from xmleval.report.report import Report
-from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
+from xmleval.results.frames import as_frame
+from xmleval.results.plotted import Plotted
+from xmleval.results.report import Report
 from xmleval.rounding import subtract
+from xmleval.show.printed import Printed
+from xmleval.show.tables import Cell, Table, as_csv, as_text, short, short_names
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmleval.errors import printable
-from xmleval.figures.drawing import as_image, columns_of, figure_of
-from xmleval.figures.panels import Panel, as_table, described
-from xmleval.integrations.library import library
-from xmleval.report.tables import ARROWS, Cell, Table
+from xmleval.errors import import_optional, printable
+from xmleval.show.drawing import as_image, columns_of, figure_of
+from xmleval.show.panels import Panel, as_table, described
+from xmleval.show.tables import ARROWS, Cell, Table
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
@@ -75,12 +74,12 @@ def as_page(page: Page) -> str:
     ImportError
         If jinja2 or matplotlib is not installed.
     """
-    jinja2 = library("jinja2", "to_html()", "html")
-    library("matplotlib", "to_html()", "html")
-    markup = library("markupsafe", "to_html()", "html").Markup
+    jinja2 = import_optional("jinja2", "to_html()", "html")
+    import_optional("matplotlib", "to_html()", "html")
+    markup = import_optional("markupsafe", "to_html()", "html").Markup
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["shown"] = printable
-    here = jinja2.PackageLoader("xmleval.page", ".")
+    here = jinja2.PackageLoader("xmleval.show", ".")
     parts = {name: here.get_source(environment, name)[0] for name in PARTS}
     template = environment.from_string(parts["page.html.jinja"])
     figures = []

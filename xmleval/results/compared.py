@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.errors import counted
 from xmleval.records import Floats, Ints, RowGroups
-from xmleval.report.changes import Diff, find_changes
-from xmleval.report.comparison import EQUAL_DEPTH, SAME_DEPTH, Comparison
-from xmleval.report.moved_labels import find_moved
-from xmleval.report.parts import ByGroup
-from xmleval.report.report import Report
-from xmleval.report.seeds import labels_of, mean_and_sd, mean_of
-from xmleval.report.tables import (
+from xmleval.results import rows_at
+from xmleval.results.changes import Diff, find_changes
+from xmleval.results.comparison import EQUAL_DEPTH, SAME_DEPTH, Comparison
+from xmleval.results.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
+from xmleval.results.moved_labels import find_moved
+from xmleval.results.parts import ByGroup
+from xmleval.results.report import Report
+from xmleval.results.seeds import labels_of, mean_and_sd, mean_of
+from xmleval.show.tables import (
     Cell,
     Table,
     as_json_value,
@@ -28,7 +29,6 @@ from xmleval.report.tables import (
     latex_text,
     short,
 )
-from xmleval.results import rows_at
 from xmleval.spec import Spec, parse_spec
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

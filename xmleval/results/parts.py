@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from xmleval.errors import counted
-from xmleval.report.confidence import confidence_as_json
-from xmleval.report.tables import Cell, Table, as_json_value
 from xmleval.results import Part, Results
+from xmleval.results.confidence import confidence_as_json
+from xmleval.show.tables import Cell, Table, as_json_value
 from xmleval.spec import Spec
 
 KINDS = {  # fields of results, and captions of their tables

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.errors import InputError
-from xmleval.report.report import Report
-from xmleval.report.tables import csv_text
+from xmleval.results.report import Report
+from xmleval.show.tables import csv_text
 from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xmleval.errors import counted
-from xmleval.jackknife import Estimate, estimate
 from xmleval.records import Floats
 from xmleval.spec import Spec
+from xmleval.statistics.jackknife import Estimate, estimate
 
 ROUNDING = 2.0**-40
 FEW = 10  # groups of rows below which a standard error is rough

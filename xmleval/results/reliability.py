@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from xmleval.records import Floats
-from xmleval.report.tables import as_json_value
 from xmleval.results import Results
+from xmleval.show.tables import as_json_value
 from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
 

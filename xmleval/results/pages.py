@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from xmleval.errors import counted
-from xmleval.figures.kinds import KINDS
-from xmleval.page.page import Figure, Page, Section, rows_of
-from xmleval.report.changes import MOST_CHANGED, find_changes
-from xmleval.report.tables import Table, short
+from xmleval.results.changes import MOST_CHANGED, find_changes
 from xmleval.rounding import subtract
+from xmleval.show.kinds import KINDS
+from xmleval.show.page import Figure, Page, Section, rows_of
+from xmleval.show.tables import Table, short
 from xmleval.spec import Spec
 from xmleval.version import __version__
 

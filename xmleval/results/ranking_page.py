@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xmleval.figures.drawing import draw
-from xmleval.figures.panels import Panel
-from xmleval.figures.ranking import Diagram, average_ranks, draw_critical_differences
-from xmleval.integrations.library import library
-from xmleval.page.page import Figure, Page, Section, as_page
-from xmleval.report.tables import Table
+from xmleval.errors import import_optional
+from xmleval.show.diagrams import Diagram, average_ranks, draw_critical_differences
+from xmleval.show.drawing import draw
+from xmleval.show.page import Figure, Page, Section, as_page
+from xmleval.show.panels import Panel
+from xmleval.show.tables import Table
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
-    from xmleval.comparing.ranking import Ranking
+    from xmleval.results.ranking import Ranking
 
 KINDS = "critical_difference", "average_ranks"
 
@@ -49,7 +49,7 @@ def page_of_ranks(
     rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
 ) -> str:
     """Return a page of rankings by one or more measures."""
-    library("matplotlib", "to_html()", "html")
+    import_optional("matplotlib", "to_html()", "html")
     from matplotlib.figure import Figure as Drawn  # only here: few look at pictures
 
     several = Figure("Average ranks", "Average rank of each model by each measure.", [_dots(rankings)])

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.integrations.library import library
+from xmleval.errors import import_optional
 
 
 def as_frame(header: list[str], rows: list[list[str | float]], columns: Iterable[int]) -> Any:
     """Return a pandas DataFrame of some columns, with the first one as its index."""
-    pandas = library("pandas", "to_frame()", "pandas")
+    pandas = import_optional("pandas", "to_frame()", "pandas")
     names = pandas.Index([row[0] for row in rows], name=header[0])
     frame = pandas.DataFrame([row[1:] for row in rows], index=names, columns=header[1:])
     return frame.iloc[:, [column - 1 for column in columns]]

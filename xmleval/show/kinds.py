@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.errors import Keyword, Message, did_you_mean
-from xmleval.figures.panels import LONGEST, Outlier, Panel, Series, abridged
-from xmleval.jackknife import estimate
 from xmleval.records import Floats
-from xmleval.report.tables import ARROWS
+from xmleval.show.panels import LONGEST, Outlier, Panel, Series, abridged
+from xmleval.show.tables import ARROWS
 from xmleval.spec import Spec
+from xmleval.statistics.jackknife import estimate
 
 Models = Mapping[str, Any]  # reports by name
 MOST_PANELS = 6  # of groups, unless measures are named

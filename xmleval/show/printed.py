@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from xmleval.report.tables import Cell, Table, as_html, as_latex, as_markdown, as_text
+from xmleval.show.tables import Cell, Table, as_html, as_latex, as_markdown, as_text
 
 
 class Printed:

@@ -12,18 +12,18 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.errors import ALL_LABELS, counted
-from xmleval.jackknife import Estimate
 from xmleval.records import Floats
-from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
-from xmleval.report.frames import as_frame, flat_name, name_column
-from xmleval.report.parts import WithParts
-from xmleval.report.plotted import Plotted
-from xmleval.report.printed import Printed
-from xmleval.report.reliability import WithReliability
-from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
+from xmleval.results.confidence import about_confidence, confidence_as_json, estimates_of
+from xmleval.results.frames import as_frame, flat_name, name_column
+from xmleval.results.parts import WithParts
+from xmleval.results.plotted import Plotted
+from xmleval.results.reliability import WithReliability
+from xmleval.show.printed import Printed
+from xmleval.show.tables import Cell, as_csv, as_json_value, short
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
+from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA, __version__
 
 ESTIMATED = ["standard_error", "confidence_lower", "confidence_upper"]

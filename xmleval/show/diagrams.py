@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.figures.drawing import checked_axes
-from xmleval.figures.panels import Panel, Series, abridged
-from xmleval.figures.style import INK, SETTINGS
-from xmleval.integrations.library import library
+from xmleval.errors import import_optional
+from xmleval.show.drawing import checked_axes
+from xmleval.show.panels import Panel, Series, abridged
+from xmleval.show.style import INK, SETTINGS
 
 STEP = 0.36  # inches between names of models
 DIAGRAM_WIDTH, DIAGRAM_MARGIN = 7.2, 0.9  # of a diagram, and above its axis, in inches
@@ -73,7 +73,7 @@ def draw_critical_differences(diagrams: Sequence[Diagram], ax: Any = None, new_f
     -------
     Axes, or ndarray of Axes if there are several diagrams
     """
-    library("matplotlib", "plot()", "plot")
+    import_optional("matplotlib", "plot()", "plot")
     import matplotlib as mpl
 
     with mpl.rc_context(SETTINGS):

@@ -1,1 +1,0 @@
-"""Comparisons of models: on the same rows, and over data sets."""

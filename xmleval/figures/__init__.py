@@ -1,1 +1,0 @@
-"""Figures of reports, comparisons and rankings: their numbers, and how matplotlib draws them."""

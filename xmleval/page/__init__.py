@@ -1,1 +1,0 @@
-"""Pages: results as one self-contained HTML file."""

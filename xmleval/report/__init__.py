@@ -1,1 +1,0 @@
-"""Reports: values with their conventions, in every printed form."""

@@ -1,0 +1,1 @@
+"""Tables in every printed form, figures and pages, of what results give."""
