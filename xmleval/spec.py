@@ -114,8 +114,7 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        metric = (self.metric.graded if conventions.graded else None) or self.metric
-        metric = (metric.tied if conventions.ndcg_ties == "average" else None) or metric
+        metric = self.metric.under(conventions)
         return self if metric is self.metric else replace(self, metric=metric)
 
     def conventions(self, decision: str | None) -> list[str]:

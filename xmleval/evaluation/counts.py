@@ -135,7 +135,7 @@ def with_batch(
         spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
     blocks = make_blocks(plan, batch, work, start, dtypes, taken.by_id and not settings.named)
-    unread = taken.grades and any(spec.metric.graded for spec in plan.specs)
+    unread = taken.grades and any(spec.metric.by_row for spec in plan.specs)
     notes = *taken.notes, *batch.notes, *settings.on_arguments, *blocks.notes
     if unread:
         notes = *notes, unread_grades("y_true")

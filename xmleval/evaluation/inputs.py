@@ -340,7 +340,7 @@ def _named_rows(
     named = read_truth(truth, labels, Message("has names"), predictions, fits)
     match, shared = named.match, notes_of(truth.name, named.facts)
     asked = [] if fits else expand_metrics(arguments.get("metrics"), arguments.get("k", DEFAULT_K))
-    if named.has_grades and truth.kind != "grades" and any(spec.metric.graded for spec, _ in asked):
+    if named.has_grades and truth.kind != "grades" and any(spec.metric.by_row for spec, _ in asked):
         shared.append(unread_grades(truth.name))
     alone = isinstance(truth, Input) and not (in_truth_file or predictions)
     if alone and truth.shards[0].format.for_fields and any(spec.needs for spec, _ in asked):

@@ -7,7 +7,6 @@ from xmleval.metrics import (
     at_k,
     calibration,
     curves,
-    grades,
     hierarchy,
     losses,
     margins,
@@ -21,7 +20,6 @@ from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
-    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,

@@ -30,26 +30,25 @@ ABSTAINING = partial(
     direction="down",
     conventions=("empty", "unlisted"),
 )
-AURC = ABSTAINING(
-    name="aurc",
-    title="area under the risk-coverage curve: rows accepted by their largest score, risk 1 - P@k",
-    symbol="AURC",
-    formula="mean over rows i of the mean of 1 - P@k over rows whose largest score is at least that of i",
-    reference="Geifman, Uziel & El-Yaniv 2019 (ICLR)",
-    value=area_under_risk,
-)
-RISK = ABSTAINING(
-    name="risk",
-    title="risk at coverage: mean of 1 - P@k over the share of rows with the largest scores",
-    symbol="Risk (coverage {coverage})",
-    formula="mean of 1 - P@k over rows whose largest score is >= t, the highest t that the coverage reaches",
-    reference=GEIFMAN,
-    value=risk_at_coverage,
-    params={"coverage": Param(0.8, share=True)},
-    threshold=True,
-)
 
 TABLE = (
-    AURC,
-    RISK,
+    ABSTAINING(
+        name="aurc",
+        title="area under the risk-coverage curve: rows accepted by their largest score, risk 1 - P@k",
+        symbol="AURC",
+        formula="mean over rows i of the mean of 1 - P@k over rows whose largest score is at least that of i",
+        reference="Geifman, Uziel & El-Yaniv 2019 (ICLR)",
+        value=area_under_risk,
+    ),
+    ABSTAINING(
+        name="risk",
+        title="risk at coverage: mean of 1 - P@k over the share of rows with the largest scores",
+        symbol="Risk (coverage {coverage})",
+        formula="mean of 1 - P@k over rows whose largest score is >= t, "
+        "the highest t that the coverage reaches",
+        reference=GEIFMAN,
+        value=risk_at_coverage,
+        params={"coverage": Param(0.8, share=True)},
+        threshold=True,
+    ),
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.metrics.grades import graded_dcg, graded_ndcg, tied_graded_dcg, tied_graded_ndcg
 from xmleval.metrics.metric import Best, Metric, Setting, one, ratio
 from xmleval.records import Counts, Floats, Ints, Profile
 
@@ -64,42 +63,28 @@ def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     return ratio(dcg(table, profile, setting), ideal_dcg(profile.n_relevant, setting))
 
 
-def tied_dcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains; tied labels share the mean discount of their ranks."""
-    return view.tied_gain(setting.k)
+def dcg_of_rows(view: View, setting: Setting) -> Floats:
+    """Discounted gains of the first k or the whole ranking; ties and grades count by convention."""
+    return view.gain(setting.k, setting.conventions)
 
 
-def tied_ndcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains with shared discounts, divided by those of the ideal ranking."""
-    return ratio(view.tied_gain(setting.k), view.ideal_gain(setting.k))
-
-
-def full_ndcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of the whole ranking, divided by the ideal ones."""
-    return ratio(view.gain(), view.ideal_gain())
-
-
-def full_dcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of the whole ranking."""
-    return view.gain()
+def ndcg_of_rows(view: View, setting: Setting) -> Floats:
+    """Discounted gains of the first k or the whole ranking, divided by those of the ideal ranking."""
+    gains = ratio(dcg_of_rows(view, setting), view.ideal_gain(setting.k, setting.conventions))
+    # the sum of rounded products of grades can exceed that of the ideal order
+    return np.minimum(gains, 1.0) if setting.conventions.graded else gains
 
 
 def hit(view: View, setting: Setting) -> Floats:
-    """Whether any of the first k labels is relevant."""
+    """Whether any of the first k labels, or of the whole ranking, is relevant."""
     first, _ = view.best_ranks
-    return ((first > 0) & (first <= (setting.k or 0))).astype(np.float64)
+    return ((first > 0) & (first <= (setting.k or view.n_ranked))).astype(np.float64)
 
 
 def reciprocal_rank(view: View, setting: Setting) -> Floats:
     """1 / rank of the first relevant label; 0 beyond rank k."""
     first, _ = view.best_ranks
     return ratio(hit(view, setting), first.astype(np.float64))
-
-
-def full_reciprocal_rank(view: View, setting: Setting) -> Floats:
-    """1 / rank of the first relevant label."""
-    first = view.best_ranks[0].astype(np.float64)
-    return ratio(np.ones_like(first), first)
 
 
 def average_precision(view: View, setting: Setting) -> Floats:
@@ -137,6 +122,12 @@ def hit_in_any_row(counts: Counts, setting: Setting) -> Floats:
     return (counts.tp > 0).astype(np.float64)
 
 
+def judged(view: View, setting: Setting) -> Floats:
+    """Judged labels in the first k, divided by k or the length of a shorter list; 0 of an empty one."""
+    assert setting.k
+    return ratio(view.n_judged(setting.k).astype(np.float64), view.n_first(setting.k).astype(np.float64))
+
+
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
     """1 for instances with relevant labels, otherwise 0."""
     return (n_relevant > 0).astype(np.float64)
@@ -149,16 +140,10 @@ def ideal_precision(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
-    """DCG of the ideal first k."""
-    assert setting.k
-    return full_ideal_dcg(np.minimum(n_relevant, setting.k), setting)
-
-
-def full_ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
-    """DCG of the ideal ranking."""
+    """DCG of the ideal first k, or of the whole ideal ranking."""
     from xmleval.discounts import discount_sums  # imports Numba, too
 
-    return discount_sums(n_relevant)
+    return discount_sums(np.minimum(n_relevant, setting.k) if setting.k else n_relevant)
 
 
 def ideal_average_precision(n_relevant: Ints, setting: Setting) -> Floats:
@@ -174,23 +159,9 @@ def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
     return ratio(possible, n_relevant.astype(np.float64))
 
 
-def with_ties(metric: Metric, value: RowValue) -> Metric:
-    """Add the variant of a measure in which tied labels share their discounts."""
-    return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
-
-
-def with_grades(metric: Metric, value: RowValue, tied: RowValue) -> Metric:
-    """Add the variants of a measure for a truth that holds grades; its best value is not known without."""
-    plain = replace(metric, tied=None, state="row_sums", value=value)
-    plain = plain if metric.range[1] == 1.0 else replace(plain, best=None)
-    return replace(metric, graded=with_ties(plain, tied))
-
-
-def of_whole_ranking(
-    metric: Metric, value: Callable[[View, Setting], Floats], best: Best, formula: str
-) -> Metric:
+def of_whole_ranking(metric: Metric, value: RowValue, formula: str, best: Best = has_relevant) -> Metric:
     """Return the ``@all`` variant of a measure at k."""
-    whole = replace(
+    return replace(
         metric,
         title=metric.title.partition(",")[0].replace(" at k", " of the whole ranking"),
         symbol=metric.symbol.replace("{k}", "all"),
@@ -202,10 +173,6 @@ def of_whole_ranking(
         whole=True,
         conventions=tuple(name for name in metric.conventions if name != "map_norm"),
     )
-    if metric.tied and metric.graded and metric.graded.tied:
-        whole = replace(with_ties(whole, metric.tied.value), graded=None)
-        return with_grades(whole, metric.graded.value, metric.graded.tied.value)
-    return whole
 
 
 AT_K = partial(
@@ -215,88 +182,32 @@ AT_K = partial(
     cutoff="required",
     conventions=("empty", "unlisted"),
 )
-P = AT_K(
-    name="p",
-    title="precision at k",
-    symbol="P@{k}",
-    formula="hits in first k / k",
-    reference=MANNING,
+NDCG = AT_K(
+    name="ndcg",
+    title="normalised discounted cumulative gain at k",
+    symbol="nDCG@{k}",
+    formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
+    reference=JARVELIN,
     state="rank_profile",
-    value=precision,
-    empty="zero",
-    best=ideal_precision,
-)
-R = AT_K(
-    name="r",
-    title="recall at k",
-    symbol="R@{k}",
-    formula="hits in first k / R",
-    reference=MANNING,
-    state="rank_profile",
-    value=recall,
-    empty="undefined",
-    best=ideal_recall,
-)
-RCAP = AT_K(
-    name="rcap",
-    title="capped recall at k",
-    symbol="Rcap@{k}",
-    formula="hits in first k / min(k, R)",
-    reference="Thakur et al. 2021 (BEIR, NeurIPS)",
-    state="rank_profile",
-    value=capped_recall,
+    value=ndcg,
+    by_row=ndcg_of_rows,
     empty="undefined",
     best=has_relevant,
+    conventions=("ndcg_ties", "gains", "empty", "unlisted"),
 )
-NDCG_AT_K = with_grades(
-    with_ties(
-        AT_K(
-            name="ndcg",
-            title="normalised discounted cumulative gain at k",
-            symbol="nDCG@{k}",
-            formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
-            reference=JARVELIN,
-            state="rank_profile",
-            value=ndcg,
-            empty="undefined",
-            best=has_relevant,
-            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
-        ),
-        tied_ndcg,
-    ),
-    graded_ndcg,
-    tied_graded_ndcg,
-)
-DCG = with_grades(
-    with_ties(
-        AT_K(
-            name="dcg",
-            title="discounted cumulative gain at k",
-            symbol="DCG@{k}",
-            formula="sum over hits of 1 / log2(1 + rank)",
-            reference=JARVELIN,
-            state="rank_profile",
-            value=dcg,
-            empty="zero",
-            range=(0.0, np.inf),
-            best=ideal_dcg,
-            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
-        ),
-        tied_dcg,
-    ),
-    graded_dcg,
-    tied_graded_dcg,
-)
-HIT = AT_K(
-    name="hit",
-    title="hit rate at k",
-    symbol="Hit@{k}",
-    formula="[any hit in first k]",
-    reference=MANNING,
-    state="row_sums",
-    value=hit,
+DCG = AT_K(
+    name="dcg",
+    title="discounted cumulative gain at k",
+    symbol="DCG@{k}",
+    formula="sum over hits of 1 / log2(1 + rank)",
+    reference=JARVELIN,
+    state="rank_profile",
+    value=dcg,
+    by_row=dcg_of_rows,
     empty="zero",
-    best=has_relevant,
+    range=(0.0, np.inf),
+    best=ideal_dcg,
+    conventions=("ndcg_ties", "gains", "empty", "unlisted"),
 )
 MRR = AT_K(
     name="mrr",
@@ -321,91 +232,132 @@ MAP = AT_K(
     best=ideal_average_precision,
     conventions=("map_norm", "empty", "unlisted"),
 )
-MAP_R = AT_K(
-    name="map_r",
-    title="mean average precision at k, normalised by R",
-    symbol="MAP_R@{k}",
-    formula="sum over hits in first k of P@rank / R",
-    reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
-    state="row_sums",
-    value=average_precision_of_all,
-    empty="undefined",
-    best=ideal_recall,
-)
-RPREC = AT_K(
-    name="rprec",
-    title="R-precision",
-    symbol="R-Prec",
-    formula="hits in first R / R",
-    reference=MANNING,
-    state="row_sums",
-    value=r_precision,
-    cutoff="none",
-    empty="undefined",
-    whole=True,
-    best=has_relevant,
-)
-RPREC_MICRO = AT_K(
-    name="rprec",
-    title="R-precision of all rows: recall at R, which is precision and F1 at R",
-    symbol="R-Prec {average}",
-    formula="sum over rows of hits in first R / sum of R",
-    reference=MANNING,
-    state="row_ratios",
-    value=pooled_r_precision,
-    averages=("micro",),
-    cutoff="none",
-    whole=True,
-    best=one,
-    conventions=("unlisted",),
-)
-NDCG_ALL = of_whole_ranking(NDCG_AT_K, full_ndcg, has_relevant, "DCG / ideal DCG")
-DCG_ALL = of_whole_ranking(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
-MRR_ALL = of_whole_ranking(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
-MAP_ALL = of_whole_ranking(
-    MAP, average_precision_of_all, has_relevant, "sum over relevant labels of P@rank / R"
-)
-LABEL_COVERAGE = AT_K(
-    name="label_coverage",
-    title="share of relevant labels that are hit in at least one row",
-    symbol="Label coverage@{k}",
-    formula="#{j: tp_j > 0} / #{j: R_j > 0}",
-    reference="Schultheis et al. 2023 (NeurIPS)",
-    state="label_totals",
-    value=label_coverage,
-    unsmooth=("",),
-    best=one,
-    conventions=("unlisted",),
-)
-LABEL_COVERAGE_OF_ALL = AT_K(
-    name="label_coverage",
-    title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
-    symbol="Label coverage {average}@{k}",
-    formula="#{j: tp_j > 0} / l",
-    reference="Schultheis et al. 2023 (NeurIPS)",
-    state="label_totals",
-    value=hit_in_any_row,
-    averages=("macro",),
-    unsmooth=("macro",),
-    conventions=("labels", "unlisted"),
-)
 
 TABLE = (
-    P,
-    NDCG_AT_K,
-    R,
-    RCAP,
+    AT_K(
+        name="p",
+        title="precision at k",
+        symbol="P@{k}",
+        formula="hits in first k / k",
+        reference=MANNING,
+        state="rank_profile",
+        value=precision,
+        empty="zero",
+        best=ideal_precision,
+    ),
+    NDCG,
+    AT_K(
+        name="r",
+        title="recall at k",
+        symbol="R@{k}",
+        formula="hits in first k / R",
+        reference=MANNING,
+        state="rank_profile",
+        value=recall,
+        empty="undefined",
+        best=ideal_recall,
+    ),
+    AT_K(
+        name="rcap",
+        title="capped recall at k",
+        symbol="Rcap@{k}",
+        formula="hits in first k / min(k, R)",
+        reference="Thakur et al. 2021 (BEIR, NeurIPS)",
+        state="rank_profile",
+        value=capped_recall,
+        empty="undefined",
+        best=has_relevant,
+    ),
     DCG,
-    HIT,
+    AT_K(
+        name="hit",
+        title="hit rate at k",
+        symbol="Hit@{k}",
+        formula="[any hit in first k]",
+        reference=MANNING,
+        state="row_sums",
+        value=hit,
+        empty="zero",
+        best=has_relevant,
+    ),
     MRR,
     MAP,
-    MAP_R,
-    RPREC,
-    RPREC_MICRO,
-    NDCG_ALL,
-    DCG_ALL,
-    MRR_ALL,
-    MAP_ALL,
-    LABEL_COVERAGE,
-    LABEL_COVERAGE_OF_ALL,
+    AT_K(
+        name="map_r",
+        title="mean average precision at k, normalised by R",
+        symbol="MAP_R@{k}",
+        formula="sum over hits in first k of P@rank / R",
+        reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
+        state="row_sums",
+        value=average_precision_of_all,
+        empty="undefined",
+        best=ideal_recall,
+    ),
+    AT_K(
+        name="rprec",
+        title="R-precision",
+        symbol="R-Prec",
+        formula="hits in first R / R",
+        reference=MANNING,
+        state="row_sums",
+        value=r_precision,
+        cutoff="none",
+        empty="undefined",
+        whole=True,
+        best=has_relevant,
+    ),
+    AT_K(
+        name="rprec",
+        title="R-precision of all rows: recall at R, which is precision and F1 at R",
+        symbol="R-Prec {average}",
+        formula="sum over rows of hits in first R / sum of R",
+        reference=MANNING,
+        state="row_ratios",
+        value=pooled_r_precision,
+        averages=("micro",),
+        cutoff="none",
+        whole=True,
+        best=one,
+        conventions=("unlisted",),
+    ),
+    of_whole_ranking(NDCG, ndcg_of_rows, "DCG / ideal DCG"),
+    of_whole_ranking(DCG, dcg_of_rows, "sum over relevant labels of 1 / log2(1 + rank)", ideal_dcg),
+    of_whole_ranking(MRR, reciprocal_rank, "1 / rank of the first relevant label"),
+    of_whole_ranking(MAP, average_precision_of_all, "sum over relevant labels of P@rank / R"),
+    AT_K(
+        name="label_coverage",
+        title="share of relevant labels that are hit in at least one row",
+        symbol="Label coverage@{k}",
+        formula="#{j: tp_j > 0} / #{j: R_j > 0}",
+        reference="Schultheis et al. 2023 (NeurIPS)",
+        state="label_totals",
+        value=label_coverage,
+        unsmooth=("",),
+        best=one,
+        conventions=("unlisted",),
+    ),
+    AT_K(
+        name="label_coverage",
+        title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
+        symbol="Label coverage {average}@{k}",
+        formula="#{j: tp_j > 0} / l",
+        reference="Schultheis et al. 2023 (NeurIPS)",
+        state="label_totals",
+        value=hit_in_any_row,
+        averages=("macro",),
+        unsmooth=("macro",),
+        conventions=("labels", "unlisted"),
+    ),
+    AT_K(
+        name="judged",
+        title="share of the first k that are judged",
+        symbol="Judged@{k}",
+        formula="judged labels in first k / min(k, labels listed)",
+        reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
+        state="row_sums",
+        value=judged,
+        needs=("scores", "grades"),
+        direction="none",
+        conventions=("unlisted",),
+    ),
 )

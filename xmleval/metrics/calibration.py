@@ -55,55 +55,58 @@ CALIBRATION = partial(
     conventions=("unlisted", "link"),
 )
 BINS = {"bins": Param(15.0, range(1, MOST_BINS + 1), default=True)}
-ECE = CALIBRATION(
-    name="ece",
-    title="expected calibration error",
-    symbol="ECE ({bins} bins)",
-    formula="sum over bins of equal width of n / N abs(hits / n - mean score)",
-    value=calibration_error,
-    params=BINS,
+
+TABLE = (
+    CALIBRATION(
+        name="ece",
+        title="expected calibration error",
+        symbol="ECE ({bins} bins)",
+        formula="sum over bins of equal width of n / N abs(hits / n - mean score)",
+        value=calibration_error,
+        params=BINS,
+    ),
+    CALIBRATION(
+        name="ece_over",
+        title="overconfidence, the part of ECE from scores that are too high",
+        symbol="ECE over ({bins} bins)",
+        formula="sum over bins of equal width of n / N max(mean score - hits / n, 0)",
+        value=overconfidence,
+        params=BINS,
+    ),
+    CALIBRATION(
+        name="ece_under",
+        title="underconfidence, the part of ECE from scores that are too low",
+        symbol="ECE under ({bins} bins)",
+        formula="sum over bins of equal width of n / N max(hits / n - mean score, 0)",
+        value=underconfidence,
+        params=BINS,
+    ),
+    CALIBRATION(
+        name="ace",
+        title="adaptive calibration error, of bins that hold the same number of pairs",
+        symbol="ACE ({bins} bins)",
+        formula="sum over bins of equal mass of n / N abs(hits / n - mean score)",
+        reference="Nixon et al. 2019 (CVPR workshops)",
+        state="pair_scores",
+        value=calibration_error,
+        params=BINS,
+    ),
+    CALIBRATION(
+        name="brier",
+        title="Brier score",
+        symbol="Brier",
+        formula="mean of (score - [hit])^2",
+        reference="Brier 1950 (Monthly Weather Review 78(1))",
+        value=brier_score,
+    ),
+    CALIBRATION(
+        name="log_loss",
+        title="logarithmic loss (cross-entropy)",
+        symbol="Log loss",
+        formula="mean of -ln(score) of hits and -ln(1 - score) of others, "
+        "with scores clipped to eps..1 - eps",
+        reference="Good 1952 (JRSS B 14(1))",
+        value=log_loss,
+        range=(0.0, np.inf),
+    ),
 )
-ECE_OVER = CALIBRATION(
-    name="ece_over",
-    title="overconfidence, the part of ECE from scores that are too high",
-    symbol="ECE over ({bins} bins)",
-    formula="sum over bins of equal width of n / N max(mean score - hits / n, 0)",
-    value=overconfidence,
-    params=BINS,
-)
-ECE_UNDER = CALIBRATION(
-    name="ece_under",
-    title="underconfidence, the part of ECE from scores that are too low",
-    symbol="ECE under ({bins} bins)",
-    formula="sum over bins of equal width of n / N max(hits / n - mean score, 0)",
-    value=underconfidence,
-    params=BINS,
-)
-ACE = CALIBRATION(
-    name="ace",
-    title="adaptive calibration error, of bins that hold the same number of pairs",
-    symbol="ACE ({bins} bins)",
-    formula="sum over bins of equal mass of n / N abs(hits / n - mean score)",
-    reference="Nixon et al. 2019 (CVPR workshops)",
-    state="pair_scores",
-    value=calibration_error,
-    params=BINS,
-)
-BRIER = CALIBRATION(
-    name="brier",
-    title="Brier score",
-    symbol="Brier",
-    formula="mean of (score - [hit])^2",
-    reference="Brier 1950 (Monthly Weather Review 78(1))",
-    value=brier_score,
-)
-LOG_LOSS = CALIBRATION(
-    name="log_loss",
-    title="logarithmic loss (cross-entropy)",
-    symbol="Log loss",
-    formula="mean of -ln(score) of hits and -ln(1 - score) of others, with scores clipped to eps..1 - eps",
-    reference="Good 1952 (JRSS B 14(1))",
-    value=log_loss,
-    range=(0.0, np.inf),
-)
-TABLE = (ECE, ECE_OVER, ECE_UNDER, ACE, BRIER, LOG_LOSS)

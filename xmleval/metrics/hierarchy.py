@@ -19,26 +19,27 @@ IN_HIERARCHY = partial(
     best=one,
     conventions=("zero_division", "unlisted"),
 )
-H_PRECISION = IN_HIERARCHY(
-    name="h_precision",
-    title="precision of the predicted set with all ancestors",
-    symbol="hP {average}",
-    formula="|h+ and Y+| / |h+|, where + adds the ancestors",
-    value=precision,
-)
-H_RECALL = IN_HIERARCHY(
-    name="h_recall",
-    title="recall of the predicted set with all ancestors",
-    symbol="hR {average}",
-    formula="|h+ and Y+| / |Y+|, where + adds the ancestors",
-    value=recall,
-)
-H_F1 = IN_HIERARCHY(
-    name="h_f1",
-    title="F1 of the predicted set with all ancestors",
-    symbol="hF1 {average}",
-    formula="2 |h+ and Y+| / (|h+| + |Y+|), where + adds the ancestors",
-    value=fbeta,
-)
 
-TABLE = (H_PRECISION, H_RECALL, H_F1)
+TABLE = (
+    IN_HIERARCHY(
+        name="h_precision",
+        title="precision of the predicted set with all ancestors",
+        symbol="hP {average}",
+        formula="|h+ and Y+| / |h+|, where + adds the ancestors",
+        value=precision,
+    ),
+    IN_HIERARCHY(
+        name="h_recall",
+        title="recall of the predicted set with all ancestors",
+        symbol="hR {average}",
+        formula="|h+ and Y+| / |Y+|, where + adds the ancestors",
+        value=recall,
+    ),
+    IN_HIERARCHY(
+        name="h_f1",
+        title="F1 of the predicted set with all ancestors",
+        symbol="hF1 {average}",
+        formula="2 |h+ and Y+| / (|h+| + |Y+|), where + adds the ancestors",
+        value=fbeta,
+    ),
+)

@@ -45,26 +45,25 @@ LOSS = partial(
     range=(0.0, np.inf),
     conventions=("unlisted", "link"),
 )
-LOG_LOSS = LOSS(
-    name="log_loss",
-    title="logarithmic loss of a row, summed over all labels",
-    symbol="Log loss {average}",
-    formula="sum over labels of -ln(score) if relevant, else -ln(1 - score); scores within 1e-8..1 - 1e-8",
-    reference="Tsoumakas et al. 2011 (JMLR 12, Mulan)",
-    value=log_loss,
-    averages=("samples",),
-)
-LIMITED_LOG_LOSS = LOSS(
-    name="limited_log_loss",
-    title="logarithmic loss of all entries, each at most the logarithm of a limit",
-    symbol="Log loss (at most ln {limit})",
-    formula="mean over labels of min(-ln(score) if relevant, else -ln(1 - score); ln limit)",
-    reference="Read et al. 2016 (JMLR 17, MEKA)",
-    value=limited_log_loss,
-    params={"limit": Param(1000.0, range(2, MOST_LIMIT))},
-)
 
 TABLE = (
-    LOG_LOSS,
-    LIMITED_LOG_LOSS,
+    LOSS(
+        name="log_loss",
+        title="logarithmic loss of a row, summed over all labels",
+        symbol="Log loss {average}",
+        formula="sum over labels of -ln(score) if relevant, else -ln(1 - score); "
+        "scores within 1e-8..1 - 1e-8",
+        reference="Tsoumakas et al. 2011 (JMLR 12, Mulan)",
+        value=log_loss,
+        averages=("samples",),
+    ),
+    LOSS(
+        name="limited_log_loss",
+        title="logarithmic loss of all entries, each at most the logarithm of a limit",
+        symbol="Log loss (at most ln {limit})",
+        formula="mean over labels of min(-ln(score) if relevant, else -ln(1 - score); ln limit)",
+        reference="Read et al. 2016 (JMLR 17, MEKA)",
+        value=limited_log_loss,
+        params={"limit": Param(1000.0, range(2, MOST_LIMIT))},
+    ),
 )

@@ -40,24 +40,22 @@ MARGINS = partial(
     unsmooth=("macro",),
     conventions=("unlisted",),
 )
-MARGIN = MARGINS(
-    name="margin",
-    title="margin of each row (samples: label-wise margin) or label (macro: instance-wise margin)",
-    symbol="Margin {average}",
-    formula="lowest relevant score - highest irrelevant score",
-    value=margin,
-    range=(-np.inf, np.inf),
-)
-MARGIN_SHARE = MARGINS(
-    name="margin_share",
-    title="share of rows or labels with a positive margin",
-    symbol="Positive margins {average}",
-    formula="[lowest relevant score > highest irrelevant score]",
-    value=margin_share,
-    best=one,
-)
 
 TABLE = (
-    MARGIN,
-    MARGIN_SHARE,
+    MARGINS(
+        name="margin",
+        title="margin of each row (samples: label-wise margin) or label (macro: instance-wise margin)",
+        symbol="Margin {average}",
+        formula="lowest relevant score - highest irrelevant score",
+        value=margin,
+        range=(-np.inf, np.inf),
+    ),
+    MARGINS(
+        name="margin_share",
+        title="share of rows or labels with a positive margin",
+        symbol="Positive margins {average}",
+        formula="[lowest relevant score > highest irrelevant score]",
+        value=margin_share,
+        best=one,
+    ),
 )

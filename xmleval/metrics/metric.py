@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,10 +80,9 @@ class Metric:
         Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows. Of
         `LabelTotals`: "spread" takes the `Spread` of predicted slots over labels, "slots" the numbers of
         training rows of labels, and returns a whole number for each, which is averaged over slots.
-    tied : Metric, optional
-        Record used instead where the convention ``ndcg_ties`` is "average".
-    graded : Metric, optional
-        Record used instead where the truth holds grades, by the convention ``gains``.
+    by_row : callable, optional
+        Formula used instead, on the state "row_sums", where the truth holds grades, by the convention
+        ``gains``, or tied labels share discounts, by ``ndcg_ties``.
     needs : tuple of str
         Required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training" or
         "grades".
@@ -139,8 +138,7 @@ class Metric:
     value: Callable[..., Any]
     parts: tuple[str, ...] = ()
     table: str = "hits"
-    tied: Metric | None = None
-    graded: Metric | None = None
+    by_row: Callable[..., Any] | None = None
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
     cutoff: str = "none"
@@ -158,6 +156,15 @@ class Metric:
     range: tuple[float, float] = (0.0, 1.0)
     best: Best | None = None
     conventions: tuple[str, ...] = ()
+
+    def under(self, conventions: Conventions) -> Metric:
+        """Return the record that applies under the conventions."""
+        tied = conventions.ndcg_ties == "average"
+        if self.by_row is None or not (tied or conventions.graded):
+            return self
+        best = None if conventions.graded and self.range[1] > 1 else self.best  # of grades, not known without
+        whole = self.whole or tied
+        return replace(self, state="row_sums", value=self.by_row, by_row=None, best=best, whole=whole)
 
     @property
     def general(self) -> bool:

@@ -42,47 +42,43 @@ STATISTIC = partial(
     reference=ZZ14,
     direction="none",
 )
-LABEL_CARDINALITY = STATISTIC(
-    name="label_cardinality",
-    title="label cardinality",
-    symbol="Label cardinality",
-    formula="mean R",
-    state="row_sums",
-    value=cardinality,
-    range=(0.0, np.inf),
-)
-LABEL_DENSITY = STATISTIC(
-    name="label_density",
-    title="label density",
-    symbol="Label density",
-    formula="mean R / l",
-    state="row_sums",
-    value=density,
-    every_label=True,
-)
-LABEL_DIVERSITY = STATISTIC(
-    name="label_diversity",
-    title="number of distinct label sets",
-    symbol="Label diversity",
-    formula="#{Y_i}",
-    state="label_sets",
-    unsmooth=("",),
-    value=diversity,
-    range=(0.0, np.inf),
-)
-PROPORTIONAL_DIVERSITY = STATISTIC(
-    name="proportional_diversity",
-    title="distinct label sets per instance",
-    symbol="Proportional diversity",
-    formula="#{Y_i} / m",
-    state="label_sets",
-    unsmooth=("",),
-    value=proportional_diversity,
-)
 
 TABLE = (
-    LABEL_CARDINALITY,
-    LABEL_DENSITY,
-    LABEL_DIVERSITY,
-    PROPORTIONAL_DIVERSITY,
+    STATISTIC(
+        name="label_cardinality",
+        title="label cardinality",
+        symbol="Label cardinality",
+        formula="mean R",
+        state="row_sums",
+        value=cardinality,
+        range=(0.0, np.inf),
+    ),
+    STATISTIC(
+        name="label_density",
+        title="label density",
+        symbol="Label density",
+        formula="mean R / l",
+        state="row_sums",
+        value=density,
+        every_label=True,
+    ),
+    STATISTIC(
+        name="label_diversity",
+        title="number of distinct label sets",
+        symbol="Label diversity",
+        formula="#{Y_i}",
+        state="label_sets",
+        unsmooth=("",),
+        value=diversity,
+        range=(0.0, np.inf),
+    ),
+    STATISTIC(
+        name="proportional_diversity",
+        title="distinct label sets per instance",
+        symbol="Proportional diversity",
+        formula="#{Y_i} / m",
+        state="label_sets",
+        unsmooth=("",),
+        value=proportional_diversity,
+    ),
 )

@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 
 from xmleval.cached import cached
+from xmleval.conventions import Conventions
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
@@ -278,17 +279,26 @@ class View:
         sum_precisions(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, out)
         return out
 
-    def gain(self) -> Floats:
-        """Return the discounted gain of the whole ranking, ties broken by order."""
-        out = np.empty(self.n_rows, np.float64)
-        sum_discounts(self.block.truth.ptr, self.sorted_ranks, tabulated_discounts(), tabulated_logs(), out)
-        return out
+    def gain(self, k: int | None, conventions: Conventions) -> Floats:
+        """Return the discounted gain of the first k or the whole ranking.
 
-    def tied_gain(self, k: int | None) -> Floats:
-        """Return the discounted gain where tied labels share the mean discount of their ranks."""
-        out = np.empty(self.n_rows, np.float64)
-        groups = self._tie_groups(k, *self.placed)
-        sum_tied_discounts(self.block.truth.ptr, *groups, tabulated_discounts(), tabulated_logs(), out)
+        By the conventions, ties are broken by order or share the mean discount of their ranks, and relevant
+        labels gain 1 or their grade.
+        """
+        out, ptr, tables = (
+            np.empty(self.n_rows),
+            self.block.truth.ptr,
+            (tabulated_discounts(), tabulated_logs()),
+        )
+        graded, tied = conventions.graded, conventions.ndcg_ties == "average"
+        if graded and tied:
+            share_graded_discounts(ptr, *self._tie_groups(k, *self.standing), self.gains, *tables, out)
+        elif graded:
+            sum_graded_discounts(ptr, self.ranks, self.gains, k or self.n_ranked, *tables, out)
+        elif tied:
+            sum_tied_discounts(ptr, *self._tie_groups(k, *self.placed), *tables, out)
+        else:
+            sum_discounts(ptr, self.sorted_ranks, *tables, out)
         return out
 
     def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
@@ -299,10 +309,13 @@ class View:
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
 
-    def ideal_gain(self, k: int | None = None) -> Floats:
+    def ideal_gain(self, k: int | None, conventions: Conventions) -> Floats:
         """Return the discounted gain of the ideal ranking."""
-        n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
-        return discount_sums(n_ideal)
+        if not conventions.graded:
+            return discount_sums(self.n_relevant if k is None else np.minimum(self.n_relevant, k))
+        out, tables = np.empty(self.n_rows), (tabulated_discounts(), tabulated_logs())
+        sum_ideal_gains(self.block.truth.ptr, self.gains, k or self.n_labels, *tables, out)
+        return out
 
     @cached
     def gains(self) -> Floats:
@@ -311,26 +324,6 @@ class View:
         assert judged is not None
         assert judged.gains is not None
         return judged.gains[judged.gains > 0]
-
-    def graded_gain(self, k: int | None) -> Floats:
-        """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
-        out, tables = np.empty(self.n_rows, np.float64), (tabulated_discounts(), tabulated_logs())
-        sum_graded_discounts(self.block.truth.ptr, self.ranks, self.gains, k or self.n_ranked, *tables, out)
-        return out
-
-    def tied_graded_gain(self, k: int | None) -> Floats:
-        """Return the discounted gain of grades where tied labels share the mean discount of their ranks."""
-        out = np.empty(self.n_rows, np.float64)
-        groups, tables = self._tie_groups(k, *self.standing), (tabulated_discounts(), tabulated_logs())
-        share_graded_discounts(self.block.truth.ptr, *groups, self.gains, *tables, out)
-        return out
-
-    def ideal_graded_gain(self, k: int | None) -> Floats:
-        """Return the discounted gain of grades of the ideal ranking."""
-        out, depth = np.empty(self.n_rows, np.float64), k or self.n_labels
-        tables = tabulated_discounts(), tabulated_logs()
-        sum_ideal_gains(self.block.truth.ptr, self.gains, depth, *tables, out)
-        return out
 
     @cached
     def _of_judged(self) -> View:
