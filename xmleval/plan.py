@@ -17,7 +17,7 @@ from xmleval.records import Groups, Hierarchy, Propensity
 from xmleval.spec import SETS_OF_LABELS, Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
-GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
+ROW_BOUNDS, SEEN, CEILING = "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
@@ -30,7 +30,7 @@ STATES = [
         for m in TABLE
         for name in (*([m.state] if isinstance(m.state, str) else m.state.values()), m.weighted_state)
     ),
-    ROW_BOUNDS, GAPS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
+    ROW_BOUNDS, SEEN, CEILING, LABEL_GROUPS, ROW_GROUPS,
 ]  # fmt: skip
 FLAGS = {"bounds": False, "higher_is_better": True}  # and their defaults
 KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # settings saved as they are
@@ -213,9 +213,8 @@ class Plan(Settings):
                 states.setdefault(name, []).append(spec)
             if name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)
-            if spec.metric.gapless and unlisted is None:
-                states.setdefault(GAPS, []).append(spec)
-                gapless += [spec] * (spec.name in required)
+            if spec.metric.gapless and unlisted is None and spec.name in required:
+                gapless.append(spec)
             if "probabilities" in spec.needs:
                 reads_scores = True
                 probable.append(spec)

@@ -50,15 +50,14 @@ class Given(NamedTuple):
     """What was seen of scores before they were ranked and cut to a depth.
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
-    some row rise or fall in a list, whose order the caller chose; several : whether some row lists two or
-    more labels; missing, highest : what `look_at_ids` returns, of all cells of a matrix that id 0 is there.
+    some row rise or fall in a list, whose order the caller chose; missing, highest : what `look_at_ids`
+    returns, of all cells of a matrix that id 0 is there.
     """
 
     n_listed: int
     binary: bool
     rises: bool = False
     falls: bool = False
-    several: bool = False
     missing: int = 0
     highest: int = -1
 

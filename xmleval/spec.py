@@ -114,7 +114,7 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        metric = self.metric.under(conventions)
+        metric = self.metric.under(conventions) if self.metric.by_row else self.metric
         return self if metric is self.metric else replace(self, metric=metric)
 
     def conventions(self, decision: str | None) -> list[str]:

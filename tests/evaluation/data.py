@@ -17,7 +17,7 @@ METRICS = [
 ]  # fmt: skip
 STATES = [
     "rank_profile", "row_sums", "label_totals", "score_runs", "label_extremes", "label_sets",
-    "gaps", "seen",
+    "seen",
 ]  # fmt: skip
 RESOURCES: dict[str, dict[str, Any]] = {
     "inline": {"threads": 1},

@@ -203,6 +203,12 @@ TREC |= {f"{name}_{k}": f"{name}_{k}" for k in CUTOFFS for name in ("map_cut", "
 TREC |= {"recip_rank": "recip_rank", "success_5": "success_5"}
 
 
+def test_unlisted_labels_of_a_row_group_rank_as_those_of_all_rows() -> None:
+    scores, groups = [{name: -0.5} for name in LATER_FIRST[:2]], ["a"] * 2
+    report = xmleval.evaluate(TAGS[:2], scores, metrics=MEASURES, labels=NAMES, unlisted=0, row_groups=groups)
+    assert report.results.row_groups["a"].results.values == report.results.values
+
+
 BEIR = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P"}
 BEIR = {f"{name}@{k}": f"{measure}_{k}" for name, measure in BEIR.items() for k in CUTOFFS}
 

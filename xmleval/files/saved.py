@@ -34,7 +34,7 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 11, "saved evaluator")
+STATE = Form("xmleval state", 12, "saved evaluator")
 CHECKPOINT = Form("xmleval checkpoint", 11, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 

@@ -254,7 +254,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
         # such an entry says what its absence would say; ties then go by id among all of them
         competing = scores != as_score(how.unlisted, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
-    return _ranked(how, ptr, labels, scores, start, Given(0, binary, rises, drops, False, *seen))
+    return _ranked(how, ptr, labels, scores, start, Given(0, binary, rises, drops, *seen))
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
@@ -274,7 +274,7 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         in_order, binary, drops = falls(ptr, scores), is_binary(scores), falls_somewhere(ptr, scores)
         scores = scores if in_order else how.scores(rows, start)
     rises = how.higher_is_better and not in_order  # distances do
-    given = Given(0, binary, rises, drops, False, *seen.tolist())
+    given = Given(0, binary, rises, drops, *seen.tolist())
     return _ranked(how, ptr, labels, scores, start, given, in_order)
 
 
@@ -287,9 +287,8 @@ def _ranked(
     """
     ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
     ranking = how.left(ranking, start) if how.left else ranking
-    ptr, labels, scores, sizes = ranking.ptr, ranking.labels, ranking.scores, ranking.n_above
-    several = sizes.size > 0 and bool(sizes[0] > 1 or (sizes > 1).any())  # mostly the first row does
-    ranking = ranking._replace(given=given._replace(n_listed=labels.size, several=several))
+    ptr, labels, scores = ranking[:3]
+    ranking = ranking._replace(given=given._replace(n_listed=labels.size))
     if not in_order:
         if how.depth is not None and how.picks:
             return _best(ranking, how.depth, in_order=False)

@@ -160,7 +160,7 @@ class Metric:
     def under(self, conventions: Conventions) -> Metric:
         """Return the record that applies under the conventions."""
         tied = conventions.ndcg_ties == "average"
-        if self.by_row is None or not (tied or conventions.graded):
+        if not (self.by_row and (tied or conventions.graded)):
             return self
         best = None if conventions.graded and self.range[1] > 1 else self.best  # of grades, not known without
         whole = self.whole or tied

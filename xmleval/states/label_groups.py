@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from xmleval.budget import Resources
 from xmleval.errors import printable
 from xmleval.plan import Plan
-from xmleval.records import Floats, Ints, row_sizes
+from xmleval.records import Ints, row_sizes
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
-from xmleval.states.contents import Contents
 from xmleval.states.jackknife import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
-from xmleval.states.state import Arrays, State, States, state_class
-from xmleval.view.parts import Credited, LabelParts
+from xmleval.states.state import State, States, state_class
+from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 
 ROWS, LABELS, SHARE = "rows", "labels", "share"
-
-
-class Share(RankProfile):
-    """Hits of one group, by the number of relevant labels of all groups."""
-
-    by_list = False
-
-    def finish(self) -> Results:
-        """Return the parts of the values, undefined of measures that rows without relevant labels add to."""
-        found = super().finish()
-        if self.n_empty and self.plan.conventions.empty == "one":
-            undefined = [spec.name for spec in self.plan.specs if spec.metric.empty == "undefined"]
-            if undefined:
-                found.values |= dict.fromkeys(undefined, math.nan)
-                told = "rows without relevant labels count 1 and belong to no group"
-                found.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {told}"
-        return found
-
-    def _known_ideals(self, view: View) -> Floats | None:
-        """Return the split sums of ideals of the groups before: they are those of all labels."""
-        assert isinstance(view, Credited)
-        return view.ideals[0] if view.ideals else None
-
-    def _sum_split(self, view: View, *of_rows: Any) -> tuple[Ints, Floats, Floats]:
-        """Return hits, gains and ideals as split sums."""
-        found = super()._sum_split(view, *of_rows)
-        assert isinstance(view, Credited)
-        view.ideals[:] = found[2:]
-        return found
+PROFILE = "rank_profile"
 
 
 class LabelGroups(Parts):
@@ -61,8 +32,6 @@ class LabelGroups(Parts):
     Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
     """
 
-    with_unknown = True
-
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         groups = plan.label_groups
@@ -72,7 +41,7 @@ class LabelGroups(Parts):
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if spec.of_sets)
-        linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == "rank_profile")
+        linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
         work = work._replace(memory=max(1, work.memory // len(groups.names)))
         for name, labels in zip(groups.names, self.own.labels, strict=True):
             within = plan.part(
@@ -85,8 +54,8 @@ class LabelGroups(Parts):
                     self.parts[f"{kind}/{name}"] = new_states(within.part(specs=tuple(asked)), work)
             if linear:
                 whole = plan.part(specs=linear)
-                share: State = Share(whole, linear, work)
-                self.parts[f"{SHARE}/{name}"] = States(whole, work, {"rank_profile": share})
+                profile: dict[str, State] = {PROFILE: RankProfile(whole, linear, work)}
+                self.parts[f"{SHARE}/{name}"] = States(whole, work, profile)
         self.n_rows = dict.fromkeys(self.parts, 0)
         ranked = [spec for spec in plan.specs if not spec.of_sets]
         self.depths = {
@@ -96,45 +65,32 @@ class LabelGroups(Parts):
         widths = [[min(k, labels.size) for k in cutoffs] for labels in self.own.labels]
         self.widths: Ints = np.array(widths, np.int64)  # labels that measures read, by group and cutoff
         self.column = {k: column for column, k in enumerate(cutoffs)}
-        self.n_listed = np.zeros_like(self.widths)  # of these, in rows with relevant labels
+        self.sums = np.zeros_like(self.widths)  # of these, how many rows with relevant labels list
 
-    def update(self, view: View) -> None:
-        """Add the rows of a block."""
-        n_rows = dict(self.n_rows)
-
-        def add(kind: str, name: str, own: View) -> None:
-            part = f"{kind}/{name}"
-            if part in self.parts:
-                self.parts[part].add(own)
-                n_rows[part] += own.n_rows
-
-        names, n_listed = self.own.groups.names, self.n_listed.copy()
-        for number, own in enumerate(self.own.within(view.inside, self.decisions)):
-            add(LABELS, names[number], own)
-            add(ROWS, names[number], own.with_relevant)
-            ranking = own.with_relevant.block.ranking
+    def split(self, view: View) -> Iterator[tuple[str, View]]:
+        """Yield the rows within each group, and those of them that have relevant labels."""
+        names, n_listed = self.own.groups.names, self.sums.copy()
+        for number, (name, rows) in enumerate(
+            zip(names, self.own.within(view.inside, self.decisions), strict=True)
+        ):
+            if f"{LABELS}/{name}" in self.parts:
+                yield f"{LABELS}/{name}", rows
+            yield f"{ROWS}/{name}", rows.with_relevant
+            ranking = rows.with_relevant.block.ranking
             if ranking is not None:
                 sizes = row_sizes(ranking.ptr)
                 n_listed[number] += np.minimum(sizes[:, None], self.widths[number]).sum(axis=0)
+        self.sums = n_listed
         if f"{SHARE}/{names[0]}" in self.parts:
             for name, credited in zip(names, self.own.credited(view), strict=True):
-                add(SHARE, name, credited)
-        self.n_rows, self.n_listed = n_rows, n_listed
-
-    def merge(self, other: Parts) -> None:
-        """Merge a state of other rows."""
-        super().merge(other)
-        assert isinstance(other, LabelGroups)
-        self.n_listed = self.n_listed + other.n_listed
-
-    def _with(self, parts: dict[str, States]) -> LabelGroups:
-        found = super()._with(parts)
-        found.n_listed = np.zeros_like(self.n_listed)
-        return found
+                yield f"{SHARE}/{name}", credited
 
     def finish(self) -> Results:
         """Return the results of each group, and a note on short lists."""
         found, few = Results(), list[str]()
+        linear = [spec for spec in self.plan.specs if self.plan.state_of(spec) == PROFILE]
+        undefined = [spec.name for spec in linear if spec.metric.empty == "undefined"]
+        undefined = undefined if self.plan.conventions.empty == "one" else []
         for number, (name, labels) in enumerate(zip(self.own.groups.names, self.own.labels, strict=True)):
             n_rows = self.n_rows[f"{ROWS}/{name}"]
             values, *others = [
@@ -154,8 +110,12 @@ class LabelGroups(Parts):
                 width = min(deepest.k or 0, labels.size)
                 few.append(f"{printable(name)} {values.short[deepest.name]:.3g} of {width}")
             if f"{SHARE}/{name}" in self.parts:
-                share = self.parts[f"{SHARE}/{name}"].finish()
-                found.notes |= share.notes
+                states = self.parts[f"{SHARE}/{name}"]
+                share = states.finish()
+                if undefined and states[PROFILE].n_empty:  # type: ignore[attr-defined]
+                    share.values |= dict.fromkeys(undefined, math.nan)
+                    told = "rows without relevant labels count 1 and belong to no group"
+                    found.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {told}"
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
         if few:
             told = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
@@ -166,24 +126,11 @@ class LabelGroups(Parts):
         """Return the measures that read more labels than some row lists, and how many of these rows list."""
         if self.plan.unlisted is not None or not n_rows:
             return {}
-        n_listed, widths = self.n_listed[group].tolist(), self.widths[group].tolist()
+        n_listed, widths = self.sums[group].tolist(), self.widths[group].tolist()
         columns = {name: self.column[depth] for name, depth in self.depths.items()}
         return {
             name: n_listed[at] / n_rows for name, at in columns.items() if n_listed[at] < n_rows * widths[at]
         }
-
-    def _arrays(self, loose: bool) -> Arrays:
-        n_rows = np.array([self.n_rows[f"{ROWS}/{name}"] for name in self.own.groups.names])
-        return {**self.arrays_of(self.parts, loose), "n_rows": n_rows, "n_listed": self.n_listed}
-
-    def from_contents(self, contents: Contents) -> None:
-        """Restore the state from what `arrays` returned."""
-        names = self.own.groups.names
-        n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
-        self.n_rows = dict.fromkeys(self.parts, contents.n_rows)
-        self.n_rows |= {f"{ROWS}/{name}": n for name, n in zip(names, n_rows.tolist(), strict=True)}
-        self.n_listed = contents.take("n_listed", *self.widths.shape)
-        self.restore(contents)
 
 
 def _is_of_labels(plan: Plan, spec: Spec) -> bool:

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Self
 
+import numpy as np
+
 from xmleval.budget import Resources
 from xmleval.plan import Plan
+from xmleval.records import Ints
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.state import Arrays, State, States
+from xmleval.view.view import View
 
 
 class Parts(State):
-    """States of parts of the data, by name; ``n_rows`` is the number of rows of each."""
+    """States of parts of the data, by name.
+
+    ``n_rows`` is the number of rows of each part, and ``sums`` are numbers of any meaning that add up.
+    """
+
+    with_unknown = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.parts: dict[str, States] = {}
         self.n_rows: dict[str, int] = {}
+        self.sums: Ints = np.zeros(0, np.int64)
 
     def part(self, name: str) -> States:
         """Return the states of a part."""
         return self.parts[name]
+
+    @property
+    def counted(self) -> dict[str, States]:
+        """The parts to save, by name."""
+        return self.parts
 
     @property
     def table_bytes(self) -> int:
@@ -34,19 +50,31 @@ class Parts(State):
         """Size of the tables of each worker in bytes, independent of the number of rows."""
         return sum(states.worker_bytes for states in self.parts.values())
 
+    def split(self, view: View) -> Iterator[tuple[str, View]]:
+        """Yield the parts of a block by name, and add to the sums."""
+        raise NotImplementedError
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        n_rows = dict(self.n_rows)
+        for name, rows in self.split(view):
+            self.part(name).add(rows)
+            n_rows[name] = n_rows.get(name, 0) + rows.n_rows
+        self.n_rows = n_rows
+
     def merge(self, other: Parts) -> None:
         """Merge a state of other rows."""
         n_rows = dict(self.n_rows)
         for name, states in other.parts.items():
             self.part(name).merge(states)
             n_rows[name] = n_rows.get(name, 0) + other.n_rows[name]
-        self.n_rows = n_rows
+        self.n_rows, self.sums = n_rows, self.sums + other.sums
 
     def _with(self, parts: dict[str, States]) -> Self:
         """Return the state with other parts, which are empty."""
-        found = copy(self)
-        found.parts, found.n_rows = parts, dict.fromkeys(parts, 0)
-        return found
+        state = copy(self)
+        state.parts, state.n_rows, state.sums = parts, dict.fromkeys(parts, 0), np.zeros_like(self.sums)
+        return state
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
@@ -54,9 +82,9 @@ class Parts(State):
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
         """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
-        own = {name: states.divided(n_workers, n_blocks) for name, states in self.parts.items()}
-        others = range(1, n_workers)
-        return [self, *(self._with({name: several[n] for name, several in own.items()}) for n in others)]
+        divided = {name: states.divided(n_workers, n_blocks) for name, states in self.parts.items()}
+        workers = range(1, n_workers)
+        return [self, *(self._with({name: states[n] for name, states in divided.items()}) for n in workers)]
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
@@ -72,19 +100,21 @@ class Parts(State):
         return self._arrays(loose=True)
 
     def _arrays(self, loose: bool) -> Arrays:
-        raise NotImplementedError
+        n_rows = np.array([self.n_rows[name] for name in self.counted], np.int64)
+        out: Arrays = {"n_rows": n_rows, "sums": self.sums}
+        for number, states in enumerate(self.counted.values()):
+            out |= {f"{number}/{key}": array for key, array in states.arrays(loose).items()}
+        return out
 
-    def arrays_of(self, parts: dict[str, States], loose: bool) -> Arrays:
-        """Return the arrays of parts to save, by their numbers."""
-        found = (states.arrays(loose) for states in parts.values())
-        return {f"{number}/{key}": a for number, own in enumerate(found) for key, a in own.items()}
-
-    def restore(self, contents: Contents) -> None:
-        """Restore the states of the parts, whose names and numbers of rows are known."""
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state, which has its parts, from what `arrays` returned."""
+        n_rows = contents.take("n_rows", len(self.parts), most=contents.n_rows).tolist()
+        self.n_rows = dict(zip(self.parts, n_rows, strict=True))
+        self.sums = contents.take("sums", *self.sums.shape)
         for number, (name, states) in enumerate(self.parts.items()):
-            own = contents.part(f"{number}/")
-            own.n_rows = self.n_rows[name]
+            part = contents.part(f"{number}/")
+            part.n_rows = self.n_rows[name]
             try:
-                states.from_contents(own)
+                states.from_contents(part)
             except ValueError as error:
                 raise ValueError(f"{number}/{error}") from None

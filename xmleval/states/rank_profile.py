@@ -54,7 +54,6 @@ class RankProfile(State):
 
     by_group = True
     with_unknown = True
-    by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
@@ -115,7 +114,7 @@ class RankProfile(State):
     def _leading(self, view: View, widest: int) -> int | None:
         """Return how many first labels of lists to look at, None if hits are not found in the lists."""
         in_order = view.ranking.ordered and view.unlisted is None
-        if not (self.by_list and in_order and self._splits(view.n_rows) and widest <= WIDTH):
+        if not (view.all_ranked and in_order and self._splits(view.n_rows) and widest <= WIDTH):
             return None
         width = min(self.depth, longest_row(view.ranking.ptr))
         return width if width <= WIDTH else None
@@ -125,8 +124,8 @@ class RankProfile(State):
     ) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals as split sums; and write ``marks`` if asked for."""
         assert self.propensity is not None
-        ptr, labels = view.block.truth[:2]
-        known, n_slots = self._known_ideals(view), slots.n_rows.size
+        (ptr, labels), n_slots = view.block.truth[:2], slots.n_rows.size
+        known = None if leading is not None and LANES not in view.known else view.known.get(IDEALS)
         ideals = np.zeros((n_slots, widest if known is None else 0, 2))
         if leading is not None:
             hits, gains = np.zeros((n_slots, leading), np.int64), np.zeros((n_slots, leading, 2))
@@ -138,19 +137,15 @@ class RankProfile(State):
                 ptr, labels, view.ranking.ptr, view.ranking.labels, *slots.grouped, self.propensity.values,
                 view.known[LANES], marks, hits, gains, ideals,
             )  # fmt: skip
-            if known is None:
-                view.known[IDEALS] = known = ideals
-            return hits, gains, known
-        width = self._width(view)
-        hits, gains = np.zeros((n_slots, width + 1), np.int64), np.zeros((n_slots, width + 1, 2))
-        count_hits(ptr, view.ranks, slots.of_rows, hits, marks)
-        sum_exact_gains(ptr, labels, view.ranks, slots.of_rows, self.propensity.values, gains, ideals)
-        return hits[:, 1:], gains[:, 1:], ideals if known is None else known
-
-    def _known_ideals(self, view: View) -> Floats | None:
-        """Return the split sums of ideals where they are known already."""
-        found: Floats | None = view.known.get(IDEALS)
-        return found
+        else:
+            width = self._width(view)
+            hits, gains = np.zeros((n_slots, width + 1), np.int64), np.zeros((n_slots, width + 1, 2))
+            count_hits(ptr, view.ranks, slots.of_rows, hits, marks)
+            sum_exact_gains(ptr, labels, view.ranks, slots.of_rows, self.propensity.values, gains, ideals)
+            hits, gains = hits[:, 1:], gains[:, 1:]
+        if known is None:
+            view.known[IDEALS] = known = ideals
+        return hits, gains, known
 
     def _sum_limbs(self, view: View, several: Slots, widest: int, marks: Bytes) -> dict[str, Ints]:
         """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""

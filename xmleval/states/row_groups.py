@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
-from xmleval.states.jackknife import Jackknife, new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.view.parts import rows_of
@@ -27,8 +26,6 @@ SHARES = 16  # of the memory for pooled scores, as the number of groups is not k
 class RowGroups(Parts):
     """States of each group of rows, as far as groups have been seen."""
 
-    with_unknown = True
-
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_expected = 0  # groups
@@ -37,10 +34,10 @@ class RowGroups(Parts):
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            found = new_states(self.plan.part(), self.own_work, self.work.memory)
+            found = States(self.plan.part(), self.own_work)
             n = max(self.n_expected, 1 + len(self.parts))
             n_bytes = n * found.table_bytes
-            if isinstance(found, Jackknife) and n_bytes > self.work.memory:
+            if self.plan.confidence is not None and n_bytes > self.work.memory:
                 of_each = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals"
                 needs = f"{of_each}, take {size_text(n_bytes)}, more than the "
                 most = f"{size_text(self.work.memory)} that "
@@ -55,16 +52,13 @@ class RowGroups(Parts):
         for name in sorted(names):
             self.part(name)
 
-    def update(self, view: View) -> None:
-        """Add the rows of a block."""
+    def split(self, view: View) -> Iterator[tuple[str, View]]:
+        """Yield the rows of each group."""
         groups = view.block.row_groups
         assert groups is not None
-        n_rows = dict(self.n_rows)
         for number in np.unique(groups.of).tolist():
-            rows, name = np.flatnonzero(groups.of == number), groups.names[number]
-            self.part(name).add(View(rows_of(view.block, rows), view.n_labels, view.unlisted))
-            n_rows[name] = n_rows.get(name, 0) + rows.size
-        self.n_rows = n_rows
+            rows = np.flatnonzero(groups.of == number)
+            yield groups.names[number], View(rows_of(view.block, rows), view.n_labels, view.unlisted)
 
     @property
     def counted(self) -> dict[str, States]:
@@ -84,21 +78,17 @@ class RowGroups(Parts):
         return found
 
     def _arrays(self, loose: bool) -> Arrays:
-        names = [*self.counted]
-        texts = np.frombuffer(json.dumps(names).encode(), np.uint8)
-        n_rows = np.array([self.n_rows[name] for name in names], np.int64)
-        return {**self.arrays_of(self.counted, loose), "names": texts, "n_rows": n_rows}
+        names = np.frombuffer(json.dumps([*self.counted]).encode(), np.uint8)
+        return {**super()._arrays(loose), "names": names}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         names = json.loads(contents.take("names", None, dtype=np.uint8, most=255).tobytes())
         fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
         expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
-        n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
         for name in names:
             self.part(name)
-        self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
-        self.restore(contents)
+        super().from_contents(contents)
 
 
 STATE = RowGroups

@@ -16,9 +16,10 @@ from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
-from xmleval.view.view import View
+from xmleval.view.view import View, in_groups
 
 Arrays = dict[str, Any]
+JACKKNIFE = "jackknife"  # the state of those that are counted apart for each jackknife group
 
 
 class State:
@@ -139,13 +140,18 @@ class States:
         self.work = work
         if states is None:
             n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
-            own = work._replace(memory=max(1, work.memory // n_kinds))
-            states = {name: state_class(name)(plan, specs, own) for name, specs in plan.states.items()}
+            share = work if plan.confidence else work._replace(memory=max(1, work.memory // n_kinds))
+            specs_of = plan.states if plan.confidence is None else of_whole(plan)
+            states = {name: state_class(name)(plan, specs, share) for name, specs in specs_of.items()}
         self._states = states
 
     def __getitem__(self, name: str) -> State:
         """Return a state by its name."""
         return self._states[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a state of a name."""
+        return name in self._states
 
     @property
     def table_bytes(self) -> int:
@@ -169,6 +175,7 @@ class States:
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
+        block = block if self.plan.confidence is None else in_groups(block)
         self.add(View(block, self.plan.n_labels, self.plan.unlisted))
 
     def add(self, view: View) -> None:
@@ -209,15 +216,10 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        return self.results({})
-
-    def results(self, replicates: dict[str, Floats]) -> Results:
-        """Return the results of all measures; of some, the values without each group of rows are known."""
         results, *others = [state.finish() for state in self._states.values()]
         for other in others:
             results.add(other)
         values = results.values
-        results.replicates |= replicates
         for spec in self.plan.specs:
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
@@ -232,6 +234,9 @@ class States:
                     )
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
+        if results.replicates:
+            smooth = {spec.name for spec in self.plan.specs if spec.smooth}
+            results.replicates = {n: r for n, r in results.replicates.items() if n in smooth and r.size > 1}
         results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.not_computed])
         return results
 
@@ -257,6 +262,19 @@ def state_class(name: str) -> type[State]:
     """Import a state class by name on demand, since most evaluations need only one or two."""
     found: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
     return found
+
+
+def jackknife_states(plan: Plan) -> list[str]:
+    """Return the names of the states that are counted apart for each jackknife group, for standard errors."""
+    smooth = [name for name, specs in plan.states.items() if any(spec.smooth for spec in specs)]
+    return [name for name in smooth if not state_class(name).by_group]
+
+
+def of_whole(plan: Plan) -> dict[str, tuple[Spec, ...]]:
+    """Return the states of all rows, one of which counts others by group, and the measures that read each."""
+    grouped = jackknife_states(plan)
+    whole = {name: specs for name, specs in plan.states.items() if name not in grouped}
+    return {**whole, JACKKNIFE: ()} if grouped else whole
 
 
 def in_row_order(chunks: Sequence[tuple[int, Any]]) -> list[Any]:

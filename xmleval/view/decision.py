@@ -14,12 +14,13 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.errors import MOST, InputError, Keyword, Message, counted
+from xmleval.input.rows import pointer
 from xmleval.kernels.calibrating import find_outside
-from xmleval.kernels.ranking import count_leading, fill_heads
+from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 from xmleval.kernels.weighted import mark_best
 from xmleval.numerals import decimal_number
-from xmleval.records import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
+from xmleval.records import Floats, Ints, Labels, Ranking, Truth, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete
@@ -100,6 +101,13 @@ class Chosen(NamedTuple):
     cut: Ints
     ptr: Ints
     labels: Labels
+
+    def as_sets(self) -> Truth:
+        """Return the sets without the entries behind them."""
+        ptr = pointer(self.cut)
+        labels = np.empty(ptr[-1], self.labels.dtype)
+        copy_heads(self.ptr, self.labels, ptr, labels)
+        return Truth(ptr, labels)
 
 
 def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.cached import cached
 from xmleval.kernels.jackknife import point_to_rows, take_entries
@@ -15,7 +14,6 @@ from xmleval.kernels.ranking import count_reaching
 from xmleval.records import (
     Block,
     Bools,
-    Floats,
     Given,
     Groups,
     Ints,
@@ -32,41 +30,25 @@ from xmleval.view.view import View
 
 def rows_of(block: Block, rows: Ints) -> Block:
     """Return some rows of a block, which keep what does not depend on their numbers or on other rows."""
-    truth, ranking, pred, weight, n_reachable, judged = (
-        block.truth, block.ranking, block.pred, block.weight, block.n_reachable, block.judged,
-    )  # fmt: skip
-    return Block(
-        truth=_sets_of(truth, rows),
-        ranking=None if ranking is None else _lists_of(ranking, rows),
-        pred=None if pred is None else _sets_of(pred, rows),
-        weight=None if weight is None else weight[rows],
-        first_row=0,
-        n_reachable=None if n_reachable is None else n_reachable[rows],
-        jackknife=None if block.jackknife is None else block.jackknife[rows],
-        judged=None if judged is None else _sets_of(judged, rows),
-        unknown=block.unknown,
-    )
+    names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged")
+    parts = {name: _taken(getattr(block, name), rows) for name in names}
+    return Block(**parts, first_row=0, unknown=block.unknown)
 
 
-def _sets_of(sets: Truth, rows: Ints) -> Truth:
+def _taken(part: Any, rows: Ints) -> Any:
+    """Return some rows of sets, of lists, or of an array; None of None."""
+    if part is None or isinstance(part, np.ndarray):
+        return part if part is None else part[rows]
     ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(sets.ptr, rows, ptr)
-    gains = None if sets.gains is None else _taken(sets.ptr, sets.gains, rows, ptr)
-    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr), gains)
-
-
-def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(lists.ptr, rows, ptr)
-    labels = _taken(lists.ptr, lists.labels, rows, ptr)
-    scores = None if lists.scores is None else _taken(lists.ptr, lists.scores, rows, ptr)
-    return Ranking(ptr, labels, scores, lists.n_above[rows], lists.ordered, Given(labels.size, False))
-
-
-def _taken(ptr: Ints, entries: NDArray[Any], rows: Ints, taken_ptr: Ints) -> NDArray[Any]:
-    taken = np.empty(taken_ptr[-1], entries.dtype)
-    take_entries(ptr, entries, rows, taken)
-    return taken
+    point_to_rows(part.ptr, rows, ptr)
+    columns: Any = [None if values is None else np.empty(ptr[-1], values.dtype) for values in part[1:3]]
+    for values, column in zip(part[1:3], columns, strict=True):
+        if column is not None:
+            take_entries(part.ptr, values, rows, column)
+    if isinstance(part, Truth):
+        return Truth(ptr, *columns)
+    given, n_above = Given(int(ptr[-1]), False), part.n_above[rows]
+    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, given, tie_order=part.tie_order)
 
 
 class WithinLabels(View):
@@ -88,7 +70,7 @@ class WithinLabels(View):
 
     def of_rows(self, rows: Ints) -> WithinLabels:
         """Return some of the rows."""
-        sets = {decision: _sets_of(chosen, rows) for decision, chosen in self._sets.items()}
+        sets = {decision: _taken(chosen, rows) for decision, chosen in self._sets.items()}
         return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
 
 
@@ -100,12 +82,13 @@ def part_of(view: View, rows: Ints) -> View:
 
 
 class Credited(View):
-    """A view in which some of the relevant labels have no rank; ``ideals`` keeps sums that all share."""
+    """A view in which some of the relevant labels have no rank."""
 
-    def __init__(self, view: View, credited: Bools, ideals: list[Floats]) -> None:
+    all_ranked = False
+
+    def __init__(self, view: View, credited: Bools) -> None:
         super().__init__(view.block, view.n_labels, view.unlisted)
-        self.ranks = np.where(credited, view.ranks, 0)
-        self.ideals = ideals
+        self.ranks, self.known = np.where(credited, view.ranks, 0), view.known
 
 
 class LabelParts:
@@ -131,42 +114,28 @@ class LabelParts:
 
     def within(self, view: View, decisions: Iterable[Decision]) -> Iterator[WithinLabels]:
         """Yield a view within each group."""
-        block, ranking = view.block, view.block.ranking
-        truth = _Split(block.truth.ptr, block.truth.labels, self.groups)
-        judged = block.judged
-        split = None if judged is None else _Split(judged.ptr, judged.labels, self.groups)
-        listed = None if ranking is None else _Split(ranking.ptr, ranking.labels, self.groups)
-        chosen = {}
-        for decision in decisions:
-            cut, ptr, labels = view.predicted(decision)
-            chosen_ptr = np.concatenate(([0], np.cumsum(cut)))
-            at = np.repeat(ptr[:-1] - chosen_ptr[:-1], cut) + np.arange(chosen_ptr[-1])
-            chosen[decision] = labels[at], _Split(chosen_ptr, labels[at], self.groups)
-        for group, own in enumerate(self.labels):
-            relevant = self._renumbered(block.truth.labels, *truth.entries(group))
-            sets = {
-                decision: self._renumbered(labels, *split.entries(group))
-                for decision, (labels, split) in chosen.items()
-            }
-            within = None
+        block, ranking, judged = view.block, view.block.ranking, view.block.judged
+        truth, judgements = self._split(block.truth), None if judged is None else self._split(judged)
+        listed = None if ranking is None else self._split(ranking)
+        chosen = {decision: self._split(view.predicted(decision).as_sets()) for decision in decisions}
+        for group, labels in enumerate(self.labels):
+            lists = None
             if ranking is not None and listed is not None:
-                within = self._ranking(ranking, view.unlisted, own, *listed.entries(group))
-            one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, row_groups=None)
-            if judged is not None and split is not None:
-                ptr, at = split.entries(group)
-                assert judged.gains is not None
-                renumbered = self._renumbered(judged.labels, ptr, at)
-                one = one._replace(judged=renumbered._replace(gains=judged.gains[at]))
-            yield WithinLabels(one._replace(n_reachable=None), own.size, view.unlisted, sets)
+                lists = self._ranking(ranking, view.unlisted, labels, *listed.entries(group))
+            within = block._replace(
+                truth=truth.sets(group), ranking=lists, pred=None, by_id=False, row_groups=None,
+                judged=None if judgements is None else judgements.sets(group), n_reachable=None,
+            )  # fmt: skip
+            sets = {decision: split.sets(group) for decision, split in chosen.items()}
+            yield WithinLabels(within, labels.size, view.unlisted, sets)
 
     def credited(self, view: View) -> Iterator[Credited]:
         """Yield a view for each group, in which no label of another has a rank."""
         of = self.groups.of.take(view.block.truth.labels)
-        ideals: list[Floats] = []
-        return (Credited(view, of == group, ideals) for group in range(len(self.labels)))
+        return (Credited(view, of == group) for group in range(len(self.labels)))
 
-    def _renumbered(self, labels: Labels, ptr: Ints, at: Ints) -> Truth:
-        return Truth(ptr, self._places.take(labels[at]))
+    def _split(self, sets: Truth | Ranking) -> _Split:
+        return _Split(sets, self.groups, self._places)
 
     def _ranking(self, ranking: Ranking, unlisted: float | None, own: Ints, ptr: Ints, at: Ints) -> Ranking:
         scores = None if ranking.scores is None else ranking.scores[at]
@@ -181,13 +150,19 @@ class LabelParts:
 
 
 class _Split:
-    """Entries of rows by the group of their label, which keep their order."""
+    """Entries of rows by the group of their label, in their order; labels are numbered within each group."""
 
-    def __init__(self, ptr: Ints, labels: Labels, groups: Groups) -> None:
-        of, self._n_rows = groups.of.take(labels), ptr.size - 1
+    def __init__(self, sets: Truth | Ranking, groups: Groups, places: Labels) -> None:
+        of, self._n_rows = groups.of.take(sets.labels), sets.ptr.size - 1
+        self._labels, self._gains = places.take(sets.labels), sets.gains if isinstance(sets, Truth) else None
         self._order = np.argsort(of, kind="stable")  # linear in their number for 16 bits
         self._ends = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(groups.names)))))
-        self._rows = np.repeat(np.arange(self._n_rows), row_sizes(ptr))
+        self._rows = np.repeat(np.arange(self._n_rows), row_sizes(sets.ptr))
+
+    def sets(self, group: int) -> Truth:
+        """Return the sets within a group."""
+        ptr, at = self.entries(group)
+        return Truth(ptr, self._labels.take(at), None if self._gains is None else self._gains.take(at))
 
     def entries(self, group: int) -> tuple[Ints, Ints]:
         """Return the row pointer of the entries of a group, and where they are."""

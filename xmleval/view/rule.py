@@ -20,7 +20,6 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.objects.take import has_label_names, take
 from xmleval.input.objects.vectors import for_names
 from xmleval.input.scores import Reading, ranking_rows
-from xmleval.kernels.ranking import copy_heads
 from xmleval.numerals import decimal_number
 from xmleval.records import Floats
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
@@ -236,11 +235,9 @@ class Rule:
             else:
                 refuse_unfit(self.decision, ranking, self.n_labels, unlisted, start)
                 chosen = choose(self.decision, ranking, self.n_labels, unlisted)
-            ends = np.cumsum(chosen.cut)
-            heads = np.empty(int(ends[-1]), chosen.labels.dtype)
-            copy_heads(chosen.ptr, chosen.labels, np.concatenate(([0], ends)), heads)
-            ptr.append(ptr[-1][-1] + ends)
-            labels.append(heads)
+            sets = chosen.as_sets()
+            ptr.append(ptr[-1][-1] + sets.ptr[1:])
+            labels.append(sets.labels)
             start = stop
         from scipy.sparse import csr_array  # imported here to keep start-up fast
 
@@ -327,38 +324,24 @@ class Rule:
         with naming_damage(path, RULE):
             if [*arrays] != ["numbers"]:
                 raise ValueError(f"arrays {[*arrays]}")
-            decision = from_parts(meta["decision"], arrays["numbers"])
             names = meta["label_names"]
-            if not (names is None or isinstance(names, list)):
-                raise ValueError("label_names is not a list")
-            names = None if names is None else tuple(names)
-            found = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
-            wrong = found._misfit()
-            if wrong:
-                raise ValueError(wrong)
-            return found
+            decision, names = from_parts(meta["decision"], arrays["numbers"]), names and tuple(names)
+            rule = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
+            if not rule._is_whole():
+                raise ValueError("its parts do not fit one another")
+            return rule
 
-    def _misfit(self) -> str | None:
-        """Return why the fields do not form a rule, or None."""
-        rule, measure, n_labels, kind = self.rule, self.measure, self.n_labels, self.decision.kind
-        names, size = self.label_names, self.decision.numbers.size
-        if not isinstance(rule, str) or rule not in KINDS:
-            return "unknown rule"
-        if not is_tuned_to(rule, measure):
-            return f"rule {rule} with another measure"
+    def _is_whole(self) -> bool:
+        """Return whether the fields form a rule."""
+        n_labels, kind, names = self.n_labels, self.decision.kind, self.label_names
         if type(n_labels) is not int or not 1 <= n_labels <= MOST_LABELS:
-            return "invalid n_labels"
-        if kind not in KINDS[rule]:
-            return f"rule {rule} with a decision by {kind}"
-        if (kind in PER_LABEL and size != PER_LABEL[kind] * n_labels) or (
-            kind == "rows" and size - 1 > n_labels
-        ):
-            return f"{size} numbers for {n_labels} labels"
-        if names is not None:
-            named = all(type(name) in (str, int) for name in names)
-            if not named or len(names) != n_labels or len(set(names)) != n_labels:
-                return f"label_names are not {n_labels} distinct names"
-        return None
+            return False
+        size = self.decision.numbers.size - (kind not in PER_LABEL)  # less the intercept
+        fits = size == PER_LABEL[kind] * n_labels if kind in PER_LABEL else kind != "rows" or size <= n_labels
+        are_names = names is None or all(type(name) in (str, int) for name in names)
+        distinct = names is None or len({*names}) == len(names) == n_labels
+        tuned = kind in KINDS[self.rule] and is_tuned_to(self.rule, self.measure)
+        return fits and are_names and distinct and tuned
 
 
 def is_tuned_to(rule: str, measure: Any) -> bool:

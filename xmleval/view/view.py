@@ -12,7 +12,7 @@ from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
-from xmleval.kernels.jackknife import N_GROUPS, order_by_group
+from xmleval.kernels.jackknife import N_GROUPS, find_groups, order_by_group
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
     count_places,
@@ -56,7 +56,7 @@ from xmleval.records import (
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
-IN_GROUPS, GROUP_ORDER = "in groups", "group order"  # what is known of a truth
+GROUP, IN_GROUPS, GROUP_ORDER = "group", "in groups", "group order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -68,11 +68,25 @@ def in_order(ranking: Ranking) -> Ranking:
     return ranking._replace(labels=labels, scores=scores, ordered=True)
 
 
+def in_groups(block: Block) -> Block:
+    """Return a block with the jackknife group of each row, by default that of its number in all data."""
+    if block.jackknife is not None:
+        return block
+    known = known_of(block)
+    if GROUP not in known:
+        known[GROUP] = np.empty(block.truth.ptr.size - 1, np.uint8)
+        find_groups(np.arange(block.first_row, block.first_row + known[GROUP].size), known[GROUP])
+    return block._replace(jackknife=known[GROUP])
+
+
 class View:
     """A block and the facts that measures read from it, computed on first use."""
 
+    all_ranked = True  # whether each listed label has its rank, so that hits can be found in lists
+
     def __init__(self, block: Block, n_labels: int, unlisted: float | None) -> None:
         self.n_relevant: Ints = row_sizes(block.truth.ptr)
+        self.n_rows = self.n_relevant.size
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
@@ -102,11 +116,6 @@ class View:
         return self.n_labels + int(row_sizes(ranking.ptr).max(initial=0))
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.n_relevant.size
-
-    @property
     def ranking(self) -> Ranking:
         """The block's ranking."""
         assert self.block.ranking is not None
@@ -130,7 +139,7 @@ class View:
 
     @property
     def group_order(self) -> tuple[Ints, Ints]:
-        """Rows ordered by jackknife group, and where those of each jackknife group start."""
+        """Rows ordered by jackknife group, and where those of each group start."""
         if GROUP_ORDER not in self.known:
             rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_GROUPS + 1, np.int64)
             order_by_group(self.jackknife, starts, rows)
@@ -423,10 +432,8 @@ class Inside(View):
         if decision not in self._predicted:
             whole = self._whole()
             assert whole is not None
-            cut, ptr, labels = whole.predicted(decision)
-            own_ptr = pointer(cut)
-            labels = labels[np.repeat(ptr[:-1] - own_ptr[:-1], cut) + np.arange(own_ptr[-1])]
+            ptr, labels, _ = whole.predicted(decision).as_sets()
             keep = labels < self.n_labels
-            own_ptr = pointer(keep)[own_ptr]
-            self._predicted[decision] = Chosen(row_sizes(own_ptr), own_ptr, labels[keep])
+            ptr = pointer(keep)[ptr]
+            self._predicted[decision] = Chosen(row_sizes(ptr), ptr, labels[keep])
         return self._predicted[decision]
