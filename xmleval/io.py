@@ -15,7 +15,7 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.errors import InputError, renaming
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
-from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_dense, map_list
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_arrays
 from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
@@ -154,10 +154,11 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
 
 def _read(path: PathLike, kind: str, name: str | None) -> Any:
     form, file = choose_format(as_path(path), name, kind)
-    if form is DENSE:
-        return map_dense(file, kind)
-    if form is NPY and kind == "scores":
-        labels, scores = map_list(file)
+    if form is DENSE or (form is NPY and kind == "scores"):
+        labels, *more = map_arrays(file, kind, form is NPY)
+        if form is DENSE:
+            return labels
+        scores = more[0] if more else None
     else:
         pieces = form.read(file, kind)
         rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))

@@ -15,11 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.damage import values_of
+from tests.input.forms import write_table
 from tests.limits import small_limits
 from tests.made_files import NAMED, NUMBERED, files_of, make_scores, make_truth, pieces_of
 from xmleval import evaluate
+from xmleval.input.formats.documents import Fields
 from xmleval.input.pieces import joined, rows_from
 from xmleval.input.rows import Rows
+from xmleval.input.shards import find_input, with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists
 from xmleval.io import read_scores, read_truth
 
@@ -166,6 +169,18 @@ def test_files_that_change_are_refused(name: str, change: Callable[[Path, Path],
         return
     with pytest.raises(ValueError, match=f"^{path}: .*{CHANGED}.*; expected "):
         list(rows)
+
+
+@pytest.mark.parametrize("name", ["Y.csv", "Y.jsonl"])
+def test_documents_that_change_between_two_readings_are_refused(name: str) -> None:
+    path = Path(name)
+    write_table(path, {"labels": [["a"]], "predicted": [["b"]]})
+    (given,) = with_fields(Fields(), find_input(path, "truth", None))
+    known = given.shards[0].format
+    assert known.holds_both(path)
+    os.utime(path, ns=(10**18, 10**18))
+    with pytest.raises(ValueError, match=f"^{path}: {CHANGED}"):
+        list(known.rows(path, "truth"))
 
 
 @pytest.mark.parametrize("name", ["truth npz", "scores npz", "scores npz-list", "scores npz-dense"])

@@ -18,6 +18,7 @@ from xmleval.budget import PIECE_BYTES, Resources, memory_limit
 from xmleval.errors import InputError, Keyword, Message, counted
 from xmleval.evaluation.settings import Arguments
 from xmleval.files.remote import as_path, is_file
+from xmleval.input.columns import is_other_order
 from xmleval.input.csr import MOST_LABELS, check_shape
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
@@ -421,9 +422,8 @@ def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
     own, other = ([shard.path for shard in one.shards] for one in (truth, given))
     known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]
     if shared := [name for name in known[0] if all(name in names for names in known)]:
-        expected, values = (hash_columns(paths, shared) for paths in (own, other))
-        column = values.in_other_order(expected)
-        if column is not None:
+        expected, hashes = (hash_columns(paths, shared) for paths in (own, other))
+        for column in filter(lambda name: is_other_order(hashes[name], expected[name]), shared):
             told = f"{given.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
             raise ValueError(Message(*told, "; call it 'instance' in both to join the rows by it"))
 

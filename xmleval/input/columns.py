@@ -203,35 +203,11 @@ def is_written_index(column: Any) -> bool:
     return isinstance(column, str) and WRITTEN_INDEX.fullmatch(column.strip().lower()) is not None
 
 
-def is_other_order(values: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Tell whether values, texts or integers, are the expected ones in another order, each once."""
-    if len(values) != len(expected) or values == expected:
-        return False
-    kinds = {*map(type, values), *map(type, expected)}
-    return kinds in ({str}, {int}) and len({*values}) == len(values) and {*values} == {*expected}
+def hashed(cells: Iterable[Any]) -> array[int]:
+    """Return the hashes of the texts of cells, to find the same ones in another order."""
+    return array("q", [hash(str(cell)) for cell in cells])
 
 
-class ColumnHashes(dict[str, "array[int]"]):
-    """Hashes of the texts and integers in columns, to find the same values in another order."""
-
-    def __init__(self, columns: Iterable[str] = ()) -> None:
-        super().__init__((name, array("q")) for name in columns)
-        self.names = [*self]
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that they take."""
-        return sum(8 * len(hashes) for hashes in self.values())
-
-    def add(self, cells: Sequence[Any]) -> None:
-        """Take the cells of a row; a column with any other value is passed over from then on."""
-        for name, cell in zip(self.names, cells, strict=True):
-            if type(cell) not in (str, int):
-                self.pop(name, None)
-            elif name in self:
-                self[name].append(hash(cell))
-
-    def in_other_order(self, expected: ColumnHashes) -> str | None:
-        """Return the first column that has the values of others, each once, in another order."""
-        names = (name for name in self if name in expected)
-        return next((n for n in names if is_other_order([*self[n]], [*expected[n]])), None)
+def is_other_order(hashes: array[int], expected: array[int]) -> bool:
+    """Tell whether hashes are the expected ones in another order, each once."""
+    return hashes != expected and len({*hashes}) == len(hashes) and sorted(hashes) == sorted(expected)

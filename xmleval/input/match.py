@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xmleval.budget import memory_limit
 from xmleval.cached import cached
 from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.input.columns import is_other_order
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, FileNotes, Rows, rows_by_id, without_empty_names
 from xmleval.input.ties import order_ties
@@ -255,7 +256,8 @@ class Match:
 
     def _close(self, seen: Seen) -> None:
         """Note what all rows of an input tell, or refuse it."""
-        argument, origin = seen.argument, getattr(seen.rows, "origin", None)
+        argument = seen.argument
+        origin: Any = getattr(seen.rows, "origin", None)
         if seen.role == "y_true":
             if seen.present is not None:
                 self.keys, self.n_rows = [*self.row_number], len(self.row_number)
@@ -264,10 +266,11 @@ class Match:
             self._note_rows(seen, seen.present[: len(self.row_number)])
         elif seen.rows is not None:
             are_in_order = BY_KEY not in (seen.rows.match, self.by)
-            column = origin.in_other_order(self.origin) if origin and self.origin and are_in_order else None
-            if origin and column is not None:
-                message = f"column {column!r} has the values of {self.truth}'s in another order"
-                raise InputError(argument, f"{message}; {origin.how_to_join.format(column)}")
+            names = origin.columns if origin and self.origin and are_in_order else ()
+            for column in (name for name in names if name in self.origin.columns):
+                if is_other_order(origin.hashes(column), self.origin.hashes(column)):
+                    message = f"column {column!r} has the values of {self.truth}'s in another order"
+                    raise InputError(argument, f"{message}; {origin.how_to_join.format(column)}")
             if self.n_rows not in (None, seen.n_rows):
                 message = f"{counted(seen.n_rows, *NO_MATCH)} the {self.n_rows} of {self.truth}"
                 raise InputError(argument, message)

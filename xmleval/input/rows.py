@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.errors import InputError, Message
-from xmleval.input.columns import ColumnHashes
 from xmleval.records import Bools, Ints, Labels
 
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there
@@ -26,20 +26,20 @@ class FileNotes:
 
     unit : what a place in it is called
     notes : what was settled by the names of fields or by what they hold, for messages
-    columns : of rows in order, the values of columns that are neither labels nor scores
+    columns : of rows in order, hashes of columns that are neither labels nor scores
     how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
     judged_by : the column of judgements of a truth, where an option names it
     """
 
     unit: str = "line"
     notes: list[str] = field(default_factory=list)
-    columns: ColumnHashes = field(default_factory=ColumnHashes)
+    columns: dict[Any, array[int]] = field(default_factory=dict)
     how_to_join: str = ""
     judged_by: str | None = None
 
-    def in_other_order(self, truth: FileNotes) -> str | None:
-        """Return a column that has the values of the truth's, each once, in another order, or None."""
-        return self.columns.in_other_order(truth.columns)
+    def hashes(self, column: Any) -> array[int]:
+        """Return those of a column."""
+        return self.columns[column]
 
 
 class Rows(NamedTuple):

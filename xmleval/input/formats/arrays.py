@@ -168,20 +168,12 @@ def named_lists(path: Path, kind: str) -> Iterator[Rows]:
         place += len(labels)
 
 
-def map_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Map the labels of a top-k list and, where they are there, its scores."""
-    labels, *scores = [_mapped(array) for array in _open_list(path)]
-    return labels, scores[0] if scores else None
-
-
-def _mapped(array: Array, expected: str = LIST) -> NDArray[Any]:
-    with naming(array.file.path, expected):
-        return array.mapped()
-
-
-def map_dense(path: Path, kind: str) -> NDArray[Any]:
-    """Map a dense array."""
-    return _mapped(open_array(path, *_dense(kind)), _dense(kind)[0])
+def map_arrays(path: Path, kind: str, is_list: bool) -> list[NDArray[Any]]:
+    """Map a dense array, or the labels of a top-k list and, where they are there, its scores."""
+    expected, kinds = _dense(kind)
+    arrays = _open_list(path) if is_list else [open_array(path, expected, kinds)]
+    with naming(path, LIST if is_list else expected):
+        return [array.mapped() for array in arrays]
 
 
 def other_half(path: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +18,10 @@ from xmleval.files.output import replacing
 from xmleval.input.columns import (
     LABEL_COLUMN,
     OWN_INSTANCE,
-    ColumnHashes,
     ColumnsError,
     TableColumns,
     choose_columns,
+    hashed,
 )
 from xmleval.input.csr import MOST_LABELS, as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
@@ -290,21 +291,21 @@ def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[
     with opened(file) as opened_table:
         table = look_at(opened_table, kind)
         columns = table.columns
-        hashes = ColumnHashes(table.beside if named else ())
-        facts = FileNotes("row", columns=hashes, how_to_join=RENAME)
+        beside = table.beside if named else []
+        facts = FileNotes("row", columns={name: array("q") for name in beside}, how_to_join=RENAME)
         if columns.is_usual:
             facts.notes.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
         vectors = VectorRows(ADVICE, repr(columns.label))
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
-        for batch in opened_table.batches(columns.read + hashes.names, n_bytes):
+        for batch in opened_table.batches(columns.read + beside, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
             first += rows.n_rows
             memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
             if is_unscored and not is_text(batch.column(columns.label).type.value_type):
                 vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
             yield rows._replace(origin=facts)
-            _add_cells(hashes, batch)
+            _hash_cells(facts.columns, batch)
         vectors.close()
 
 
@@ -390,20 +391,20 @@ def columns_beside(path: Path, kind: str) -> list[str]:
         return look_at(opened_table, kind).beside
 
 
-def hash_columns(paths: Sequence[Path], names: list[str]) -> ColumnHashes:
+def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
     """Return hashes of some columns of files that follow one another."""
-    hashes = ColumnHashes(names)
+    columns = {name: array("q") for name in names}
     for path in paths:
         with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
             for batch in opened_table.batches(names, BATCH_BYTES):
-                _add_cells(hashes, batch)
-    return hashes
+                _hash_cells(columns, batch)
+    return columns
 
 
-def _add_cells(hashes: ColumnHashes, batch: Any) -> None:
-    for cells in zip(*(batch.column(name).to_pylist() for name in hashes.names), strict=True):
-        hashes.add(cells)
-    memory_limit().check(hashes.n_bytes)
+def _hash_cells(columns: dict[Any, array[int]], batch: Any) -> None:
+    for name, hashes in columns.items():
+        hashes += hashed(batch.column(name).to_pylist())
+    memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in columns.values()))
 
 
 def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) -> None:

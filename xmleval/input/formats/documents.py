@@ -8,9 +8,10 @@ import csv
 import itertools
 import json
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,6 @@ from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
     PRED,
     Chosen,
-    ColumnHashes,
     ColumnsError,
     TableColumns,
     choose_columns,
@@ -166,7 +166,7 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
         reader.close()
 
     for rows in rows_in_batches(entries(), facts, by_key=keyed, is_long=not lists, best_first=lists):
-        memory_limit().check(facts.columns.n_bytes)
+        memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
         yield rows
 
 
@@ -227,7 +227,8 @@ class _Lists:
                 self._notes.append(f"{shown(name)} not read (--score-field reads scores)")
         if instance is not None and fields.id is None:
             self._notes.append(f"ids in {shown(instance)}")
-        self._hashes = facts.columns = ColumnHashes(others if instance is None and fields.joined else ())
+        beside = others if instance is None and fields.joined else ()
+        self._hashes = facts.columns = {name: array("q") for name in beside}
 
     def read(self, record: dict[str, Any]) -> tuple[list[str], list[float] | None]:
         """Return the labels of a row, and their values where they have some."""
@@ -246,8 +247,8 @@ class _Lists:
             if self._scored != (values is not None):
                 kinds = ("scores", "none") if self._scored else ("no scores", "scores")
                 raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
-        if self._hashes:
-            self._hashes.add([record.get(name) for name in self._hashes.names])
+        for name, hashes in self._hashes.items():
+            hashes.append(hash(str(record.get(name))))
         return labels, [1.0] * len(labels) if self._kind == "grades" and not values else values
 
     def _labels(self, cell: Any) -> Labels:
@@ -419,15 +420,21 @@ def _run_entries(path: Path, kind: str) -> Iterator[tuple[str, list[str], list[f
 
 
 def _format(
-    name: str, title: str, extensions: tuple[str, ...], records: Records, expected: str, fields: Fields
+    name: str,
+    title: str,
+    extensions: tuple[str, ...],
+    records: Records,
+    expected: str,
+    fields: Fields,
+    file_at: Callable[[Path], InputFile] = InputFile,
 ) -> Format:
     def rows(path: Path, kind: str) -> Iterator[Rows]:
         with naming(path, expected):
-            yield from _rows(records(InputFile(path)), kind, fields)
+            yield from _rows(records(file_at(path)), kind, fields)
 
     def holds_both(path: Path) -> bool:
         with naming(path, expected):
-            _, names = next(records(InputFile(path)), (0, []))
+            _, names = next(records(file_at(path)), (0, []))
             return fields.pred is not None or bool(named_as(names, PRED))
 
     return Format(
@@ -437,7 +444,8 @@ def _format(
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
         rows=rows,
         holds_both=holds_both,
-        for_fields=partial(_format, name, title, extensions, records, expected),
+        # one evaluation reads one version of a file, however often
+        for_fields=lambda told: _format(name, title, extensions, records, expected, told, cache(file_at)),
     )
 
 

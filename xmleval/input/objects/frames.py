@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     find_instance,
-    is_other_order,
+    hashed,
     is_written_index,
     named_as,
 )
@@ -35,20 +36,19 @@ class RowColumns(NamedTuple):
     """Columns of a frame that are neither labels nor their values.
 
     id_column : the one that names the rows, None if there is none
-    names : all of them
+    columns : all of them
     values : gives those of a column
     how_to_join : what to do about rows in another order
     """
 
     id_column: Any
-    names: list[Any]
+    columns: list[Any]
     values: Callable[[Any], list[Any]]
     how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
 
-    def in_other_order(self, truth: RowColumns) -> Any:
-        """Return a column that has the values of the truth's, each once, in another order, or None."""
-        shared = (name for name in self.names if name in truth.names)
-        return next((n for n in shared if is_other_order(self.values(n), truth.values(n))), None)
+    def hashes(self, column: Any) -> array[int]:
+        """Return hashes of a column, as `FileNotes` has them."""
+        return hashed(self.values(column))
 
 
 class Wide(NamedTuple):

@@ -257,7 +257,7 @@ def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
     truth = with_ids.get("y_true")
     joined = {a for a, rows in with_ids.items() if a != "y_true" and truth and _have_keys(rows, truth)}
     for argument, rows in inputs.items():
-        for name in rows.origin.names if isinstance(rows, Wide) else ():
+        for name in rows.origin.columns if isinstance(rows, Wide) else ():
             if is_written_index(name):
                 notes.append(f"{argument}: column {name!r} is left out, as an index that pandas wrote")
         column = getattr(rows.origin, "id_column", None)
