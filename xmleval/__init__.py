@@ -57,14 +57,12 @@ if TYPE_CHECKING:
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.results.changes import Diff
-    from xmleval.results.compared import Compared
     from xmleval.results.comparison import Comparison
     from xmleval.results.ranking import Ranking, rank
     from xmleval.results.report import Report
 
 __all__ = [
     "Diff",
-    "Compared",
     "Comparison",
     "Conventions",
     "Evaluator",
@@ -123,7 +121,6 @@ __all__ = [
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Diff": "results.changes",
-    "Compared": "results.compared",
     "Comparison": "results.comparison",
     "Conventions": "conventions",
     "Evaluator": "evaluation.evaluator",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval import Compared, compare
+from xmleval import Comparison, compare
 
 TESTS = ["t", "randomisation", "paired_t", "wilcoxon"]
 N, L = 400, 12
@@ -25,7 +25,7 @@ CLUSTERS = np.arange(N) % 7
 GROUPS: dict[str, Any] = {"label_groups": TOPICS, "row_groups": LANGUAGES}
 
 
-def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> Compared:
+def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> Comparison:
     of_rows = {name: scores[rows] for name, scores in models.items()}
     return compare(of_rows, TRUTH[rows], **{"metrics": MEASURES, **Q, **options})
 

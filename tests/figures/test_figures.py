@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xmleval import Compared, Comparison, compare, evaluate, label_groups, rank
+from xmleval import Comparison, compare, evaluate, label_groups, rank
 from xmleval.results.ranking_page import plot_ranks
 
 mpl = pytest.importorskip("matplotlib")
@@ -30,7 +30,7 @@ def made_scores(n_models: int, n_rows: int = 200) -> tuple[Any, dict[str, Any]]:
 
 
 @cache
-def compared(n_models: int = 3) -> Compared:
+def compared(n_models: int = 3) -> Comparison:
     """Return models compared, with all that figures show."""
     truth, models = made_scores(n_models)
     groups = label_groups(truth, edges=[0, 15, 40])

@@ -21,7 +21,7 @@ from xmleval.input.weights import check_propensity
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.results.changes import refuse_no_labels
-from xmleval.results.compared import Compared
+from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
@@ -39,7 +39,7 @@ def compare(
     seeds: bool = False,
     worst: int = 0,
     **options: Any,
-) -> Compared:
+) -> Comparison:
     """Compare models on the same rows: differences, their intervals and p-values, and wins by rows.
 
     Parameters
@@ -79,7 +79,7 @@ def compare(
 
     Returns
     -------
-    Compared
+    Comparison
         Prints as tables; ``differences`` has the numbers, ``groups["tail"].differences`` those of a group.
 
     Raises
@@ -119,7 +119,7 @@ def compare(
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
     weight, row_groups = of_rows.get("sample_weight"), of_rows.get("row_groups")
-    compared = Compared(
+    compared = Comparison(
         reports,
         baseline=baseline,
         test=test,
@@ -127,7 +127,6 @@ def compare(
         clusters=None if clusters is None else _numbered(of_rows["clusters"]),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
-        label_names=first.label_names,
     )
     if not seeds and models is not None and (worst or models_evaluated.of_files):
         compared.lists_of = models_evaluated.lists_of

@@ -9,8 +9,8 @@ from xmleval.api.compare import evaluate_models
 from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
 from xmleval.groups import DECILES
-from xmleval.results.compared import Compared
 from xmleval.results.comparison import Comparison
+from xmleval.results.differences import JACKKNIFE
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 
 ARGUMENTS = {  # that give what measures need
@@ -50,9 +50,8 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     evaluated = evaluate_models([*models], models, y_true, None, False, options)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
-    comparison = Comparison(reports, only=names)
-    if several:
-        comparison = Compared(evaluated.reports, only=names, within=False)
+    test = JACKKNIFE if several else None
+    comparison = Comparison(reports, only=names, test=test, within=False)
     comparison.lists_of = evaluated.lists_of
     return comparison
 

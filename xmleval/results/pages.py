@@ -140,8 +140,7 @@ def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) ->
         lines.append(f"No significant difference is seen between {best} and {_listed(level)}.")
     if untested:
         lines.append(f"Its differences to {_listed(untested)} could not be tested.")
-    parts = [compared, *compared.groups.values(), *compared.row_groups.values()]
-    wins = [names[one.better] for own in parts for one in own.differences if one.better is not None]
+    wins = [names[one.better] for own in compared.parts for one in own.differences if one.better is not None]
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
     chance = f"p < {1 - compared.level:.4g} after Holm's correction"
     if compared.n_tests and not wins:
@@ -163,9 +162,7 @@ def _changed(told: Any, models: Mapping[str, Any]) -> list[Section]:
     first, second = pair.values()
     names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
     read = told.lists_of and partial(told.lists_of, dict([*told.reports.items()][:2]))
-    found = getattr(told, "changes", None) or find_changes(
-        told.specs, pair, MOST_CHANGED, read, first.row_names, names
-    )
+    found = told.changes or find_changes(told.specs, pair, MOST_CHANGED, read, first.row_names, names)
     a, b = pair
     sections = []
     if found.labels:

@@ -313,7 +313,7 @@ def panels_of(kind: str, models: Models, specs: Sequence[Spec], compared: Any = 
         Reports by name.
     specs : sequence of Spec
         The measures.
-    compared : Compared, optional
+    compared : Comparison, optional
         Their differences.
     """
     if kind not in KINDS:
