@@ -25,8 +25,6 @@ LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
 
 NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
 
-# Up to which integers and their float64 are exact, and nothing overflows
-MOST_ROWS = 1 << 52
 MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
 
 

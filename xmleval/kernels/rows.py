@@ -183,26 +183,12 @@ def sum_tied_discounts(
 
 
 @kernel
-def sum_graded_discounts(
-    true_ptr: Ints, ranks: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats
-) -> None:
-    """Sum the discounted gains of the relevant labels among the first k ranks, in fixed point: in any order.
-
-    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for labels that get no credit; gains : float64 (t,)
-    table, logs : as in `discounting.discount_of`; gain : float64 (n,), written
-    """
-    total = np.empty(LIMBS, np.int64)
-    for i in range(true_ptr.size - 1):
-        total[:] = 0
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= k:
-                add_term(total, gains[t] * discount_of(ranks[t], table, logs))
-        gain[i] = as_float(total)
-
-
-@kernel
 def sum_ideal_gains(true_ptr: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats) -> None:
-    """Sum the discounted gains of the ideal first k, in fixed point; arrays as in `sum_graded_discounts`."""
+    """Sum the discounted gains of the ideal first k, in fixed point.
+
+    true_ptr : int64 (n + 1,); gains : float64 (t,), of the relevant labels; gain : float64 (n,), written
+    table, logs : as in `discounting.discount_of`
+    """
     total = np.empty(LIMBS, np.int64)
     row = np.empty(longest_row(true_ptr), np.float64)
     best = np.empty(min(k, row.size), np.float64)
@@ -223,7 +209,7 @@ def share_graded_discounts(
 ) -> None:  # fmt: skip
     """Sum gains times the mean discount of their tie group, in fixed point: in any order.
 
-    gains : float64 (t,), of the relevant labels; the other arrays as in `sum_tied_discounts`
+    gains : float64 (t,), of the relevant labels; the other arrays as in `sum_tied_discounts`, in any order
     """
     total = np.empty(LIMBS, np.int64)
     for i in range(true_ptr.size - 1):

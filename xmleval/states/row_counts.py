@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.exact import as_integer
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.records import MOST_ENTRIES, Counts, Floats, Ints
+from xmleval.records import Counts, Floats, Ints
 from xmleval.spec import Spec
 from xmleval.states.row_sums import RowSums, carried, counts_of
 from xmleval.view.view import View
@@ -16,7 +16,6 @@ class RowCounts(RowSums):
     """Sums of the contingency tables of rows; formulas receive the sums as `Counts`."""
 
     keeps = False
-    most = MOST_ENTRIES
     of_labels = True
 
     def names(self) -> dict[str, Spec]:

@@ -15,7 +15,7 @@ from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
-from xmleval.records import MOST_ROWS, Counts, Floats, Ints
+from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
@@ -34,7 +34,6 @@ class RowSums(State):
     by_group = True
     with_unknown = True
     keeps = True  # whether row values are kept on request
-    most = MOST_ROWS  # of a sum
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)

@@ -29,7 +29,6 @@ from xmleval.kernels.rows import (
     share_graded_discounts,
     sort_ties,
     sum_discounts,
-    sum_graded_discounts,
     sum_ideal_gains,
     sum_precisions,
     sum_tied_discounts,
@@ -299,16 +298,20 @@ class View:
             self.block.truth.ptr,
             (tabulated_discounts(), tabulated_logs()),
         )
-        graded, tied = conventions.graded, conventions.ndcg_ties == "average"
-        if graded and tied:
-            share_graded_discounts(ptr, *self._tie_groups(k, *self.standing), self.gains, *tables, out)
-        elif graded:
-            sum_graded_discounts(ptr, self.ranks, self.gains, k or self.n_ranked, *tables, out)
+        tied = conventions.ndcg_ties == "average"
+        if conventions.graded:
+            places = self.standing if tied else self._untied()
+            share_graded_discounts(ptr, *self._tie_groups(k, *places), self.gains, *tables, out)
         elif tied:
             sum_tied_discounts(ptr, *self._tie_groups(k, *self.placed), *tables, out)
         else:
             sum_discounts(ptr, self.sorted_ranks, *tables, out)
         return out
+
+    def _untied(self) -> tuple[Ints, Ints]:
+        """Return `standing` where ties are broken by order; all labels are above one without a rank."""
+        above = np.where(self.ranks == 0, self.n_ranked, self.ranks - 1)
+        return above, np.ones_like(above)
 
     def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Return what of the tie group of each relevant label is credited, see `sum_tied_discounts`."""
