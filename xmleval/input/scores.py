@@ -24,7 +24,7 @@ from xmleval.input.csr import (
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.ties import NamedColumns, name_places
-from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -242,7 +242,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
     """Check scores of labels in any order, of which equal ones rank by id or, with names, as they stand."""
     part, places = sorted_part(how.argument, rows, how.n_labels, start)
     ptr, labels, scores = part.ptr, part.labels, how.scores(part, start)
-    seen, binary = look_at_rows(ptr, labels), is_binary(np.asarray(part.values))
+    seen, binary = look_at_ids(labels), is_binary(np.asarray(part.values))
     written = scores if places is None else how.scores(rows, start)
     is_written = rows.is_written and how.higher_is_better
     # rows with rising ids have no order; where scores fall in one, they are no distances in other blocks

@@ -154,23 +154,6 @@ def look_at_ids(labels: Labels) -> tuple[Any, Any]:
 
 
 @kernel
-def look_at_rows(ptr: Ints, labels: Labels) -> tuple[Any, Any]:
-    """Return what `look_at_ids` does, of labels that increase within each row; int64 (n + 1,), (s,)."""
-    one = np.uint64(1)
-    missing, highest = np.int64((1 << FIRST_IDS) - 1), -1
-    for i in range(ptr.size - 1):
-        start, stop = np.uint64(ptr[i]), np.uint64(ptr[i + 1])  # unsigned, as in `find_duplicate`
-        if start < stop:
-            highest = max(highest, labels[stop - one])
-        while start < stop and labels[start] < FIRST_IDS:
-            if labels[start] == 0:
-                return 0, -1
-            missing &= ~(np.int64(1) << np.int64(labels[start]))
-            start += one
-    return missing, highest
-
-
-@kernel
 def find_repeat_by_sorting(row: Labels, scratch: Labels) -> int:
     """Find the first id that occurs earlier in its row, by sorting a copy; -1 if there is none.
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from xmleval.metrics import (
-    abstaining,
     at_k,
     calibration,
     curves,
-    hierarchy,
-    losses,
     margins,
     predicted,
     propensity_scored,
@@ -23,12 +20,9 @@ TABLE: tuple[Metric, ...] = (
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
-    *abstaining.TABLE,
     *margins.TABLE,
     *calibration.TABLE,
-    *losses.TABLE,
     *sets.TABLE,
-    *hierarchy.TABLE,
     *predicted.TABLE,
     *statistics.TABLE,
 )
@@ -83,8 +77,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
     "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
-    "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
-    "hierarchy": tuple(f"{m.name}.{average}" for m in hierarchy.TABLE for average in m.averages),
+    "calibration": tuple(f"{m.name}@" for m in TABLE if m.family == "calibration"),
+    "hierarchy": tuple(f"{m.name}.{a}" for m in TABLE if m.family == "hierarchy" for a in m.averages),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 

@@ -1,17 +1,27 @@
-"""Measures of calibration: whether scores are the probabilities that labels are relevant."""
+"""Measures of scores as probabilities: of calibration, and logarithmic losses over all labels of a row.
+
+Labels without a score have the probability 0.
+"""
 
 from __future__ import annotations
 
+import math
+from decimal import Context, Decimal
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xmleval.metrics.metric import Metric, Param, Setting
-from xmleval.records import Binned
+from xmleval.records import Binned, Floats
+
+if TYPE_CHECKING:
+    from xmleval.view.view import View
 
 ULLAH = "Ullah et al. 2025 (KDD, arXiv:2411.04276)"
 MOST_BINS = 1000
+LEAST_PROBABILITY = 1e-8  # Mulan's
+MOST_LIMIT = 1 << 62
 
 
 def calibration_error(found: Binned, setting: Setting) -> float:
@@ -44,6 +54,21 @@ def _share(total: Any, found: Binned) -> float:
     return int(total) / n if n else np.nan  # integers: rounded once
 
 
+def log_loss_of_row(view: View, setting: Setting) -> Floats:
+    """Sum over all labels, with probabilities within 1e-8..1 - 1e-8."""
+    from xmleval.view.pairs import log_losses  # imports Numba, which no list of measures needs
+
+    return log_losses(view, setting.conventions.link, LEAST_PROBABILITY, math.inf)
+
+
+def limited_log_loss(view: View, setting: Setting) -> Floats:
+    """Mean over all labels, each at most ln(limit)."""
+    from xmleval.view.pairs import log_losses
+
+    most = float(Context(prec=28).ln(Decimal(setting.params["limit"])))  # rounded once
+    return log_losses(view, setting.conventions.link, 0.0, most) / setting.n_labels
+
+
 CALIBRATION = partial(
     Metric,
     family="calibration",
@@ -55,6 +80,17 @@ CALIBRATION = partial(
     conventions=("unlisted", "link"),
 )
 BINS = {"bins": Param(15.0, range(1, MOST_BINS + 1), default=True)}
+LOSS = partial(
+    Metric,
+    family="losses",
+    state="row_sums",
+    needs=("scores", "probabilities"),
+    whole=True,
+    every_label=True,
+    direction="down",
+    range=(0.0, np.inf),
+    conventions=("unlisted", "link"),
+)
 
 TABLE = (
     CALIBRATION(
@@ -108,5 +144,24 @@ TABLE = (
         reference="Good 1952 (JRSS B 14(1))",
         value=log_loss,
         range=(0.0, np.inf),
+    ),
+    LOSS(
+        name="log_loss",
+        title="logarithmic loss of a row, summed over all labels",
+        symbol="Log loss {average}",
+        formula="sum over labels of -ln(score) if relevant, else -ln(1 - score); "
+        "scores within 1e-8..1 - 1e-8",
+        reference="Tsoumakas et al. 2011 (JMLR 12, Mulan)",
+        value=log_loss_of_row,
+        averages=("samples",),
+    ),
+    LOSS(
+        name="limited_log_loss",
+        title="logarithmic loss of all entries, each at most the logarithm of a limit",
+        symbol="Log loss (at most ln {limit})",
+        formula="mean over labels of min(-ln(score) if relevant, else -ln(1 - score); ln limit)",
+        reference="Read et al. 2016 (JMLR 17, MEKA)",
+        value=limited_log_loss,
+        params={"limit": Param(1000.0, range(2, MOST_LIMIT))},
     ),
 )

@@ -1,4 +1,7 @@
-"""Measures of scores pooled over rows: of all entries together, or of each label."""
+"""Measures of scores pooled over rows: of all entries, of each label, or of the largest of each row.
+
+The last are of selective classification: the risk of the rows that are accepted by their largest score.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from xmleval.conventions import TIE_CREDIT
 from xmleval.metrics.metric import Metric, Param, Setting, one, zero
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.records import Curve, Floats
+from xmleval.records import Accepted, Curve, Floats
 
 PRECISION_RECALL = "Manning, Raghavan & Schutze 2008, ch. 8"
 
@@ -60,6 +63,16 @@ def partial_auc(curve: Curve, setting: Setting) -> Floats:
     return 0.5 * (1.0 + (area - least) / (most - least))
 
 
+def area_under_risk(found: Accepted, setting: Setting) -> float:
+    """Mean over rows of the risk of those with at least their largest score; NaN without rows."""
+    return found.area
+
+
+def risk_at_coverage(found: Accepted, setting: Setting) -> float:
+    """Risk of the fewest rows, those of equal scores together, that reach the coverage; NaN without rows."""
+    return found.risk
+
+
 POOLED = partial(
     Metric,
     family="curves",
@@ -95,6 +108,16 @@ AP = POOLED(
 )
 
 AT_POINT = partial(POOLED, value=at_point, unsmooth=("micro", "macro", "weighted"), threshold=True)
+ABSTAINING = partial(
+    Metric,
+    family="abstaining",
+    state="top_scores",
+    needs=("scores", "entry scores"),
+    cutoff="required",
+    empty="zero",
+    direction="down",
+    conventions=("empty", "unlisted"),
+)
 
 TABLE = (
     AUC,
@@ -151,5 +174,24 @@ TABLE = (
         value=fallout_at_recall,
         direction="down",
         best=zero,
+    ),
+    ABSTAINING(
+        name="aurc",
+        title="area under the risk-coverage curve: rows accepted by their largest score, risk 1 - P@k",
+        symbol="AURC",
+        formula="mean over rows i of the mean of 1 - P@k over rows whose largest score is at least that of i",
+        reference="Geifman, Uziel & El-Yaniv 2019 (ICLR)",
+        value=area_under_risk,
+    ),
+    ABSTAINING(
+        name="risk",
+        title="risk at coverage: mean of 1 - P@k over the share of rows with the largest scores",
+        symbol="Risk (coverage {coverage})",
+        formula="mean of 1 - P@k over rows whose largest score is >= t, "
+        "the highest t that the coverage reaches",
+        reference="Geifman & El-Yaniv 2017 (NeurIPS)",
+        value=risk_at_coverage,
+        params={"coverage": Param(0.8, share=True)},
+        threshold=True,
     ),
 )

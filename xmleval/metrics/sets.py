@@ -1,4 +1,7 @@
-"""Measures of predicted sets: formulas over contingency tables of rows, labels or totals."""
+"""Measures of predicted sets: formulas over contingency tables of rows, labels or totals.
+
+In a hierarchy, ancestors of labels are relevant, and predicted, with them.
+"""
 
 from __future__ import annotations
 
@@ -148,6 +151,17 @@ F1 = AVERAGED(
     reference=WZ17,
     value=fbeta,
 )
+IN_HIERARCHY = partial(
+    Metric,
+    family="hierarchy",
+    reference="Kiritchenko, Matwin & Famili 2005; Silla & Freitas 2011 (DMKD 22)",
+    state={"samples": "row_sums", "micro": "row_counts"},
+    needs=("sets", "hierarchy"),
+    averages=("samples", "micro"),
+    cutoff="optional",
+    best=one,
+    conventions=("zero_division", "unlisted"),
+)
 
 TABLE = (
     OF_SETS(
@@ -270,5 +284,26 @@ TABLE = (
         reference="Schultheis et al. 2024 (ICLR)",
         value=hmean,
         every_label=True,
+    ),
+    IN_HIERARCHY(
+        name="h_precision",
+        title="precision of the predicted set with all ancestors",
+        symbol="hP {average}",
+        formula="|h+ and Y+| / |h+|, where + adds the ancestors",
+        value=precision,
+    ),
+    IN_HIERARCHY(
+        name="h_recall",
+        title="recall of the predicted set with all ancestors",
+        symbol="hR {average}",
+        formula="|h+ and Y+| / |Y+|, where + adds the ancestors",
+        value=recall,
+    ),
+    IN_HIERARCHY(
+        name="h_f1",
+        title="F1 of the predicted set with all ancestors",
+        symbol="hF1 {average}",
+        formula="2 |h+ and Y+| / (|h+| + |Y+|), where + adds the ancestors",
+        value=fbeta,
     ),
 )

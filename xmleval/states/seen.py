@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.budget import Resources
 from xmleval.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
-from xmleval.kernels.checking import FIRST_IDS, look_at_rows
+from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
@@ -58,7 +58,7 @@ class Seen(State):
         if block.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
-                    self._add_ids(*look_at_rows(part.ptr, part.labels))
+                    self._add_ids(*look_at_ids(part.labels))
             if given is not None and view.n_rows:
                 self._add_ids(given.missing, given.highest)
         if self.gapless:
