@@ -14,7 +14,7 @@ from xmleval.input.objects.take import take_truth
 from xmleval.input.objects.vectors import by_name, for_names, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
-from xmleval.records import MOST_GROUPS, Groups, Ints, RowGroups
+from xmleval.records import MOST_GROUPS, Groups, Ints
 
 N_DECILES = 10
 DECILES = "deciles"
@@ -327,7 +327,7 @@ def refuse_many_groups(argument: str, n_groups: int) -> None:
         raise InputError(argument, f"{n_groups} groups; expected at most {MOST_GROUPS}")
 
 
-def check_row_groups(value: Any, n_rows: int) -> RowGroups:
+def check_row_groups(value: Any, n_rows: int) -> Groups:
     """Return the group of each row, or refuse what names none."""
     names = group_names("row_groups", value, "row")
     if len(names) != n_rows:
@@ -335,4 +335,4 @@ def check_row_groups(value: Any, n_rows: int) -> RowGroups:
     every = [*dict.fromkeys(names)]
     refuse_many_groups("row_groups", len(every))
     places = {name: place for place, name in enumerate(every)}
-    return RowGroups(every, np.array([places[name] for name in names], np.int64))
+    return Groups(every, np.array([places[name] for name in names], np.int64))

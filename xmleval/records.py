@@ -6,7 +6,7 @@ A block holds consecutive rows in canonical form: labels in CSR order, ``ptr`` s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,11 +99,14 @@ class Propensity(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of labels: names, the group of each label, uint16 (n_labels,), and any ranges such as "1-10"."""
+    """Groups of labels or rows: names, the group of each, and any ranges of labels such as "1-10".
+
+    of : uint16 (n_labels,), or int64 (n,) of rows
+    """
 
     names: list[str]
-    of: NDArray[np.uint16]
-    ranges: list[str]
+    of: NDArray[Any]
+    ranges: Sequence[str] = ()
 
 
 class Hierarchy(NamedTuple):
@@ -133,13 +136,6 @@ class Hierarchy(NamedTuple):
         return f"{len(self.edges)} edges, SHA-256 {self.digest[:12]}"
 
 
-class RowGroups(NamedTuple):
-    """Groups of rows: their names, and the group of each row, int64 (n,)."""
-
-    names: list[str]
-    of: Ints
-
-
 class Facts(NamedTuple):
     """The truth of some rows, and what is known of it by name, for all models that are compared on them."""
 
@@ -166,7 +162,7 @@ class Block(NamedTuple):
     first_row: int
     by_id: bool = False
     n_reachable: Ints | None = None
-    row_groups: RowGroups | None = None
+    row_groups: Groups | None = None
     jackknife: Bytes | None = None
     judged: Truth | None = None
     unknown: bool = False

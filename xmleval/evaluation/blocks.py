@@ -27,7 +27,7 @@ from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.weights import check_weight, groups_of_clusters
 from xmleval.plan import LINKED, NO_GAPS, Plan
-from xmleval.records import Block, Bytes, Floats, Ranking, RowGroups, Scores, Truth, as_score, row_sizes
+from xmleval.records import Block, Bytes, Floats, Groups, Ranking, Scores, Truth, as_score, row_sizes
 from xmleval.spec import Spec
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
@@ -66,7 +66,7 @@ class Blocks(NamedTuple):
     reachable: Source[Truth] | None
     weight: Floats | None
     jackknife: Bytes | None
-    row_groups: RowGroups | None
+    row_groups: Groups | None
     first_row: int
     by_id: bool
     unknown: bool

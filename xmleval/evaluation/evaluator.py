@@ -496,7 +496,7 @@ def make_report(settings: Settings, of: Counted) -> Report:
         higher_is_better=settings.higher_is_better,
         hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
         label_names=settings.labels,
-        group_ranges=settings.label_groups.ranges if settings.label_groups else [],
+        group_ranges=[*settings.label_groups.ranges] if settings.label_groups else [],
         confidence_level=settings.confidence,
         notes=[*of.notes, *settings.notes(), *results.notes.values()],
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.errors import counted
-from xmleval.records import Floats, Ints, RowGroups
+from xmleval.records import Floats, Groups, Ints
 from xmleval.results import rows_at
 from xmleval.results.changes import Diff, find_changes
 from xmleval.results.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
@@ -71,7 +71,7 @@ class Comparison(Printed, Plotted):
         Weights of rows.
     clusters : int64 (n_rows,), optional
         Number of the cluster of each row.
-    row_groups : RowGroups, optional
+    row_groups : Groups, optional
         The groups of rows within which models are compared, too.
     worst : int
         Largest number of labels to name of each pair; the reports then keep labels.
@@ -118,7 +118,7 @@ class Comparison(Printed, Plotted):
         baseline: str | None = None,
         weight: Floats | None = None,
         clusters: Ints | None = None,
-        row_groups: RowGroups | None = None,
+        row_groups: Groups | None = None,
         worst: int = 0,
         within: bool = True,
     ) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.budget import Resources, size_text
 from xmleval.errors import InputError, Keyword, Message
+from xmleval.groups import in_number_order
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.plan import Plan
 from xmleval.records import MOST_GROUPS
@@ -63,9 +64,7 @@ class RowGroups(Parts):
     @property
     def counted(self) -> dict[str, States]:
         """The groups that have rows, by name: numbers in their order, others in that of texts."""
-        names = sorted(name for name, n_rows in self.n_rows.items() if n_rows)
-        if all(name.lstrip("-").isdecimal() for name in names):
-            names = sorted(names, key=int)
+        names = in_number_order(sorted(name for name, n_rows in self.n_rows.items() if n_rows))
         return {name: self.parts[name] for name in names}
 
     def finish(self) -> Results:
