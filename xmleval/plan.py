@@ -206,7 +206,7 @@ class Plan(Settings):
         curves = self.keep_curves or self.curve_points > 0
         reads_scores, whole = curves, curves or self.label_groups is not None
         uses_decision = decision in kept and decision != GIVEN_SETS
-        ordered = self.bounds or bool(kept.keys() - {GIVEN_SETS})
+        ordered = self.bounds or bool(kept and kept.keys() - {GIVEN_SETS})
         deepest, at_k = 0, 1  # one-error reads the first label
         for spec in every:
             if name := self.state_of(spec):

@@ -26,8 +26,7 @@ from xmleval.input.weights import keys_of_groups
 from xmleval.notes import joined_notes
 from xmleval.plan import Plan, Settings
 from xmleval.records import Block
-from xmleval.states.jackknife import new_states
-from xmleval.states.state import States
+from xmleval.states.state import States, new_states
 from xmleval.threads import in_turns
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows

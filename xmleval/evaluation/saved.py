@@ -19,7 +19,7 @@ from xmleval.notes import notes_as_json, notes_from_json
 from xmleval.plan import KEPT, Settings
 from xmleval.propensity import described
 from xmleval.states.contents import Contents
-from xmleval.states.jackknife import new_states
+from xmleval.states.state import new_states
 from xmleval.view.rule import as_parts, from_parts
 
 

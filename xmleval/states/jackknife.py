@@ -7,14 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from xmleval.budget import Resources, size_text
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.budget import Resources
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.plan import Plan
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.parts import Parts
-from xmleval.states.state import JACKKNIFE, States, jackknife_states, state_class
+from xmleval.states.state import States, jackknife_states, state_class
 from xmleval.view.parts import part_of
 from xmleval.view.view import View
 
@@ -55,20 +54,6 @@ class Jackknife(Parts):
                 results.replicates |= state.replicates([states[name] for states in filled])
             results.add(state.finish())
         return results
-
-
-def new_states(plan: Plan, work: Resources) -> States:
-    """Return the empty states of a plan; refuse tables of groups that exceed the memory."""
-    states = States(plan, work)
-    if plan.confidence is None or JACKKNIFE not in states:
-        return states
-    n_bytes = states[JACKKNIFE].table_bytes
-    if n_bytes > work.memory:
-        takes = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
-        needs = f"{takes}, more than the {size_text(work.memory)} that "
-        fix = " leaves them; give more, or fewer measures over labels"
-        raise InputError("confidence", Message(needs, Keyword("memory"), fix))
-    return states
 
 
 STATE = Jackknife

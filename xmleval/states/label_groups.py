@@ -13,10 +13,9 @@ from xmleval.plan import Plan
 from xmleval.records import Ints, row_sizes
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
-from xmleval.states.jackknife import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
-from xmleval.states.state import State, States, state_class
+from xmleval.states.state import State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View
 

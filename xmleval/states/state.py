@@ -10,7 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.budget import Resources, size_text
+from xmleval.errors import InputError, Keyword, Message
+from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block, Floats
 from xmleval.results import Results
@@ -255,6 +257,20 @@ class States:
             except ValueError as error:
                 raise ValueError(f"{name}/{error}") from None
         contents.done()
+
+
+def new_states(plan: Plan, work: Resources) -> States:
+    """Return the empty states of a plan; refuse tables of groups that exceed the memory."""
+    states = States(plan, work)
+    if plan.confidence is None or JACKKNIFE not in states:
+        return states
+    n_bytes = states[JACKKNIFE].table_bytes
+    if n_bytes > work.memory:
+        takes = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
+        needs = f"{takes}, more than the {size_text(work.memory)} that "
+        fix = " leaves them; give more, or fewer measures over labels"
+        raise InputError("confidence", Message(needs, Keyword("memory"), fix))
+    return states
 
 
 @cache

@@ -204,19 +204,15 @@ class View:
         count_places(self.positions, self.block.truth.ptr, self.ranking.ptr, scores, above, tied, ranks)
         return above, tied, ranks
 
-    @property
-    def _places(self) -> Ints:
-        """Rank of each relevant label among the listed ones, 0 if unlisted."""
-        return self.positions if self.ranking.ordered else self._counted[2]
-
     @cached
     def ranks(self) -> Ints:
         """Rank of each relevant label, 0 for unlisted ones unless they have a score."""
-        if self.unlisted is None:
-            return self._places
         truth, ranking = self.block.truth, self.ranking
-        ranks = self._places.copy()
-        rank_positions(self._places, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
+        listed_ranks = self.positions if ranking.ordered else self._counted[2]
+        if self.unlisted is None:
+            return listed_ranks
+        ranks = listed_ranks.copy()
+        rank_positions(listed_ranks, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
         order, labels = ranking.tie_order, (truth.labels, ranking.labels)
         own, listed = labels if order is None else (order.take(ids) for ids in labels)
         rank_unlisted(self.positions, truth.ptr, own, ranking.ptr, listed, ranking.n_above, ranks)
