@@ -33,16 +33,15 @@ class LabelGroups(Parts):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
-        groups = plan.label_groups
-        assert groups is not None
-        self.own = LabelParts(groups)
+        assert plan.label_groups is not None
+        self.groups, self.splits = plan.label_groups, LabelParts(plan.label_groups)
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
-        work = work._replace(memory=max(1, work.memory // len(groups.names)))
-        for name, labels in zip(groups.names, self.own.labels, strict=True):
+        work = work._replace(memory=max(1, work.memory // len(self.groups.names)))
+        for name, labels in zip(self.groups.names, self.splits.labels, strict=True):
             within = plan.part(
                 n_labels=labels.size,
                 propensity=plan.propensity and plan.propensity.within(labels),
@@ -61,17 +60,16 @@ class LabelGroups(Parts):
             spec.name: plan.reads(spec) or plan.n_labels for spec in ranked if plan.reads(spec) != 0
         }
         cutoffs = sorted({*self.depths.values()})
-        widths = [[min(k, labels.size) for k in cutoffs] for labels in self.own.labels]
+        widths = [[min(k, labels.size) for k in cutoffs] for labels in self.splits.labels]
         self.widths: Ints = np.array(widths, np.int64)  # labels that measures read, by group and cutoff
         self.column = {k: column for column, k in enumerate(cutoffs)}
         self.sums = np.zeros_like(self.widths)  # of these, how many rows with relevant labels list
 
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield the rows within each group, and those of them that have relevant labels."""
-        names, n_listed = self.own.groups.names, self.sums.copy()
-        for number, (name, rows) in enumerate(
-            zip(names, self.own.within(view.inside, self.decisions), strict=True)
-        ):
+        names, n_listed = self.groups.names, self.sums.copy()
+        for number, rows in enumerate(self.splits.within(view.inside, self.decisions)):
+            name = names[number]
             if f"{LABELS}/{name}" in self.parts:
                 yield f"{LABELS}/{name}", rows
             yield f"{ROWS}/{name}", rows.with_relevant
@@ -81,45 +79,41 @@ class LabelGroups(Parts):
                 n_listed[number] += np.minimum(sizes[:, None], self.widths[number]).sum(axis=0)
         self.sums = n_listed
         if f"{SHARE}/{names[0]}" in self.parts:
-            for name, credited in zip(names, self.own.credited(view), strict=True):
+            for name, credited in zip(names, self.splits.credited(view), strict=True):
                 yield f"{SHARE}/{name}", credited
 
     def finish(self) -> Results:
         """Return the results of each group, and a note on short lists."""
-        found, few = Results(), list[str]()
-        linear = [spec for spec in self.plan.specs if self.plan.state_of(spec) == PROFILE]
+        results, few, specs = Results(), list[str](), self.plan.specs
+        linear = [spec for spec in specs if self.plan.state_of(spec) == PROFILE]
         undefined = [spec.name for spec in linear if spec.metric.empty == "undefined"]
         undefined = undefined if self.plan.conventions.empty == "one" else []
-        for number, (name, labels) in enumerate(zip(self.own.groups.names, self.own.labels, strict=True)):
-            n_rows = self.n_rows[f"{ROWS}/{name}"]
-            values, *others = [
-                self.parts[part].finish()
-                for kind in (ROWS, LABELS)
-                if (part := f"{kind}/{name}") in self.parts
-            ]
-            for other in others:
-                values.add(other)
-            values.keep_only([spec.name for spec in self.plan.specs])
-            values.notes.clear()
-            found.groups[name] = Part(values, n_rows, labels.size)
-            values.short = self._short_lists(number, n_rows)
-            at_k = [spec for spec in self.plan.specs if spec.k and spec.name in values.short]
+        for number, (name, labels) in enumerate(zip(self.groups.names, self.splits.labels, strict=True)):
+            within, n_rows = Results(), self.n_rows[f"{ROWS}/{name}"]
+            for kind in (ROWS, LABELS):
+                if f"{kind}/{name}" in self.parts:
+                    within.add(self.parts[f"{kind}/{name}"].finish())
+            within.keep_only([spec.name for spec in specs])
+            within.notes.clear()
+            within.short = self._short_lists(number, n_rows)
+            results.groups[name] = Part(within, n_rows, labels.size)
+            at_k = [spec for spec in specs if spec.k and spec.name in within.short]
             if at_k:
                 deepest = max(at_k, key=lambda spec: spec.k or 0)
                 width = min(deepest.k or 0, labels.size)
-                few.append(f"{printable(name)} {values.short[deepest.name]:.3g} of {width}")
+                few.append(f"{printable(name)} {within.short[deepest.name]:.3g} of {width}")
             if f"{SHARE}/{name}" in self.parts:
                 states = self.parts[f"{SHARE}/{name}"]
                 share = states.finish()
                 if undefined and states[PROFILE].n_empty:  # type: ignore[attr-defined]
                     share.values |= dict.fromkeys(undefined, math.nan)
-                    told = "rows without relevant labels count 1 and belong to no group"
-                    found.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {told}"
-                found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
+                    because = "rows without relevant labels count 1 and belong to no group"
+                    results.notes["shares"] = f"no shares of groups of {', '.join(undefined)}: {because}"
+                results.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
         if few:
-            told = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
-            found.notes["groups"] = f"{told}: measures at k within it count the missing ones as wrong"
-        return found
+            lists = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
+            results.notes["groups"] = f"{lists}: measures at k within it count the missing ones as wrong"
+        return results
 
     def _short_lists(self, group: int, n_rows: int) -> dict[str, float]:
         """Return the measures that read more labels than some row lists, and how many of these rows list."""

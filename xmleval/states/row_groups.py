@@ -30,21 +30,21 @@ class RowGroups(Parts):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         super().__init__(plan, specs, work)
         self.n_expected = 0  # groups
-        self.own_work = work._replace(memory=max(1, work.memory // SHARES))
+        self.share = work._replace(memory=max(1, work.memory // SHARES))
 
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            found = States(self.plan.part(), self.own_work)
+            states = States(self.plan.part(), self.share)
             n = max(self.n_expected, 1 + len(self.parts))
-            n_bytes = n * found.table_bytes
+            n_bytes = n * states.table_bytes
             if self.plan.confidence is not None and n_bytes > self.work.memory:
-                of_each = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals"
-                needs = f"{of_each}, take {size_text(n_bytes)}, more than the "
-                most = f"{size_text(self.work.memory)} that "
-                said = Message(needs, most, Keyword("memory"), " leaves them; give more")
-                raise InputError("row_groups", said)
-            self.parts = {**self.parts, name: found}
+                tables = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals, take "
+                limit = f"{size_text(n_bytes)}, more than the {size_text(self.work.memory)} that "
+                raise InputError(
+                    "row_groups", Message(tables, limit, Keyword("memory"), " leaves them; give more")
+                )
+            self.parts = {**self.parts, name: states}
         return self.parts[name]
 
     def expect(self, names: Iterable[str]) -> None:
@@ -69,12 +69,12 @@ class RowGroups(Parts):
 
     def finish(self) -> Results:
         """Return the results of each group, by name."""
-        found = Results()
+        groups = Results()
         for name, states in self.counted.items():
             results = states.finish()
             results.notes.clear()
-            found.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
-        return found
+            groups.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
+        return groups
 
     def _arrays(self, loose: bool) -> Arrays:
         names = np.frombuffer(json.dumps([*self.counted]).encode(), np.uint8)
