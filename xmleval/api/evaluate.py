@@ -242,8 +242,8 @@ def evaluate(
     settings = check_settings(metrics, batch.truth.n_labels, taken.label_names, taken.closed, **options)
     if taken.unknown or not taken.closed:
         settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
-    work = check_resources(memory, threads, block_rows)
-    report = make_report(settings, with_batch(settings, work, Counted(), batch))
+    resources = check_resources(memory, threads, block_rows)
+    report = make_report(settings, with_batch(settings, resources, Counted(), batch))
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(report.n_rows)]  # an index that names nothing

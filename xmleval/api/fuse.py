@@ -24,7 +24,7 @@ from xmleval.errors import (
     real_number,
     renaming,
 )
-from xmleval.evaluation.files import fields_of, with_own_fields
+from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
@@ -34,6 +34,7 @@ from xmleval.input.objects.named import as_own_rows, without_labels
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.input.scores import Reading, ranking_rows, refuse_padding
+from xmleval.input.shards import with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.kernels.ranking import rank_rows
@@ -126,7 +127,7 @@ def fuse(
         with renaming("y_score", name):
             own = as_own_rows("y_score", value)
             models.append(open_input("y_score", own, files.get("input_format"), n_labels, name))
-    models = with_own_fields(fields_of(options), *models)
+    models = with_fields(fields_of(options), *models)
     joint = _matched(models)
     values, width, readers = _numbered(models, n_labels) if joint is None else (
         [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), dict[str, Any]()
@@ -143,7 +144,7 @@ def fuse(
             if n != n_rows:
                 raise InputError(name, f"{counted(n, *NO_MATCH)} the {n_rows} of {models[0].name}")
         size = min(rows_at_a_time(sum(one.bytes_per_row for one in sources)), (1 << 62) // known)
-        starts, work = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
+        starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
 
         def block(start: int) -> list[Ranking]:
             return [one.block(start, min(start + size, n_rows)) for one in sources]
@@ -157,9 +158,11 @@ def fuse(
             return _fused(checked, rankings, known, start, best_first=joint is not None or width is None)
 
         if checked.name == "rank":
-            sizes = work.map(lambda start: max(row_sizes(r.ptr).max(initial=0) for r in block(start)), starts)
+            sizes = resources.map(
+                lambda start: max(row_sizes(r.ptr).max(initial=0) for r in block(start)), starts
+            )
             checked = checked._replace(longest=int(max(sizes)))
-        rows = stack_rows(work.map(fused, starts))
+        rows = stack_rows(resources.map(fused, starts))
     for name in sorted(rising - falling):
         warnings.warn(Message(f"{name}: ", RISING), UserWarning, stacklevel=2)
     if joint is None:

@@ -59,6 +59,7 @@ def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:
     """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
     meta, arrays = evaluator.counts(loose=True)
     truth = given.inputs["y_true"][0]
-    sizes = [(given.sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
+    sources = given.sources
+    sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
     return evaluator.with_counts(Saved({**meta, "spans": spans, "place": sizes[-1]}, arrays))

@@ -25,15 +25,21 @@ def models_of(truth: Path, scores: Sequence[Path]) -> dict[str, Path]:
     which one stands for both, and shards of TRUTH where a shell has expanded the patterns.
     """
     paths = [*map(str, scores)]
-    _refuse_expanded([str(truth), *paths])
+    if len(paths) > 1:
+        _refuse_expanded([str(truth), *paths])
+        _refuse_twice(paths)
+    short = [as_path(path).name for path in paths]  # folders say nothing new where these differ
+    return dict(zip(short if len({*short}) == len(short) else paths, scores, strict=True))
+
+
+def _refuse_twice(paths: Sequence[str]) -> None:
+    """Refuse a file that is given twice, and both files of a list of arrays."""
     lists = dict[str, str]()  # by what both of their files are called
     for path in paths:
         if paths.count(path) > 1:
             raise ValueError(f"{path}: given twice; expected different SCORES")
         if (other := lists.setdefault(_stem(path), path)) != path:
             raise ValueError(f"{path}: given with {other}, which stands for both; expected one of them")
-    short = [as_path(path).name for path in paths]  # folders say nothing new where these differ
-    return dict(zip(short if len({*short}) == len(short) else paths, scores, strict=True))
 
 
 def _stem(name: str) -> str:
@@ -46,8 +52,6 @@ def _stem(name: str) -> str:
 
 def _refuse_expanded(names: Sequence[str]) -> None:
     """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
-    if len(names) < 3:
-        return
     patterns = [NUMBER.sub("*", name) for name in names]
     n = patterns.count(patterns[0])
     truths, scores = names[:n], names[n:]

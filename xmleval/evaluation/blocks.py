@@ -132,7 +132,7 @@ class Blocks(NamedTuple):
 
 
 def make_blocks(
-    plan: Plan, batch: Batch, work: Resources, first_row: int, score_dtypes: set[str], by_id: bool = True
+    plan: Plan, batch: Batch, resources: Resources, first_row: int, score_dtypes: set[str], by_id: bool = True
 ) -> Blocks:
     """Check the arguments of an update; ``score_dtypes`` are those of the scores before."""
     truth, door, y_score = batch.truth, batch.door, batch.y_score
@@ -169,7 +169,7 @@ def make_blocks(
     jackknife = None if clusters is None else groups_of_clusters(clusters, n_rows)
     groups = None if groups is None else check_row_groups(groups, n_rows)
     row_bytes = sum([rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None])
-    size = work.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), work.threads)
+    size = resources.block_rows or _even_size(n_rows, rows_at_a_time(row_bytes), resources.threads)
     return Blocks(
         plan, truth, scores, pred, listed, reachable, weight, jackknife, groups, first_row, by_id,
         bool(unknown), score_dtypes, size, n_rows * row_bytes, notes,

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from xmleval.budget import Resources, limited, memory_limit
 from xmleval.errors import counted
-from xmleval.evaluation.beside import with_values_of_rows
-from xmleval.evaluation.files import Opening, open_inputs, resources_of
+from xmleval.evaluation.files import Run, open_run, resources_of
 from xmleval.evaluation.inputs import refuse_many_labels
 from xmleval.evaluation.reading import count_rows, naming_files, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
@@ -26,7 +25,7 @@ FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sp
 
 def collect(
     y_true: Any, y_score: Any, make: Callable[[int, Resources], T], options: Mapping[str, Any]
-) -> tuple[T, Opening]:
+) -> tuple[T, Run]:
     """Return what takes rows, made for a number of labels, with the rows of files; and what was opened.
 
     Scores may be None, where the truth alone is counted.
@@ -35,14 +34,15 @@ def collect(
     arguments: Any = {**options, "y_true": y_true}
     models = {} if y_score is None else {"y_score": y_score}
     resources = resources_of(arguments)
-    with limited(resources.limit()):
-        opening = open_inputs(arguments, models, resources, fits=True)
-        rows = with_values_of_rows(opening.rows, arguments)
-        refuse_many_labels(rows.truth[0], opening.widths[0])
-        collected = make(opening.widths[0], resources.evaluator(1))
-        with progress(rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
-            count_rows([collected], rows, resources, 0, show)
-    return collected, opening
+    limit = resources.limit()
+    with limited(limit):
+        run = open_run(arguments, models, resources, limit, fits=True)
+        refuse_many_labels(run.rows.truth[0], run.widths[0])
+        collected = make(run.widths[0], resources.evaluator(1))
+        with progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
+            for n_rows in count_rows([collected], run.rows, resources):
+                show(n_rows)
+    return collected, run
 
 
 def read_features(features: Any) -> Any:

@@ -103,7 +103,7 @@ def read_batch(
 
 
 def with_batch(
-    settings: Settings, work: Resources, counted: Counted, batch: Batch, first_row: int | None = None
+    settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
 ) -> Counted:
     """Return the counts after adding rows."""
     taken, given, n_rows = batch.taken, batch.given, batch.truth.n_rows
@@ -133,7 +133,7 @@ def with_batch(
         source = source or new_source()
         spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    blocks = make_blocks(plan, batch, work, start, dtypes, taken.by_id and not settings.named)
+    blocks = make_blocks(plan, batch, resources, start, dtypes, taken.by_id and not settings.named)
     unread = taken.grades and any(spec.metric.by_row for spec in plan.specs)
     notes = *taken.notes, *batch.notes, *settings.on_arguments, *blocks.notes
     if unread:
@@ -142,7 +142,7 @@ def with_batch(
     if blocks.row_groups is not None:
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
-    states, waiting = _count_or_wait(work, counted, plan, blocks)
+    states, waiting = _count_or_wait(resources, counted, plan, blocks)
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -158,30 +158,30 @@ def with_batch(
 
 
 def _count_or_wait(
-    work: Resources, counted: Counted, plan: Plan, rows: Blocks
+    resources: Resources, counted: Counted, plan: Plan, rows: Blocks
 ) -> tuple[States, tuple[Block, ...]]:
     """Count rows, or keep them waiting while they are smaller than the tables to copy."""
     states = counted.states
     if states is not None:
-        most = min(states.table_bytes, work.waiting)
+        most = min(states.table_bytes, resources.waiting)
         if rows.n_bytes < most:
-            blocks = work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
+            blocks = resources.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
             waiting = (*counted.waiting, *blocks)
             if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
                 return states, waiting
-            return count(plan, work, states, None, waiting), ()
-    return count(plan, work, states, rows, counted.waiting), ()
+            return count(plan, resources, states, None, waiting), ()
+    return count(plan, resources, states, rows, counted.waiting), ()
 
 
-def settled(work: Resources, counted: Counted) -> Counted:
+def settled(resources: Resources, counted: Counted) -> Counted:
     """Return the counts with all waiting rows counted."""
     if not counted.waiting or counted.plan is None:
         return counted
-    states = count(counted.plan, work, counted.states, None, counted.waiting)
+    states = count(counted.plan, resources, counted.states, None, counted.waiting)
     return replace(counted, states=states, waiting=())
 
 
-def with_counted(settings: Settings, work: Resources, counted: Counted, other: Counted) -> Counted:
+def with_counted(settings: Settings, resources: Resources, counted: Counted, other: Counted) -> Counted:
     """Return the sum of two counts."""
     if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
         return counted
@@ -199,7 +199,7 @@ def with_counted(settings: Settings, work: Resources, counted: Counted, other: C
     row_groups = counted.row_groups | other.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
     spans = _refusing(settings, united, counted.spans, other.spans)
-    mine, theirs = settled(work, counted).states if counted.n_rows else None, other.states
+    mine, theirs = settled(resources, counted).states if counted.n_rows else None, other.states
     if settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
             raise InputError("merge", "kept rows have indices here, and are those of files there")
@@ -208,7 +208,7 @@ def with_counted(settings: Settings, work: Resources, counted: Counted, other: C
         n_rows=counted.n_rows + other.n_rows,
         plan=other.plan,
         given=counted.given & other.given if counted.n_rows else other.given,
-        states=merged(mine or new_states(other.plan, work), theirs),
+        states=merged(mine or new_states(other.plan, resources), theirs),
         score_dtype=counted.score_dtype or other.score_dtype,
         spans=spans,
         place=counted.place,
@@ -230,13 +230,17 @@ def _refusing(settings: Settings, unite: Callable[..., Spans], *rows: Any) -> Sp
 
 
 def count(
-    plan: Plan, work: Resources, earlier: States | None, rows: Blocks | None, waiting: Sequence[Block] = ()
+    plan: Plan,
+    resources: Resources,
+    earlier: States | None,
+    rows: Blocks | None,
+    waiting: Sequence[Block] = (),
 ) -> States:
     """Return the states of earlier rows plus ``rows`` and ``waiting``.
 
     The arguments are never changed, even if a signal handler raises.
     """
-    states = new_states(plan, work) if earlier is None else earlier.empty()
+    states = new_states(plan, resources) if earlier is None else earlier.empty()
     if rows is not None and rows.row_groups is not None:
         states.expect(rows.row_groups.names)
     parts = [states]
@@ -251,7 +255,7 @@ def count(
         if n_blocks == 1:
             update(states, 0)
         else:
-            n_workers = max(1, min(work.threads, n_blocks, WORKERS_BYTES // (states.worker_bytes + 1)))
+            n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // (states.worker_bytes + 1)))
             parts = states.divided(n_workers, n_blocks)
             # the error with the lowest number is that of the first block with an invalid row
             in_turns(n_blocks, [partial(update, part) for part in parts])

@@ -79,15 +79,17 @@ class Evaluator:
             self._settings = settings_before_rows(metrics, **options)
         else:
             self._settings = check_settings(metrics, n_labels, **options)
-        self._work = check_resources(memory, threads, block_rows)
+        self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, settings: Settings, work: Resources) -> Evaluator:
+    def of(cls, settings: Settings, resources: Resources) -> Evaluator:
         """Return an evaluator with checked settings (@private)."""
         made = cls.__new__(cls)
-        made.__setstate__({"_settle": None, "_settings": settings, "_work": work, "_counted": Counted()})
+        made.__setstate__(
+            {"_settle": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
+        )
         return made
 
     @property
@@ -140,7 +142,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], threads=2).threads
         2
         """
-        return self._work.threads
+        return self._resources.threads
 
     @property
     def memory(self) -> int:
@@ -152,7 +154,7 @@ class Evaluator:
         >>> Evaluator(["p@1"], memory="512MB").memory
         512000000
         """
-        return self._work.memory
+        return self._resources.memory
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -220,7 +222,7 @@ class Evaluator:
             if unlisted or not batch.taken.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
                 raise InputError("y_true", Message(*needs))
-            after = with_batch(settings, self._work, counted, batch, first_row)
+            after = with_batch(settings, self._resources, counted, batch, first_row)
             self._settings, self._settle = settings, None
             return after
 
@@ -228,7 +230,7 @@ class Evaluator:
 
     def read_from(self, source: str, row: int) -> None:
         """Refuse a second time the next rows, those of a source from ``row`` on (@private)."""
-        self._replace(lambda counted: replace(counted, place=(source, row)))
+        self._replace(partial(replace, place=(source, row)))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place.
@@ -271,10 +273,10 @@ class Evaluator:
         differs = first_difference(here.as_dict(), there.as_dict()) or here.unlike(there)
         if differs:
             raise InputError("merge", differs)
-        theirs = settled(other._work, other._counted)
+        theirs = settled(other._resources, other._counted)
 
         def change(counted: Counted) -> Counted:
-            after = with_counted(here, self._work, counted, theirs)
+            after = with_counted(here, self._resources, counted, theirs)
             if known is not None:
                 self._settings, self._settle = here, None
             return after
@@ -384,12 +386,12 @@ class Evaluator:
     @property
     def counted(self) -> Counted:
         """What was counted of all rows (@private)."""
-        return self._replace(partial(settled, self._work))
+        return self._replace(partial(settled, self._resources))
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
         found = copy(self)
-        found._counted = restored(self._settings, self._work, *counts)
+        found._counted = restored(self._settings, self._resources, *counts)
         return found
 
     @classmethod

@@ -6,9 +6,9 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from xmleval.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
 from xmleval.errors import InputError, Keyword, Message, positive_integer
@@ -47,7 +47,7 @@ from xmleval.files.output import locked, refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path, is_file
 from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
-from xmleval.input.shards import Input, with_fields
+from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.notes import Note
 from xmleval.plan import Settings
@@ -62,32 +62,56 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 LABEL_TABLES = ("label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
+SETTLED = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}  # by `check_settings`
 HOW_FILES_ARE_READ = {"input_format": None, "exclude_from": "both", "first_row": None, "ranked": False}
 
 
-class Run(NamedTuple):
-    """Inputs and evaluators, one for each model or one if there is none.
+@dataclass
+class Run:
+    """Files, or files beside arrays, that are opened, and what counts their rows.
 
-    ``sources`` are versions of the files of the truth, by name; ``inputs`` are those of all reports, or one
-    for each, and ``files`` all files, by argument; ``limit`` is that of reading them.
+    rows, widths : those of all inputs, and the number of labels of each report
+    inputs, train : by argument, one or one for each report; and training labels
+    closed : whether all labels were known before
+    counts, n_train : numbers of training rows of each label, for each report or once, and of all
+    limit : that of reading
+    evaluators, names : one for each model, or one if there is none
     """
 
-    rows: Inputs
-    evaluators: list[Evaluator]
-    names: list[str]
-    resources: Resources
-    sources: dict[str, str]
-    excluded: dict[str, Any]
-    inputs: dict[str, list[Any]]
-    files: dict[str, list[Path]]
     arguments: Arguments
+    resources: Resources
     limit: MemoryLimit
+    rows: Inputs
+    widths: list[int]
+    inputs: dict[str, list[Any]]
+    train: Any
+    closed: bool
+    counts: list[Any]
+    n_train: int
+    names: list[str]
+    evaluators: list[Evaluator] = field(default_factory=list)
+    excluded: dict[str, Any] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
+
+    @property
+    def files(self) -> dict[str, list[Path]]:
+        """All files, by argument."""
+        inputs = self.inputs | ({} if self.train is None else {"y_train": [self.train]})
+        files = {name: [path for each in inputs[name] for path in each.files] for name in inputs}
+        of_labels = {name: file_of(name, self.arguments.get(name)) for name in FILES_OF_LABELS}
+        return files | {name: [path] for name, path in of_labels.items() if path is not None}
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Versions of the files of the truth, by the names that reading gives them."""
+        sources = {str(shard.path): stamp(shard.path) for shard in self.inputs["y_true"][0].shards}
+        return sources | {self.rows.truth[0]: next(iter(sources.values()), "") if len(sources) < 2 else ""}
 
     def refuse_values(self, asking: str) -> None:
         """Refuse inputs in memory, where an argument ``asking`` for files is given."""
-        for argument, several in self.inputs.items():
-            if several and not self.files[argument]:
+        files = self.files
+        for argument in self.inputs:
+            if self.inputs[argument] and not files[argument]:
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 
@@ -101,42 +125,29 @@ def resources_of(arguments: Arguments) -> Resources:
     return resources
 
 
-class Opening(NamedTuple):
-    """What was opened.
-
-    rows, widths : those of all inputs, and the number of labels of each report
-    inputs, train : by argument, one or one for each report; and training labels
-    closed : whether all labels were known before
-    counts, n_train : numbers of training rows of each label, for each report or once, and of all
-    """
-
-    rows: Inputs
-    widths: list[int]
-    inputs: dict[str, list[Any]]
-    train: Any
-    closed: bool
-    counts: list[Any]
-    n_train: int
-
-
-def open_inputs(
-    arguments: Arguments, scores: Mapping[str, Any], resources: Resources, fits: bool = False
-) -> Opening:
-    """Open the files, and match their rows and labels; ``scores`` are those of models by name."""
+def open_run(
+    arguments: Arguments,
+    scores: Mapping[str, Any],
+    resources: Resources,
+    limit: MemoryLimit,
+    fits: bool = False,
+) -> Run:
+    """Open the files within a limit that is set, and match their rows and labels, to evaluate or to fit."""
     labels: Any = arguments.get("labels")
     n_labels, how = arguments.get("n_labels"), arguments.get("input_format")
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
-    opened: dict[str, Any] = {}
+    sets: dict[str, Any] = {}
     for argument in ("y_pred", "y_train", "candidates"):
         if (value := arguments.get(argument)) is not None:
-            opened[argument] = open_input(argument, value, how, n_labels)
+            sets[argument] = open_input(argument, value, how, n_labels)
     models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
     graded = conventions_of(arguments.get("metrics"), arguments).graded
     truth = open_input("y_true", arguments.get("y_true"), how, n_labels).with_grades(graded)
-    fields = fields_of(arguments, joined=bool(scores) or "y_pred" in opened or fits)
-    truth, *given = with_own_fields(fields, truth, *opened.values(), *models)
-    models, sets = given[len(opened) :], dict(zip(opened, given, strict=False))
+    fields = fields_of(arguments, joined=bool(scores) or "y_pred" in sets or fits)
+    truth, *models = with_fields(fields, truth, *models, *sets.values())
+    sets = dict(zip(sets, models[len(scores) :], strict=True))
+    del models[len(scores) :]
     train = sets.pop("y_train", None)
     if is_file(labels):
         labels = load_names(as_path(labels))
@@ -145,64 +156,54 @@ def open_inputs(
     rows = open_rows(arguments, fields, truth, models, sets, labels, fits)
     widths = label_counts_of(rows, resources, labels, n_labels)
     counts, n_train = [None], 0
-    if train is not None and (fits or train.files):  # propensities are estimated from others later
+    if train is not None and (fits or train.files):  # of values, propensities are estimated later
         counts, n_train = training_counts(train, rows, labels, widths, resources)
-    inputs = {"y_true": [truth], "y_score": models} | {argument: [one] for argument, one in sets.items()}
-    return Opening(rows, widths, inputs, train, labels is not None or not rows.by_name, counts, n_train)
-
-
-def open_run(
-    arguments: Arguments, scores: Mapping[str, Any], resources: Resources, limit: MemoryLimit
-) -> Run:
-    """Open the files within a limit that is set, and settle what is to be counted."""
-    rows, widths, inputs, train, closed, counts, n_train = open_inputs(arguments, scores, resources)
     rows = with_values_of_rows(rows, arguments)
-    asking = {name for name, value in arguments.items() if value is not None}
+    inputs = {"y_true": [truth], "y_score": models} | {argument: [sets[argument]] for argument in sets}
+    closed, names = labels is not None or not rows.by_name, [*scores] or [rows.truth[0]]
+    return Run(arguments, resources, limit, rows, widths, inputs, train, closed, counts, n_train, names)
+
+
+def settle(run: Run) -> None:
+    """Settle what is counted for each report, and make the evaluators and what is told of excluded labels."""
+    arguments, rows, closed = run.arguments, run.rows, run.closed
+    values: Any = {name: value for name, value in arguments.items() if value is not None}
     metrics, names = arguments.get("metrics"), rows.label_names
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     if rows.pairs is not None:
-        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
-    known = Options.__annotations__.keys() - {"labels", "y_train", "dataset", "a", "b"}
-    options: Any = {name: value for name, value in arguments.items() if name in known & asking}
-    if "decision" in asking:
-        options["decision"] = _decision(arguments["decision"], rows, closed)
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.widths))
+    options: Any = {name: values[name] for name in values if name in SETTLED}
+    if "decision" in values:
+        options["decision"] = _decision(values["decision"], rows, closed)
     points = options.get("curve_points")
-    files_of_labels = {name: file_of(name, arguments.get(name)) for name in FILES_OF_LABELS if name in asking}
-    evaluators = []
-    for place, n_labels in enumerate(widths):
-        if asking & OF_PROPENSITY:
-            own_counts = counts[place % len(counts)]
-            q, notes = propensity_of(arguments, own_counts, n_train, n_labels, names, closed)
+    files = {name: file_of(name, values[name]) for name in FILES_OF_LABELS if name in values}
+    for place, n_labels in enumerate(run.widths):
+        if not OF_PROPENSITY.isdisjoint(values):
+            counts = run.counts[place % len(run.counts)]
+            q, notes = propensity_of(arguments, counts, run.n_train, n_labels, names, closed)
             rows.notes[place].extend(notes)
             options["inverse_propensity"] = q
-        if "label_groups" in asking:
+        if "label_groups" in values:
             q = options.get("inverse_propensity")
-            groups, notes = label_groups_of(arguments["label_groups"], q, names, n_labels, closed)
+            groups, notes = label_groups_of(values["label_groups"], q, names, n_labels, closed)
             rows.notes[place].extend(notes)
             options["label_groups"] = groups
         if points and rows.scores:  # of lists without scores there is no curve
             options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
-        share = resources.rest(limit).evaluator(len(rows.scores))
-        with naming_files(files_of_labels):
-            if "hierarchy" in asking:
-                options["hierarchy"] = hierarchy_of(arguments["hierarchy"], n_labels, names, closed)
+        share = run.resources.rest(run.limit).evaluator(len(rows.scores))
+        with naming_files(files):
+            if "hierarchy" in values:
+                options["hierarchy"] = hierarchy_of(values["hierarchy"], n_labels, names, closed)
             settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, n_labels, **options)
         if rows.by_name:
             settings = replace(settings, named=True, unknown=True, counts_cells=closed)
         if of_sets:  # what cannot be computed is left out
             settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
-        evaluators.append(Evaluator.of(settings, share))
-    resources = resources.rest(limit)
-    refuse_many_labels(rows.truth[0], max(widths), len(widths) * _label_bytes(settings))
-    files = {name: [path for one in several for path in one.files] for name, several in inputs.items()}
-    files |= {name: [path] for name, path in files_of_labels.items() if path is not None}
-    files |= {"y_train": train.files} if train else {}
-    sources = {str(shard.path): stamp(shard.path) for shard in inputs["y_true"][0].shards}
-    sources[rows.truth[0]] = next(iter(sources.values()), "") if len(sources) < 2 else ""
-    excluded, models = dict[str, Any](), [*scores] or [rows.truth[0]]
-    if asking & {"exclude", "candidates"}:
-        excluded = _excluded(arguments, inputs.get("candidates", [None])[0])
-    return Run(rows, evaluators, models, resources, sources, excluded, inputs, files, arguments, limit)
+        run.evaluators.append(Evaluator.of(settings, share))
+    run.resources = run.resources.rest(run.limit)
+    refuse_many_labels(rows.truth[0], max(run.widths), len(run.widths) * _label_bytes(settings))
+    if not values.keys().isdisjoint(("exclude", "candidates")):
+        run.excluded = _excluded(arguments, run.inputs.get("candidates", [None])[0])
 
 
 def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
@@ -213,18 +214,14 @@ def fields_of(arguments: FileOptions, joined: bool = True) -> Fields:
     return Fields(*fields, arguments.get("id_field"), arguments.get("separator"), joined)
 
 
-def with_own_fields(fields: Fields, *several: Any) -> list[Any]:
-    """Return inputs, of which the files are read with the names of their fields."""
-    files = iter(with_fields(fields, *(one for one in several if isinstance(one, Input))))
-    return [next(files) if isinstance(one, Input) else one for one in several]
-
-
 def _label_bytes(settings: Settings) -> int:
     """Return the memory that counts of a label take."""
-    asked, kept = [spec for spec, _ in settings.asked], settings.per_label
-    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    n_kept = len(asked if kept is True else kept or ())
-    return TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept
+    kept = settings.per_label
+    n_kept = len(settings.asked if kept is True else kept or ())
+    tables = n_kept > 0 or any(
+        spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec, _ in settings.asked
+    )
+    return TABLE_BYTES * tables + VALUE_BYTES * n_kept
 
 
 def _decision(decision: Any, rows: Inputs, closed: bool) -> Any:
@@ -261,42 +258,40 @@ def _excluded(arguments: Arguments, among: Opened | None) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _resumed(run: Run) -> Iterator[Run]:
+def _resumed(run: Run, folder: Path) -> Iterator[None]:
     """Lock the folder of a checkpoint, go on from it if so asked, and remove it where all ends well."""
-    arguments, checkpoint = run.arguments, run.arguments.get("checkpoint")
-    if checkpoint is None:
-        yield run
-        return
-    folder = as_path(checkpoint)
+    arguments = run.arguments
     if isinstance(folder, RemotePath):
         elsewhere = f"{folder} is not on this machine; give a folder, or ", Keyword("workers")
         raise InputError("checkpoint", Message(*elsewhere))
     run.refuse_values("checkpoint")
-    inside = [p for several in run.files.values() for p in several if p.resolve().parent == folder.resolve()]
+    files = run.files
+    inside = [path for path in itertools.chain(*files.values()) if path.resolve().parent == folder.resolve()]
     if inside:
         raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
     settings = {
         **{name: [] for name in ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)},
-        **{argument: [stamp(path) for path in several] for argument, several in run.files.items()},
+        **{argument: [stamp(path) for path in files[argument]] for argument in files},
         "number of models": len(run.rows.scores),
         **{name: arguments.get(name, default) for name, default in HOW_FILES_ARE_READ.items()},
         "fields": [*fields_of(arguments)],
         "evaluators": [evaluator.settings for evaluator in run.evaluators],
     }
     with locked(folder):
-        run = run._replace(checkpoint=(saved := Checkpoint(folder, settings)))
-        if saved.exists():
+        run.checkpoint = Checkpoint(folder, settings)
+        if run.checkpoint.exists():
             if not arguments.get("resume"):
                 resume = Keyword("resume", "True")
-                told = f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it"
-                raise ValueError(Message(*told))
+                raise ValueError(
+                    Message(f"{folder}: holds a checkpoint; go on with ", resume, ", or remove it")
+                )
             memory, threads = run.evaluators[0].memory, arguments.get("threads")
             with limited(run.resources.limit()):
-                run = run._replace(evaluators=saved.load(memory, threads))
+                run.evaluators = run.checkpoint.load(memory, threads)
             of = f" of {run.rows.truth[1].n_rows}" if run.rows.truth[1].n_rows else ""
             LOG.info("%s: resumed at row %s%s", folder, run.evaluators[0].n_rows, of)
-        yield run
-        saved.remove()
+        yield
+        run.checkpoint.remove()
 
 
 def evaluate_files(
@@ -309,60 +304,53 @@ def evaluate_files(
     ``scores`` are those of models by name; ``count_run`` counts the run in place of `count`.
     """
     refuse_unknown(arguments, Arguments.__annotations__)
-    for name in ("checkpoint", "save"):
-        if (path := arguments.get(name)) is not None and not is_file(path):
+    checkpoint, pattern = arguments.get("checkpoint"), arguments.get("save")
+    for name, path in (("checkpoint", checkpoint), ("save", pattern)):
+        if path is not None and not is_file(path):
             raise InputError(name, f"{path!r} is no path")
     for name, value in scores.items():
         if value is None:
             raise InputError("y_score", f"{name!r} is None; expected its scores")
-    if arguments.get("resume") and arguments.get("checkpoint") is None:
+    if arguments.get("resume") and checkpoint is None:
         needed = "needs ", Keyword("checkpoint"), ", the folder of what was counted"
         raise InputError("resume", Message(*needed))
     if arguments.get("y_pred") is not None and (rule := arguments.get("decision")) is not None:
         decision = Keyword("decision", str(rule))
         raise InputError("y_pred", Message("given together with ", decision, "; choose one"))
-    resources, shown = resources_of(arguments), arguments.get("progress", False)
+    resources, shown, states = resources_of(arguments), arguments.get("progress", False), list[Path]()
     limit = resources.limit()
     with limited(limit):
         run = open_run(arguments, scores, resources, limit)
-    states = []
-    if (pattern := arguments.get("save")) is not None:
+        settle(run)
+    if pattern is not None:
         states = state_files(pattern, run.names)
         for path in states:
             refuse_unwritable(path)
         for file in itertools.chain(*run.files.values()):
             refuse_input(file, states)
-    if count_run is not None:
-        return run, _reports(run, count_run(run, shown), states)
-    writing = WRITING.get()
-    with contextlib.nullcontext(writing) if writing else contextlib.ExitStack() as opened:
-        run = opened.enter_context(_resumed(run))
-        return run, _reports(run, count(run, shown), states)
-
-
-def _reports(run: Run, reports: list[Report], states: Sequence[Path]) -> dict[str, Report]:
-    """Return reports by the names of models, and save the states where they are asked for."""
-    for evaluator, path in zip(run.evaluators, states, strict=False):
-        evaluator.save(path)
-    return dict(zip(run.names, reports, strict=True))
+    with contextlib.ExitStack() as opened:
+        if count_run is not None:
+            reports = count_run(run, shown)
+        else:
+            if checkpoint is not None:
+                (WRITING.get() or opened).enter_context(_resumed(run, as_path(checkpoint)))
+            reports = count(run, shown)
+        for evaluator, path in zip(run.evaluators, states, strict=False):
+            evaluator.save(path)
+    return run, dict(zip(run.names, reports, strict=True))
 
 
 def count(run: Run, shown: Progress) -> list[Report]:
     """Count all rows, and return a report for each evaluator."""
-    n_before = run.evaluators[0].n_rows
-    with limited(run.limit), progress(run.rows.truth[1].n_rows, n_before, shown) as show:
-
-        def after(done: int) -> None:
-            show(done)
-            if run.checkpoint:
+    n_before, rows = run.evaluators[0].n_rows, run.rows
+    kept = run.checkpoint is not None or run.arguments.get("save") is not None
+    graded = run.inputs["y_true"][0].kind == "grades"  # which rows of files are not looked at for again
+    sources = run.sources if kept or graded or rows.truth[1].locate is not None else {}
+    with limited(run.limit), progress(rows.truth[1].n_rows, n_before, shown) as show:
+        for n_rows in count_rows(run.evaluators, rows, run.resources, n_before, sources):
+            show(n_rows)
+            if run.checkpoint is not None:
                 run.checkpoint.save_sometimes(run.evaluators)
-
-        def before(name: str, row: int) -> None:
-            for evaluator in run.evaluators:
-                if source := run.sources.get(name):
-                    evaluator.read_from(source, row)
-
-        count_rows(run.evaluators, run.rows, run.resources, n_before, after, before)
     return reports_of(run)
 
 
@@ -370,14 +358,15 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator, with the names of rows and labels."""
     reports, rows = [], run.rows
     for place, (evaluator, notes) in enumerate(zip(run.evaluators, rows.notes, strict=True)):
-        evaluator.add_notes(notes)
+        if notes:
+            evaluator.add_notes(notes)
         names: dict[str, Any] = {
             "label_names": rows.label_names,
             "row_names": None if rows.row_names is None else [*rows.row_names],
             "unknown_labels": rows.unknown_labels[place] if rows.unknown_labels else [],
         }
         reports.append(replace(evaluator.compute(), excluded=run.excluded, **names))
-    return with_same_measures(reports)
+    return with_same_measures(reports) if len(reports) > 1 else reports
 
 
 def state_files(pattern: Any, names: Sequence[str]) -> list[Path]:

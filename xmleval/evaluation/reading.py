@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,28 +40,26 @@ def count_rows(
     evaluators: Sequence[Any],
     inputs: Inputs,
     resources: Resources,
-    skipped: int,
-    after: Callable[[int], object],
-    before: Callable[[str, int], None] = lambda name, row: None,
-) -> None:
-    """Count all rows, behind those that were counted before.
+    skipped: int = 0,
+    sources: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[int]:
+    """Count all rows, behind those that were counted before, and yield how many are counted so far.
 
     There is one evaluator, or what else has ``n_labels`` and ``update``, for each input of scores, or one if
-    there is none. ``before`` is called with the file of the truth that the next rows are in, and the index of
-    the first in it; ``after`` with the number of rows counted so far.
+    there is none. ``sources`` are what evaluators call the files of the truth, by name.
     """
     truth, scores, sets = inputs.readers(resources, skipped)
     readers = [truth, *scores, *sets.values()]
     try:
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows)
-        while any(reader.ready() for reader in readers):
-            n = min(reader.ready() for reader in readers)
-            if n == 0:
-                break
-            before(*truth.locate(truth.n_taken))
+        while n := min(reader.ready() for reader in readers):
+            if sources:
+                name, row = truth.locate(truth.n_taken)
+                for evaluator in evaluators if sources.get(name) else ():
+                    evaluator.read_from(sources[name], row)
             _count(evaluators, truth, scores, sets, n, inputs)
-            after(truth.n_taken)
+            yield truth.n_taken
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count())
         for argument, (name, names) in inputs.of_rows.items():
@@ -139,20 +138,17 @@ def naming_rows(
     ``readers`` tells what each argument was read from, ``files`` what other arguments came from. The first
     row of the arguments is row ``first``, counted over all files of a reader.
     """
-    names = dict(files or {}) | {argument: reader.name for argument, reader in readers.items() if reader}
-    with naming_files(names):
-        try:
-            yield
-        except InputError as error:
-            reader = readers.get(error.argument)
-            row = first + (error.row or 0)
-            if reader is not None:
-                names[error.argument], row = reader.locate(row)
-            reason, truth = error.reason, readers.get("y_true")
-            if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
-                reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
-            row_of_file = None if error.row is None else row
-            raise InputError(error.argument, reason, row=row_of_file, value=error.value) from None
+    try:
+        yield
+    except InputError as error:
+        argument, reason, row = error.argument, error.reason, first + (error.row or 0)
+        reader, truth, name = readers.get(argument), readers.get("y_true"), (files or {}).get(argument)
+        if reader is not None:
+            name, row = reader.locate(row)
+        if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
+            reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
+        error = InputError(argument, reason, row=None if error.row is None else row, value=error.value)
+        raise error if name is None else ValueError(Message(name, ": ", error.message)) from None
 
 
 def read_sets(

@@ -87,7 +87,9 @@ def saved_counts(counted: Counted, loose: bool) -> Saved:
     return Saved(meta, arrays)
 
 
-def restored(settings: Settings, work: Resources, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
+def restored(
+    settings: Settings, resources: Resources, meta: dict[str, Any], arrays: dict[str, Any]
+) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     source, row = meta["place"]
     place, notes = (str(source), positive_integer("place", row, 0)), notes_from_json(meta["notes"])
@@ -102,7 +104,7 @@ def restored(settings: Settings, work: Resources, meta: dict[str, Any], arrays: 
         for source, several in meta["spans"].items()
     }
     plan = plan_of(settings, given)
-    states = new_states(plan, work)
+    states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
     return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, states.row_groups, notes)
 

@@ -23,14 +23,14 @@ class ScoredRows:
 
     state = missing = bare = ""
 
-    def __init__(self, plan: Plan, work: Resources) -> None:
+    def __init__(self, plan: Plan, resources: Resources) -> None:
         self.n_labels = plan.n_labels
-        self.work = work
+        self.resources = resources
         self.n_rows = 0
         self._dtypes: set[str] = set()
         self._plan = plan
-        own = state_class(self.state)(plan, plan.specs, work)
-        self._states = States(plan, work, {self.state: own})
+        own = state_class(self.state)(plan, plan.specs, resources)
+        self._states = States(plan, resources, {self.state: own})
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""
@@ -43,8 +43,8 @@ class ScoredRows:
         if has_scores(y_score) is False:
             raise InputError("y_score", self.bare)
         batch = Batch(Taken((), None), truth, y_score, sample_weight=weight)
-        rows = make_blocks(self._plan, batch, self.work, 0, self._dtypes)
-        self._states = count(self._plan, self.work, self._states, rows)
+        rows = make_blocks(self._plan, batch, self.resources, 0, self._dtypes)
+        self._states = count(self._plan, self.resources, self._states, rows)
         self.n_rows += truth.n_rows
 
     @property

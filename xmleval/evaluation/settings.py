@@ -258,13 +258,14 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     if "clusters" in given and settings.confidence is None:
         needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
         raise InputError("clusters", Message(*needs))
-    inputs = _needs_met(settings, given)
+    lacking = _lacking(settings, given)
     fewer = fewer_labels(given, conventions.unlisted_score)
     specs, not_computed, improbable = list[Spec](), dict[str, Message](), list[Spec]()
     for spec, explicit in settings.asked:
-        needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
+        missing = next(filter(None, map(lacking.get, spec.needs)), None)
+        needed = (fewer if spec.metric.every_label else None) or missing
         if needed and explicit:
-            at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and "scores" in inputs else ""
+            at_k = spec.cutoff_hint if needed is GIVEN_AS["sets"] and "scores" not in lacking else ""
             raise ValueError(Message(spec, " needs ", needed, at_k))
         if needed:
             not_computed[spec.name] = needed
@@ -286,8 +287,8 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     if settings.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
         none = " has no effect: the measures in it, such as h_f1.micro, are not among "
         raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
-    per_label, curves = settings.per_label, "entry scores" in inputs
-    by_label = curves or "sets" in inputs or not per_label
+    per_label, curves = settings.per_label, "entry scores" not in lacking
+    by_label = curves or "sets" not in lacking or not per_label
     if not by_label and not any(spec.k or spec.state == "label_extremes" for spec in specs):
         either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
         raise ValueError(Message(Keyword("per_label"), " needs ", *either))
@@ -303,16 +304,8 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     return Plan(**vars(settings) | more, specs=tuple(specs), given=given)
 
 
-def missing_input(spec: Spec, inputs: Collection[str]) -> Message | None:
-    """Return the first missing input of a spec, or None."""
-    for need in spec.needs:
-        if need not in inputs:
-            return GIVEN_AS[need]
-    return None
-
-
-def _needs_met(settings: Settings, given: frozenset[str]) -> set[str]:
-    """Return the needs of measures that the inputs and settings meet."""
+def _lacking(settings: Settings, given: frozenset[str]) -> dict[str, Message]:
+    """Return what to give for each need of measures that the inputs and settings do not meet."""
     q = settings.propensity
     met = {
         "scores": "y_score" in given,
@@ -324,7 +317,7 @@ def _needs_met(settings: Settings, given: frozenset[str]) -> set[str]:
         "propensity": q is not None,
         "training": q is not None and q.counts is not None,
     }
-    return {need for need, is_met in met.items() if is_met}
+    return {need: GIVEN_AS[need] for need in met if not met[need]}
 
 
 def _refuse_improbable(settings: Settings, spec: Spec) -> None:

@@ -74,8 +74,8 @@ class Input:
         return joined([(str(shard.path), pieces) for shard, pieces in self.each])
 
 
-def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
-    """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
+def with_fields(fields: Fields, *several: Any) -> list[Any]:
+    """Return inputs, values or None, with the names of their fields; refuse names where none has fields."""
     options = {f"{name}_field": getattr(fields, name) for name in ("true", "pred", "score", "id")}
     options["separator"] = fields.separator
     asked = next((option for option, value in options.items() if value is not None), None)

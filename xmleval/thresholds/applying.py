@@ -14,12 +14,13 @@ import scipy.sparse
 from xmleval.budget import MEMORY, Resources, memory_bytes
 from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.evaluation.collect import read_features
-from xmleval.evaluation.files import fields_of, with_own_fields
+from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
+from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
 from xmleval.notes import Note
 from xmleval.view.rule import Rule
@@ -29,7 +30,7 @@ def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, option
     """Return the sets that a saved rule makes of scores in a file, read row by row, as a sparse array."""
     refuse_unknown(options, FileOptions.__annotations__)
     given = open_input("y_score", y_score, options.get("input_format"))
-    (given,) = with_own_fields(fields_of(options), given)
+    (given,) = with_fields(fields_of(options), given)
     rule, pieces = _by_number(saved, given, labels)
     if features is not None and given.named:
         raise InputError("features", f"are by number, and {given.name} has names")

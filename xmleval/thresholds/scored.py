@@ -49,7 +49,7 @@ class ScoredEntries(ScoredRows):
         state = self._runs
         names = f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}"
         floor, lowest = self._floors
-        found = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.work)
+        found = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.resources)
         return lowest if found == floor else found
 
     def label_thresholds(self, aim: int, fbr: float, fallback: str) -> Floats:
@@ -59,7 +59,7 @@ class ScoredEntries(ScoredRows):
         """
         state, (floor, lowest) = self._runs, self._floors
         good, bad = (state.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
-        found = best_label_cuts(good, bad, state.n_true, floor, aim, self.work)
+        found = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
         (hits, sizes), (highest, below) = found.best.T, found.scores.T
         thresholds = np.where(np.isnan(below), lowest, below)
         f1 = np.divide(2.0 * hits, sizes + state.n_true, out=np.zeros(hits.size), where=hits > 0)
