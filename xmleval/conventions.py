@@ -150,8 +150,8 @@ class Conventions:
         >>> Conventions(empty="skip").signature(["empty", "unlisted"])
         'empty=skip unlisted=below'
         """
-        shown = [f.name for f in fields(self) if f.name in names and (f.name != "gains" or self.graded)]
-        return " ".join(f"{name}={_plain(getattr(self, name))}" for name in shown)
+        shown = {*names} - ({"gains"} if not self.graded else set())
+        return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in shown)
 
     def as_dict(self) -> dict[str, str | float]:
         """Return all fields as JSON values.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.weights import check_propensity
 from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
-from xmleval.records import Floats, Ints
 from xmleval.results.changes import refuse_no_labels
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE, check_test
@@ -119,12 +119,14 @@ def compare(
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
     weight, row_groups = of_rows.get("sample_weight"), of_rows.get("row_groups")
+    if clusters is not None:
+        clusters = np.asarray(as_plain("clusters", of_rows["clusters"]))
     compared = Comparison(
         reports,
         baseline=baseline,
         test=test,
-        weight=None if weight is None else _as_floats("sample_weight", weight),
-        clusters=None if clusters is None else _numbered(of_rows["clusters"]),
+        weight=None if weight is None else np.asarray(as_plain("sample_weight", weight), np.float64).ravel(),
+        clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
     )
@@ -146,38 +148,41 @@ def evaluate_models(
     names: Sequence[str], models: Any, y_true: Any, y_pred: Any, seeds: bool, options: dict[str, Any]
 ) -> Evaluated:
     """Evaluate models one after another; those of files in one pass."""
-    several = {name: _of_seeds(name, models, y_pred, seeds) for name in names}
-    files_of_seeds = seeds and any(map(is_file, (models or {}).values()))
-    if files_of_seeds and max(len(own) for own in several.values()) == 1:
-        first = next(iter(several.values()))[0][0]
-        told = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
-        raise InputError("seeds", told)
-    parts = [part for own in several.values() for one in own for part in one]
-    of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, parts))
+    inputs = {  # scores and sets
+        (name, seed): pair
+        for name in names
+        for seed, pair in enumerate(_of_seeds(name, models, y_pred, seeds))
+    }
+    if seeds and len(inputs) == len(names) and any(map(is_file, (models or {}).values())):
+        first = next(iter(inputs.values()))[0]
+        message = f"{first} stands for one input; give patterns, such as 'a_*', for those of several seeds"
+        raise InputError("seeds", message)
+    of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, chain(*inputs.values())))
     if y_pred is None and of_files:
         from xmleval.evaluation.files import evaluate_files
         from xmleval.evaluation.lists import lists_of_files  # imports all formats
 
-        seeds_of = [(name, n, one[0]) for name, own in several.items() for n, one in enumerate(own)]
-        flat = {(f"{name} {n}" if n else name): scores for name, n, scores in seeds_of}
+        scores = {f"{name} {seed}" if seed else name: pair[0] for (name, seed), pair in inputs.items()}
         count_run = counting_of(options)
         arguments: Any = {"y_true": y_true, **options}
-        run, by_name = evaluate_files(arguments, flat, count_run)
-        same = iter(by_name.values())
-        reports = {name: [next(same) for _ in own] for name, own in several.items()}
-        of_rows_found = {name: values for name, (_, values) in run.rows.of_rows.items()}
-        return Evaluated(reports, of_rows_found, partial(lists_of_files, run), True)
-    for name in ("sample_weight", "row_groups", "clusters"):
-        if is_file(options.get(name)):
-            raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
-    truth = y_true if of_files else checked_once(y_true, options)
-    found = {n: [evaluated(n, truth, *one, options) for one in own] for n, own in several.items()}
-    same = iter(with_same_measures([report for own in found.values() for report in own]))
-    reports = {name: [next(same) for _ in own] for name, own in found.items()}
-    row_names = next(iter(reports.values()))[0].row_names
-    vectors = {name: options.get(name) for name in ("sample_weight", "row_groups", "clusters")}
-    vectors = {name: of_rows(name, value, row_names) for name, value in vectors.items() if value is not None}
-    return Evaluated(reports, vectors, partial(lists_of, truth, models, options), False)
+        run, by_name = evaluate_files(arguments, scores, count_run)
+        every = [*by_name.values()]
+        vectors: dict[str, Any] = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
+        lists: Any = partial(lists_of_files, run)
+    else:
+        vectors = {name: options.get(name) for name in ("sample_weight", "row_groups", "clusters")}
+        for name, value in vectors.items():
+            if is_file(value):
+                raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
+        truth = y_true if of_files else checked_once(y_true, options)
+        every = [evaluated(name, truth, *pair, options) for (name, _), pair in inputs.items()]
+        every, names_of_rows = with_same_measures(every), every[0].row_names
+        vectors = {n: of_rows(n, value, names_of_rows) for n, value in vectors.items() if value is not None}
+        lists = partial(lists_of, truth, models, options)
+    reports: dict[str, list[Report]] = {name: [] for name in names}
+    for (name, _), report in zip(inputs, every, strict=True):
+        reports[name].append(report)
+    return Evaluated(reports, vectors, lists, y_pred is None and of_files)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
@@ -253,12 +258,3 @@ def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[st
             raise
         told = f"{error.argument} of {name!r}"
         raise InputError(told, error.reason, row=error.row, value=error.value) from None
-
-
-def _as_floats(argument: str, value: Any) -> Floats:
-    return np.asarray(as_plain(argument, value), np.float64).reshape(-1)
-
-
-def _numbered(clusters: Any) -> Ints:
-    """Return the number of the cluster of each row."""
-    return np.unique(np.asarray(as_plain("clusters", clusters)), return_inverse=True)[1].reshape(-1)

@@ -66,7 +66,7 @@ def label_statistics(
         from xmleval.evaluation.collect import collect  # imports all formats
 
         options = {"y_train": y_train, "n_labels": n_labels, **files}
-        found, opening = collect(y_true, None, lambda n, work: LabelStatistics(n), options)
+        found, opening = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
         for note in opening.rows.notes[0]:
             warnings.warn(note, stacklevel=2)
         return found.values(opening.counts[0])

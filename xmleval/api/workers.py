@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,8 @@ def count_on_workers(workers: int | None, scheduler: str | None, given: Run, sho
     pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
     vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}
     names = {argument: name for argument, (name, _) in rows.of_rows.items()}
-    checkpoint = arguments.get("checkpoint")
+    checkpoint, saved = arguments.get("checkpoint"), arguments.get("save") is not None
+    sources = given.sources if saved and rows.first_row is None else {}
     names |= {} if rows.pairs is None else {"exclude": str(rows.pairs.path)}
     held: list[Exchange] = []
     with ExitStack() as opened, naming_files(names):
@@ -50,16 +52,14 @@ def count_on_workers(workers: int | None, scheduler: str | None, given: Run, sho
         for place, (job, leaves) in enumerate(plans):
             with progress(n_rows, 0, shown) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
-            of_files = arguments.get("save") is not None and rows.first_row is None
-            given.evaluators[place] = _of_files(found, given) if of_files else found
+            given.evaluators[place] = _of_files(found, given, sources) if sources else found
         return reports_of(given)
 
 
-def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:
+def _of_files(evaluator: Evaluator, given: Run, sources: Mapping[str, str]) -> Evaluator:
     """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
     meta, arrays = evaluator.counts(loose=True)
     truth = given.inputs["y_true"][0]
-    sources = given.sources
     sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
     return evaluator.with_counts(Saved({**meta, "spans": spans, "place": sizes[-1]}, arrays))

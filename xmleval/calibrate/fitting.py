@@ -129,7 +129,10 @@ def fit(
             "threads": threads, **files,
         }  # fmt: skip
         pairs, opening = collect(
-            y_true, y_score, lambda n, work: fitting.pairs(n, work, sample_weight is not None), options
+            y_true,
+            y_score,
+            lambda n, resources: fitting.pairs(n, resources, sample_weight is not None),
+            options,
         )
         for note in opening.rows.notes[0]:
             warnings.warn(note, stacklevel=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,63 +12,54 @@ import numpy as np
 from xmleval.budget import PIECE_BYTES, Resources
 from xmleval.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
-from xmleval.evaluation.reading import naming_files, read_sets
+from xmleval.evaluation.reading import naming_files, naming_rows
 from xmleval.evaluation.settings import Arguments, file_of
 from xmleval.groups import OTHER, given_groups
 from xmleval.hierarchy import given_hierarchy
-from xmleval.input.csr import Source
 from xmleval.input.objects.vectors import of_rows
-from xmleval.input.pieces import Pieces
+from xmleval.input.pieces import Pieces, RowReader
+from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
 from xmleval.notes import Note
 from xmleval.numerals import whole_number
 from xmleval.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity
-from xmleval.records import Hierarchy, Ints, Truth
+from xmleval.records import Hierarchy, Ints
 
 
 def training_counts(
     train: Any, rows: Inputs, labels: list[str] | None, widths: Sequence[int], resources: Resources
 ) -> tuple[list[Any], int]:
-    """Return how many training rows have each label, for each report or once, and how many rows there are."""
-    if rows.by_name:
-        counts, n_rows = count_named_training(train, rows.label_names or [], labels, rows.notes)
-        return [counts], n_rows
-    if train.named:
-        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
-    pieces = train.pieces()
-    found = {n: count_training(train.name, pieces, n, resources.lone_piece) for n in {*widths}}
-    return [found[n][0] for n in widths], found[widths[0]][1]
-
-
-def count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
-    """Return how many rows have each label, and how many rows there are."""
-    refuse_many_labels(name, n_labels)
-    counts = np.zeros(n_labels, np.int64)
-
-    def take(rows: Source[Truth]) -> None:
-        count_labels_of(rows, counts)
-
-    return counts, read_sets("y_train", name, pieces, n_labels, n_bytes, take)
-
-
-def count_named_training(
-    train: Any, label_names: list[str], labels: list[str] | None, notes: Sequence[list[str]]
-) -> tuple[Ints, int]:
-    """Return how many training rows have each label, and how many rows there are; add to ``notes``.
+    """Return how many training rows have each label, for each report or once, and how many rows there are.
 
     ``labels`` are the names of the columns of training labels without names, if they are known.
     """
-    own = labels if labels is not None and is_numbered(train, labels) else None
-    truth = read_truth(train, own, Message("has no names, which ", Keyword("y_true"), " has"))
-    names = truth.match.label_names
+    if not rows.by_name:
+        if train.named:
+            raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+        pieces = train.pieces()
+        counts = {n: _count_training(train.name, pieces, n, resources.lone_piece) for n in {*widths}}
+        return [counts[n][0] for n in widths], counts[widths[0]][1]
+    columns = labels if labels is not None and is_numbered(train, labels) else None
+    truth = read_truth(train, columns, Message("has no names, which ", Keyword("y_true"), " has"))
+    names, label_names = truth.match.label_names, rows.label_names or []
     width = max(1, len(names))  # as where no row has a label
-    per_label, n_rows = count_training(train.name, truth.pieces, width, PIECE_BYTES)
+    per_label, n_rows = _count_training(train.name, truth.pieces, width, PIECE_BYTES)
     count_of = dict(zip(names, per_label.tolist(), strict=False))
     n_ignored = len(count_of.keys() - {*label_names})
     ignored = [Note(train.name, "ignored labels", n_ignored)] * (n_ignored > 0)
-    for own_notes in notes:
-        own_notes += [*notes_of(train.name, truth.facts), *ignored]
-    return np.array([count_of.get(name, 0) for name in label_names], np.int64), n_rows
+    for notes in rows.notes:
+        notes += [*notes_of(train.name, truth.facts), *ignored]
+    return [np.array([count_of.get(name, 0) for name in label_names], np.int64)], n_rows
+
+
+def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
+    refuse_many_labels(name, n_labels)
+    counts = np.zeros(n_labels, np.int64)
+    with closing(RowReader(name, pieces, n_bytes)) as reader:
+        while n := reader.ready():
+            with naming_rows({"y_train": reader}, reader.n_taken):
+                count_labels_of(set_rows("y_train", reader.take(n), n_labels), counts)
+    return counts, reader.n_taken
 
 
 def propensity_of(

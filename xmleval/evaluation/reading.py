@@ -24,12 +24,9 @@ from xmleval.errors import (
     counted,
 )
 from xmleval.evaluation.inputs import Inputs
-from xmleval.input.csr import Source
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.scores import list_width
-from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import noun_of
-from xmleval.records import Truth
 
 REFRESH_SECONDS, BAR = 0.1, 20  # and characters of a bar
 CLEARED = "\x1b[K"  # the rest of a line
@@ -149,25 +146,6 @@ def naming_rows(
             reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
         error = InputError(argument, reason, row=None if error.row is None else row, value=error.value)
         raise error if name is None else ValueError(Message(name, ": ", error.message)) from None
-
-
-def read_sets(
-    argument: str,
-    name: str,
-    pieces: Pieces,
-    n_labels: int,
-    n_bytes: int,
-    take: Callable[[Source[Truth]], None],
-) -> int:
-    """Hand over relevant labels as they are read, and return how many rows there are."""
-    reader = RowReader(name, pieces, n_bytes)
-    try:
-        while n := reader.ready():
-            with naming_rows({argument: reader}, reader.n_taken):
-                take(set_rows(argument, reader.take(n), n_labels))
-    finally:
-        reader.close()
-    return reader.n_taken
 
 
 @contextlib.contextmanager

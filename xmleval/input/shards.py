@@ -25,6 +25,8 @@ from xmleval.input.pieces import Pieces, joined
 from xmleval.input.stack import rows_as_csr, stack_rows
 from xmleval.numerals import whole_number
 
+OF_DOCUMENTS = "true_field", "pred_field", "score_field", "id_field", "separator"  # as in `Fields`
+
 
 class Shard(NamedTuple):
     """One file, whole in memory or not."""
@@ -74,20 +76,19 @@ class Input:
         return joined([(str(shard.path), pieces) for shard, pieces in self.each])
 
 
-def with_fields(fields: Fields, *several: Any) -> list[Any]:
+def with_fields(fields: Fields, *inputs: Any) -> list[Any]:
     """Return inputs, values or None, with the names of their fields; refuse names where none has fields."""
-    options = {f"{name}_field": getattr(fields, name) for name in ("true", "pred", "score", "id")}
-    options["separator"] = fields.separator
-    asked = next((option for option, value in options.items() if value is not None), None)
-    inputs = [each for each in several if each is not None]
-    if asked and not any(shard.format.for_fields for each in inputs for shard in each.shards):
-        raise InputError(asked, "is for CSV and JSON Lines")
+    if not any(shard.format.for_fields for each in inputs if each for shard in each.shards):
+        for name, value in zip(OF_DOCUMENTS, fields, strict=False):
+            if value is not None:
+                raise InputError(name, "is for CSV and JSON Lines")
+        return [*inputs]
 
     def renamed(shard: Shard) -> Shard:
         make = shard.format.for_fields
         return shard._replace(format=make(fields)) if make else shard
 
-    return [each and replace(each, shards=[*map(renamed, each.shards)]) for each in several]
+    return [each and replace(each, shards=[*map(renamed, each.shards)]) for each in inputs]
 
 
 def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
