@@ -125,8 +125,8 @@ def fuse(
     names = [f"predictions[{number}]" for number in range(len(predictions))]
     for name, value in zip(names, predictions, strict=True):
         with renaming("y_score", name):
-            own = as_own_rows("y_score", value)
-            models.append(open_input("y_score", own, files.get("input_format"), n_labels, name))
+            rows = as_own_rows("y_score", value)
+            models.append(open_input("y_score", rows, files.get("input_format"), n_labels, name))
     models = with_fields(fields_of(options), *models)
     joint = _matched(models)
     values, width, readers = _numbered(models, n_labels) if joint is None else (
@@ -135,19 +135,21 @@ def fuse(
     with naming_rows(
         readers, 0, {n: one.name for n, one in zip(names, models, strict=True) if one.name != n}
     ):
-        known = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
-        how = Reading("", known, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
-        each = zip(values, names, strict=True)
-        sources = [ranking_rows(value, replace(how, argument=name)) for value, name in each]
+        n_columns = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
+        how = Reading("", n_columns, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
+        sources = [
+            ranking_rows(rows, replace(how, argument=name)) for rows, name in zip(values, names, strict=True)
+        ]
         n_rows, rising, falling = sources[0].n_rows, set[str](), set[str]()
-        for name, n in zip(names, [one.n_rows for one in sources], strict=True):
-            if n != n_rows:
-                raise InputError(name, f"{counted(n, *NO_MATCH)} the {n_rows} of {models[0].name}")
-        size = min(rows_at_a_time(sum(one.bytes_per_row for one in sources)), (1 << 62) // known)
+        for name, source in zip(names, sources, strict=True):
+            if source.n_rows != n_rows:
+                message = f"{counted(source.n_rows, *NO_MATCH)} the {n_rows} of {models[0].name}"
+                raise InputError(name, message)
+        size = min(rows_at_a_time(sum(source.bytes_per_row for source in sources)), (1 << 62) // n_columns)
         starts, resources = range(0, max(n_rows, 1), size), check_resources(MEMORY, threads)
 
         def block(start: int) -> list[Ranking]:
-            return [one.block(start, min(start + size, n_rows)) for one in sources]
+            return [source.block(start, min(start + size, n_rows)) for source in sources]
 
         def fused(start: int) -> Rows:
             rankings = block(start)
@@ -155,7 +157,7 @@ def fuse(
                 given, n_rows_of = one.given, one.n_above.size
                 if given and (given.falls or (given.rises and given.n_listed - n_rows_of >= LEAST_STEPS)):
                     (falling if given.falls else rising).add(model.name)
-            return _fused(checked, rankings, known, start, best_first=joint is not None or width is None)
+            return _fused(checked, rankings, n_columns, start, best_first=joint is not None or width is None)
 
         if checked.name == "rank":
             sizes = resources.map(
@@ -197,34 +199,34 @@ def _checked(
 
 def _matched(models: Sequence[Any]) -> Joined | None:
     """Return predictions by number, with names; None where none of them has names."""
-    several = list[tuple[str, Any]]()
-    for one in models:
-        with renaming("y_score", one.name):  # lists that are all empty may have names, too
-            empty = without_labels(one.value) if isinstance(one, Held) else None
-            several.append((one.name, read_predictions(one) if one.named else empty))
-    if not any(one.named for one in models):
+    predictions = list[tuple[str, Any]]()
+    for model in models:
+        with renaming("y_score", model.name):  # lists that are all empty may have names, too
+            empty = without_labels(model.value) if isinstance(model, Held) else None
+            predictions.append((model.name, read_predictions(model) if model.named else empty))
+    if not any(model.named for model in models):
         return None
-    for name, rows in several:
+    for name, rows in predictions:
         if rows is None:
             raise InputError(name, "has no names, which others have; give names to all")
         for note in notes_of(name, rows.origin):
             warnings.warn(note, UserWarning, stacklevel=3)
-    return join_models(several)
+    return join_models(predictions)
 
 
 def _numbered(models: Sequence[Any], n_labels: int | None) -> tuple[list[Any], int | None, dict[str, Any]]:
     """Return predictions by number; the number of labels, None of lists alone; and readers of files."""
-    several, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, Any]()
-    for number, one in enumerate(models):
-        with renaming("y_score", one.name):
-            if isinstance(one, Held) and is_sparse(one.value):
-                refuse_padding("y_score", one.value)
-            several.append((one.name, one.pieces()))
-            with closing(RowReader(*several[-1], PIECE_BYTES)) as reader:
+    predictions, values, readers = list[tuple[str, Any]](), list[Any](), dict[str, Any]()
+    for number, model in enumerate(models):
+        with renaming("y_score", model.name):
+            if isinstance(model, Held) and is_sparse(model.value):
+                refuse_padding("y_score", model.value)
+            predictions.append((model.name, model.pieces()))
+            with closing(RowReader(*predictions[-1], PIECE_BYTES)) as reader:
                 values.append(stack_rows(reader.take(n) for n in iter(reader.ready, 0)))
-        readers |= {} if isinstance(one, Held) else {f"predictions[{number}]": reader}
-    told = None if n_labels is not None else told_by(several)
-    return values, told[1].n_labels if told else n_labels, readers
+        readers |= {} if isinstance(model, Held) else {f"predictions[{number}]": reader}
+    first = None if n_labels is not None else told_by(predictions)
+    return values, first[1].n_labels if first else n_labels, readers
 
 
 def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:
@@ -268,10 +270,10 @@ def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, most: Floats,
     if rule.name in OF_RANKS:
         return weight * ((rule.longest + 1.0 if rule.name == "rank" else most[rows]) - ranks)
     if scores is None and rows.size:
-        told = f"lists without scores; the rule {rule.name} adds scores, and {', '.join(OF_RANKS)} need none"
-        raise InputError(argument, told)
+        text = f"lists without scores; the rule {rule.name} adds scores, and {', '.join(OF_RANKS)} need none"
+        raise InputError(argument, text)
     scores = np.zeros(0) if scores is None else scores.astype(np.float64)
     for entry in np.flatnonzero(np.isinf(scores))[:1].tolist():
-        told = f"score {scores[entry]} cannot be added; leave out labels that are not predicted"
-        raise InputError(argument, told, row=first_row + int(rows[entry]), value=float(scores[entry]))
+        text = f"score {scores[entry]} cannot be added; leave out labels that are not predicted"
+        raise InputError(argument, text, row=first_row + int(rows[entry]), value=float(scores[entry]))
     return weight * scores

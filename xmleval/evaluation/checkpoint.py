@@ -56,18 +56,18 @@ class Checkpoint:
         """Return the evaluators; those of another run are refused."""
         meta, arrays = load_state(self.path, CHECKPOINT)
         with naming_damage(self.path, CHECKPOINT):
-            several, settings = meta["evaluators"], meta["settings"]
+            saved, settings = meta["evaluators"], meta["settings"]
         differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
         if differs:
             name, what, rest = differs.partition(" ")
-            told = f"{self.path.parent}: holds a checkpoint of another run; "
-            raise ValueError(Message(told, Keyword(name), what, rest))
+            where = f"{self.path.parent}: holds a checkpoint of another run; "
+            raise ValueError(Message(where, Keyword(name), what, rest))
         evaluators = []
         with naming_damage(self.path, CHECKPOINT):
-            for place, own in enumerate(several):
+            for place, counted in enumerate(saved):
                 names = [name for name in arrays if name.startswith(f"{place}/")]
-                held = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
-                evaluators.append(Evaluator.from_saved(Saved(own, held), memory, threads))
+                own_arrays = {name.removeprefix(f"{place}/"): arrays.pop(name) for name in names}
+                evaluators.append(Evaluator.from_saved(Saved(counted, own_arrays), memory, threads))
         return evaluators
 
     def save_sometimes(self, evaluators: Sequence[Evaluator]) -> None:
@@ -82,12 +82,12 @@ class Checkpoint:
 
     def _arrays(self, evaluators: Sequence[Evaluator]) -> Iterator[tuple[str, Any]]:
         """Yield what is saved, one evaluator after another, as their arrays may be copies."""
-        several = []
+        evaluators_meta = []
         for place, evaluator in enumerate(evaluators):
             meta, arrays = evaluator.as_saved()
-            several.append(meta)
+            evaluators_meta.append(meta)
             yield from ((f"{place}/{name}", array) for name, array in arrays.items())
-        yield "meta", meta_of({"settings": self.settings, "evaluators": several}, CHECKPOINT)
+        yield "meta", meta_of({"settings": self.settings, "evaluators": evaluators_meta}, CHECKPOINT)
 
     def remove(self) -> None:
         """Remove it."""

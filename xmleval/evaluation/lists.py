@@ -34,13 +34,13 @@ def lists_of(
     first = next(iter(reports.values()))
     door = make_door(options.get("exclude"), options.get("exclude_from", "both"), options.get("candidates"))
     n_labels, labels, graded = options.get("n_labels"), options.get("labels"), first.conventions.graded
-    found = []
+    of_models = []
     for name, report in reports.items():
         taken = take(truth, models[name], None, n_labels, labels, graded, **door.sets)
         y_true, y_score, _, *sets = taken.inputs
         asked = rows, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
-        found.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
-    return [Lists(*own) for own in zip(found[0][0], *(lists for _, lists in found), strict=True)]
+        of_models.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
+    return [Lists(*row) for row in zip(of_models[0][0], *(lists for _, lists in of_models), strict=True)]
 
 
 def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
@@ -48,7 +48,7 @@ def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: In
     first = next(iter(reports.values()))
     sets = {argument: given for argument, given in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
-    found: list[Lists] = []
+    of_rows: list[Lists] = []
     with limited(run.limit), ExitStack() as opened:
         truth, scores, of_sets = inputs.readers(run.resources)
         readers = [truth, *scores, *of_sets.values()]
@@ -63,8 +63,8 @@ def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: In
             for reader, report in zip(scores, reports.values(), strict=True):
                 asked = chosen, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
                 lists.append(chosen_rows(y_true, reader.take(n), *asked, door))
-            found += [Lists(*one) for one in zip(lists[0][0], *(own for _, own in lists), strict=True)]
-    return found
+            of_rows += [Lists(*row) for row in zip(lists[0][0], *(best for _, best in lists), strict=True)]
+    return of_rows
 
 
 def chosen_rows(
