@@ -39,6 +39,10 @@ def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
     failures = check(path, min=dict.fromkeys(written, 1.0)).failures
     assert {each.measure: each.value for each in failures} == dict(written)
     assert check(path, no_worse_than=written)
+    of_groups = {"label_groups": ["a", "b", "b", "a", "a"], "row_groups": ["x", "x", "y", "y"]}
+    for whole in (written, report(["p@1", "ece@1"], confidence=0.9, **of_groups)):
+        path.write_text(whole.to_json())
+        assert Report.load(path).to_dict() == whole.to_dict()
     path.write_text(Comparison({"b": written, "a": report()}).to_json())
     values = {each.model: each.value for each in check(path, min={"lrap": 1}).failures}
     assert values == {"b": written["lrap"], "a": report()["lrap"]}
@@ -64,6 +68,7 @@ DAMAGE: dict[str, tuple[str | bytes, str]] = {
     "NaN": ('{"values": {"p@1": NaN}}', "NaN is not JSON; an undefined value is null"),
     "text": (changed(values={"p@1": "0.5"}), 'p@1 is "0.5"; expected a number, or null'),
     "too large": (changed(values={"p@1": 10**400}), "p@1 is 1000000000"),
+    "interval": (changed(intervals={"p@1": [0]}), "intervals: p@1 is [0]; expected two numbers"),
     "no rows": (changed(n_rows=None), "'n_rows' is null; expected a whole number"),
     "name twice": ('{"values": {"p@1": 1, "p@1": 0}}', '"p@1" is there twice'),
     "spelled twice": (changed(values={"p@1": 1, "P@1": 0}), "\"P@1\" is there twice, also as 'p@1'"),

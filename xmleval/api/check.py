@@ -21,8 +21,8 @@ from xmleval.results.gates import (
     refuse_unlike,
     worse,
 )
-from xmleval.results.report import Report
-from xmleval.results.saved_results import SavedReport, load_results, naming_file, reports_of
+from xmleval.results.report import Report, load_results, reports_of
+from xmleval.results.saved_results import naming_file
 from xmleval.spellings import not_there
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
@@ -62,20 +62,19 @@ class Checked:
 
 @dataclass(frozen=True)
 class Results:
-    """Reports by name, ``""`` of a report alone, those in memory, and what messages call them."""
+    """Reports by name, ``""`` of a report alone, and what messages call them."""
 
     where: str
-    saved: dict[str, SavedReport]
     reports: dict[str, Report]
 
     def chosen(self, model: str | None) -> Results:
         """Return the report of a name, or all; one that has no name is always chosen."""
-        if model is None or [*self.saved] == [""]:
+        if model is None or [*self.reports] == [""]:
             return self
-        if model not in self.saved:
-            near = did_you_mean(model, self.saved) or f"it has {', '.join(self.saved)}"
+        if model not in self.reports:
+            near = did_you_mean(model, self.reports) or f"it has {', '.join(self.reports)}"
             raise ValueError(f"{self.where}: has no report {model!r}; {near}")
-        return Results(self.where, {model: self.saved[model]}, self.reports)
+        return Results(self.where, {model: self.reports[model]})
 
 
 def check(
@@ -139,14 +138,14 @@ def check(
     margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
     new = _results("results", results)
     old = None if no_worse_than is None else _results("no_worse_than", no_worse_than)
-    if model is not None and {*new.saved, *(old.saved if old else ())} == {""}:
+    if model is not None and {*new.reports, *(old.reports if old else ())} == {""}:
         alone = f": {new.where} holds one report, which has no name"
         raise ValueError(Message(Keyword("model", repr(model)), alone))
     new = new.chosen(model)
-    holding = {(name, measure) for name in new.saved for given in limits.values() for measure in given}
+    holding = {(name, measure) for name in new.reports for given in limits.values() for measure in given}
     failures = [
         one._replace(model=name)
-        for name, report in new.saved.items()
+        for name, report in new.reports.items()
         for side, given in limits.items()
         for one in beyond_limits(report, given, side)
     ]
@@ -154,16 +153,16 @@ def check(
         old = old.chosen(model)
         _refuse_other_margins(old, margins)
         for name, old_name in _pairs(new, old):
-            before = old.saved[old_name]
-            if name not in new.saved:
+            before = old.reports[old_name]
+            if name not in new.reports:
                 told = f"no report of this name, which is in {old.where}"
                 failures.append(Failure(name, "", float("nan"), float("nan"), told))
                 continue
             with naming_file(old.where):
-                refuse_unlike(new.saved[name], before)
+                refuse_unlike(new.reports[name], before)
                 holding |= {(name, measure) for measure in compared(before)}
-            by_row = _by_row(new.reports.get(name), old.reports.get(old_name))
-            found = worse(new.saved[name], before, old.where, margins, by_row)
+            by_row = _by_row(new.reports[name], before)
+            found = worse(new.reports[name], before, old.where, margins, by_row)
             failures += [one._replace(model=name) for one in found]
         if not holding and not failures:
             raise ValueError(f"{old.where}: no measure to compare with")
@@ -172,20 +171,21 @@ def check(
 
 def _refuse_other_margins(old: Results, margins: Mapping[str, float]) -> None:
     """Refuse margins of measures that the earlier results do not have."""
-    known = dict.fromkeys(name for report in old.saved.values() for both in held(report) for name in both[:2])
+    values = [one for report in old.reports.values() for one in held(report)]
+    known = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
     for name in margins.keys() - {"", *known}:
         raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*known])}"))
 
 
 def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
     """Return the names under which reports are in both: the same, unless one has none."""
-    if ("" in new.saved) == ("" in old.saved):
-        return [(name, name) for name in old.saved]
-    if len(new.saved) > 1 or len(old.saved) > 1:
-        one, several = (new, old) if "" in new.saved else (old, new)
+    if ("" in new.reports) == ("" in old.reports):
+        return [(name, name) for name in old.reports]
+    if len(new.reports) > 1 or len(old.reports) > 1:
+        one, several = (new, old) if "" in new.reports else (old, new)
         alone = f"{one.where}: its report has no name; "
         raise ValueError(Message(alone, Keyword("model"), f" tells which of {several.where} goes with it"))
-    return [(next(iter(new.saved)), next(iter(old.saved)))]
+    return [(next(iter(new.reports)), next(iter(old.reports)))]
 
 
 def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float]:
@@ -200,24 +200,23 @@ def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float
 
 
 def _results(argument: str, given: Any) -> Results:
-    """Return what is given in any form as saved results, with the reports in memory, if these are any."""
+    """Return what is given in any form as reports."""
     if isinstance(given, str | os.PathLike):
         path = as_path(given)
-        return Results(str(path), load_results(path), {})
+        return Results(str(path), load_results(path))
     reports = getattr(given, "reports", {"": given} if isinstance(given, Report) else given)
     if isinstance(reports, Mapping) and reports and all(isinstance(one, Report) for one in reports.values()):
-        saved = {name: reports_of(json.loads(one.to_json()))[""] for name, one in reports.items()}
-        return Results(argument, saved, {**reports})
+        return Results(argument, {**reports})
     if hasattr(given, "to_json"):
-        return Results(argument, reports_of(json.loads(given.to_json())), {})
+        return Results(argument, reports_of(json.loads(given.to_json())))
     if isinstance(given, Mapping):
-        return Results(argument, reports_of(json.loads(json.dumps(given))), {})
+        return Results(argument, reports_of(json.loads(json.dumps(given))))
     raise InputError(argument, f"{type(given).__name__} is no results; {FORMS}")
 
 
-def _by_row(new: Report | None, old: Report | None) -> dict[str, Difference]:
+def _by_row(new: Report, old: Report) -> dict[str, Difference]:
     """Return the paired differences of two reports that keep their rows."""
-    if new is None or old is None or not (new.keeps_rows and old.keeps_rows) or new.weighted:
+    if not (new.keeps_rows and old.keeps_rows) or new.weighted:
         return {}
     if new.row_names != old.row_names:
         raise InputError("no_worse_than", "its rows have other names; expected the same rows, in their order")

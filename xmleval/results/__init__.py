@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xmleval.records import Floats, Ints, Reliability, RowValues
+from xmleval.statistics.jackknife import Estimate
 
 NOT_BY_SPEC = ("labels", "points", "not_computed", "notes", "groups", "shares", "row_groups")
 
@@ -46,6 +47,8 @@ class Results:
         Values without each of the jackknife groups of the rows, float64 (n_groups,), for standard errors.
     reliability : dict of str to Reliability
         Bins of measures of calibration.
+    estimates : dict of str to Estimate
+        Confidence intervals of saved results, whose values without each fold are not kept.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Results:
     row_groups: dict[str, Part] = field(default_factory=dict)
     replicates: dict[str, Floats] = field(default_factory=dict)
     reliability: dict[str, Reliability] = field(default_factory=dict)
+    estimates: dict[str, Estimate] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""

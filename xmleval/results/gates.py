@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.errors import InputError, did_you_mean
-from xmleval.results.saved_results import KINDS, SHARES, SavedReport
+from xmleval.results.parts import KINDS
+from xmleval.results.report import Report
+from xmleval.results.saved_results import known_spec
 from xmleval.rounding import bound_rounding, subtract
-from xmleval.spec import parse_spec
+from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
 
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
@@ -86,12 +88,12 @@ def limits_of(argument: str, given: Iterable[tuple[str, float]], margins: bool =
     return found
 
 
-def beyond_limits(report: SavedReport, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
+def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
     """Yield each measure below its minimum or above its maximum, undefined or missing.
 
     Parameters
     ----------
-    report : SavedReport
+    report : Report
         The results.
     limits : dict of str to float
         Limits by canonical name, see `limits_of`.
@@ -110,25 +112,57 @@ def beyond_limits(report: SavedReport, limits: Mapping[str, float], side: str) -
             yield Failure("", name, value, limit, told)
 
 
-def _value_of(report: SavedReport, name: str) -> float | str:
+def _value_of(report: Report, name: str) -> float | str:
     """Return a value, or why there is none."""
     group, _, measure = name.rpartition(":")
-    column = report.column(group) if group else ""
+    columns = report.part_columns()
+    column = _column(report, group) if group else ""
     if column is None:
-        known = [report.shown(own) for own in report.parts if not own.startswith(f"{SHARES} ")]
-        few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
-        near = did_you_mean(group, known) or (f"it has {few}" if known else "it has none")
+        names = [_shown_group(report, own) for own in columns if not own.startswith("shares ")]
+        few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        near = did_you_mean(group, names) or (f"it has {few}" if names else "it has none")
         return f"{name!r}: no group {group!r} in this report; {near}"
-    values = report.values_of(column)
+    values = columns[column] if column else report.results.values
     if measure in values:
         return values[measure]
     where = f" within {group}" if column else ""
     return not_there(measure, [*values]) + where
 
 
+def _column(report: Report, group: str) -> str | None:
+    """Return the column of a group in CSV, by its name or that of the column; None if there is none."""
+    columns = report.part_columns()
+    if group in columns:
+        return group
+    named = [column for kind in KINDS if kind != "shares" and (column := f"{kind} {group}") in columns]
+    if len(named) > 1:
+        raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(named)}")
+    return next(iter(named), None)
+
+
+def _shown_group(report: Report, column: str) -> str:
+    """Return the name of a group, or its column where the name is not enough."""
+    kind, _, group = column.partition(" ")
+    columns = report.part_columns()
+    is_both = all(f"{each} {group}" in columns for each in ("groups", "row_groups"))
+    return column if is_both or group in columns or kind == "shares" else group
+
+
+def _spec(name: str) -> Spec:
+    """Return the measure of a value, or refuse one that this version does not have."""
+    spec = known_spec(name)
+    if spec is None:
+        raise ValueError(f"{name!r} is not a measure of this version of xmleval")
+    return spec
+
+
+def _direction(name: str) -> str:
+    return _spec(name).metric.direction
+
+
 def worse(
-    new: SavedReport,
-    old: SavedReport,
+    new: Report,
+    old: Report,
     where: str,
     margins: Mapping[str, float],
     differences: Mapping[str, Difference],
@@ -137,7 +171,7 @@ def worse(
 
     Parameters
     ----------
-    new, old : SavedReport
+    new, old : Report
         The results, and earlier ones that are `alike`.
     where : str
         What messages call the earlier ones.
@@ -149,7 +183,7 @@ def worse(
         where the whole interval is; the others, where the value is.
     """
     for name, measure, before in held(old):
-        value, sign = _value_of(new, name), {"up": 1, "down": -1}.get(old.direction(measure), 0)
+        value, sign = _value_of(new, name), {"up": 1, "down": -1}.get(_direction(measure), 0)
         margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
         if isinstance(value, str):
             yield Failure("", name, math.nan, before - sign * margin, value)
@@ -185,46 +219,60 @@ def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[s
     return found
 
 
-def held(report: SavedReport) -> Iterator[tuple[str, str, float]]:
+def held(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
-    yield from ((name, name, value) for name, value in report.values.items())
-    for column, part in report.parts.items():
-        if column.partition(" ")[0] in KINDS:
-            for name, value in part.values.items():
-                yield f"{report.shown(column)}:{name}", name, value
+    yield from ((name, name, value) for name, value in report.items())
+    for column, values in report.part_columns().items():
+        if not column.startswith("shares "):
+            shown = _shown_group(report, column)
+            yield from ((f"{shown}:{name}", name, value) for name, value in values.items())
 
 
-def compared(old: SavedReport) -> list[str]:
+def compared(old: Report) -> list[str]:
     """Return the measures of earlier results of which some values are better than others."""
-    return [name for name, measure, _ in held(old) if old.direction(measure) != "none"]
+    return [name for name, measure, _ in held(old) if _direction(measure) != "none"]
 
 
-def refuse_unlike(new: SavedReport, old: SavedReport) -> None:
+def refuse_unlike(new: Report, old: Report) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
     sizes = [("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)]
     found = [f"{before} {what} instead of {now}" for what, now, before in sizes if now != before]
-    for column in old.parts.keys() & new.parts.keys():
-        now, before = new.parts[column].sizes, old.parts[column].sizes
-        unlike = [name for name in now if now[name] != before[name]]
-        group = old.shown(column)
-        found += [f"{name} of group {group} is {before[name]} instead of {now[name]}" for name in unlike]
-    shared = [name for name in old.values if name in new.values]
+    for kind in ("groups", "row_groups"):
+        now_parts, before_parts = (_sizes(report, kind) for report in (new, old))
+        for group in before_parts.keys() & now_parts.keys():
+            shown = _shown_group(old, f"{kind} {group}")
+            for size, before in before_parts[group].items():
+                now = now_parts[group][size]
+                found += [f"{size} of group {shown} is {before} instead of {now}"] * (now != before)
+    shared = [name for name in old if name in new]
     for name in _settings(old, shared):
-        now, before = new.settings[name], old.settings[name]
+        now, before = ((report.settings() | report.conventions.as_dict())[name] for report in (new, old))
         if _without_file(now, before) != _without_file(before, now):
             found.append(f"{name} is {_shown(before)} instead of {_shown(now)}")
     for name in shared:
-        value, earlier = new.values[name], old.values[name]
-        if old.direction(name) == "none" and not _same(value, earlier):
+        value, earlier = new[name], old[name]
+        if _direction(name) == "none" and not _same(value, earlier):
             found.append(f"{name}, of the relevant labels, is {_plain(earlier)} instead of {_plain(value)}")
     if found:
         raise ValueError(f"not comparable: {', '.join(found)}")
 
 
-def _settings(report: SavedReport, names: Iterable[str]) -> list[str]:
+def _sizes(report: Report, kind: str) -> dict[str, dict[str, Any]]:
+    """Return what tells that two groups are not the same, by name."""
+    parts = getattr(report.results, kind)
+    if kind == "row_groups":
+        return {name: {"n_rows": part.n_rows} for name, part in parts.items()}
+    ranges: list[Any] = report.group_ranges or [None] * len(parts)
+    return {
+        name: {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": of}
+        for of, (name, part) in zip(ranges, parts.items(), strict=True)
+    }
+
+
+def _settings(report: Report, names: Iterable[str]) -> list[str]:
     """Return the settings that affect some measures."""
-    specs = [report.spec(name) for name in names]
-    decision = report.settings["decision"]
+    specs = [_spec(name) for name in names]
+    decision = report.decision
     found = [name for spec in specs for name in spec.conventions(decision)]
     found += ["decision"] if any("sets" in spec.needs for spec in specs) else []
     of_training = any({"propensity", "training"} & {*spec.needs} for spec in specs)

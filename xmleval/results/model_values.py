@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from xmleval.errors import InputError, Keyword, Message, counted, real_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.records import Floats
-from xmleval.results.report import Report
-from xmleval.results.saved_results import SavedReport, load_results
+from xmleval.results.report import Report, load_results
+from xmleval.results.saved_results import SEVERAL, known_spec
 from xmleval.show.tables import short_names
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
@@ -102,16 +103,11 @@ def _models_of(data_set: str, given: Any) -> Models:
 
 
 def _parsed(name: Any) -> Spec | None:
-    try:
-        return parse_spec(name) if isinstance(name, str) else None
-    except ValueError:
-        return None
+    return known_spec(name) if isinstance(name, str) else None
 
 
 def _values_of(model: Any) -> Mapping[str, Any] | None:
     """Return the values of a model by measure, None for a number alone."""
-    if isinstance(model, SavedReport):
-        return model.values
     return model if isinstance(model, Mapping) else None
 
 
@@ -230,6 +226,14 @@ def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    if isinstance(model, SavedReport):
-        return model.settings | {"n_rows": model.n_rows}
-    return model.to_dict() | model.conventions.as_dict() if isinstance(model, Report) else {}
+    if not isinstance(model, Report):
+        return {}
+    return model.settings() | model.conventions.as_dict() | {"n_rows": model.n_rows}
+
+
+def load_models(path: Path) -> dict[str, Report]:
+    """Read the reports of two or more models."""
+    reports = load_results(path)
+    if len(reports) < 2:
+        raise ValueError(f"{path}: has one model; {SEVERAL}")
+    return reports

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.errors import ALL_LABELS, counted
+from xmleval.files.remote import as_path
 from xmleval.records import Floats
 from xmleval.results import Results
 from xmleval.results.confidence import about_confidence, confidence_as_json, estimates_of
@@ -19,6 +22,7 @@ from xmleval.results.frames import as_frame, flat_name, name_column
 from xmleval.results.parts import WithParts
 from xmleval.results.plotted import Plotted
 from xmleval.results.reliability import WithReliability
+from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.printed import Printed
 from xmleval.show.tables import Cell, as_csv, as_json_value, short
 from xmleval.spec import Spec, parse_spec
@@ -193,6 +197,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         if self.confidence_level is None:
             return {}
         results = self.results
+        if results.estimates:
+            return results.estimates
         return estimates_of(self.specs, results.values, results.replicates, self.confidence_level)
 
     @property
@@ -469,12 +475,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
-            "decision": self.decision,
-            "higher_is_better": self.higher_is_better,
-            "propensity": self.constants or self.propensity,
-            "hierarchy": self.hierarchy,
-            "sample_weight": "given" if self.weighted else None,
-            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
+            **self.settings(),
             "undefined_rows": self.undefined_rows,
             "undefined_labels": self.undefined_labels,
             "not_computed": self.not_computed,
@@ -483,6 +484,53 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "notes": [*self.notes],
             "version": __version__,
         }
+
+    def settings(self) -> dict[str, Any]:
+        """Return what affects values besides the conventions, as JSON values (@private)."""
+        return {
+            "decision": self.decision,
+            "higher_is_better": self.higher_is_better,
+            "propensity": self.constants or self.propensity,
+            "hierarchy": self.hierarchy,
+            "sample_weight": "given" if self.weighted else None,
+            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
+        }
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Report:
+        """Read a report from JSON, as `to_json` or ``xmleval evaluate --output NAME.json`` wrote it.
+
+        Values by row and by label, curves and names are not in it.
+
+        Parameters
+        ----------
+        path : path
+            The file, which holds one report.
+
+        Returns
+        -------
+        Report
+
+        Raises
+        ------
+        ValueError
+            If the file holds anything else, or results of another version of the schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from xmleval import Report, evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> Path("results.json").write_text(report.to_json()) > 0
+        True
+        >>> dict(Report.load("results.json"))
+        {'p@1': 0.3333333333333333}
+        """
+        reports = load_results(as_path(path))
+        if [*reports] != [""]:
+            raise ValueError(f"{path}: holds the reports {', '.join(reports)}; expected that of one")
+        return reports[""]
 
     def flat(self, at: str = "_at_") -> dict[str, float]:
         """Return the values by names of letters, digits and ``_``, which every tracker of experiments takes.
@@ -567,6 +615,16 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             own = (found.standard_error, found.lower, found.upper) if found else [math.nan] * 3
             record += own
         return record
+
+
+def load_results(path: Path) -> dict[str, Report]:
+    """Read the JSON of one report, which has the name ``""``, or of several."""
+    return {name: Report(**arguments) for name, arguments in read_results(path).items()}
+
+
+def reports_of(found: dict[str, Any]) -> dict[str, Report]:
+    """Return the reports that JSON values hold, see `load_results`."""
+    return {name: Report(**arguments) for name, arguments in arguments_of(found).items()}
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:

@@ -7,88 +7,28 @@ import glob
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.files.input import InputFile
+from xmleval.records import Reliability
+from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
+from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
 OF_DATA = ("n_rows", "n_labels")
-BESIDE = ("decision", "higher_is_better", "propensity", "hierarchy", "sample_weight", "exclude", "candidates")
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
-KINDS = ("groups", "row_groups")  # of parts that have values of their own
-SHARES = "shares"
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 
 
-class SavedPart(NamedTuple):
-    """Values within a group by canonical name, and what tells that two groups are not the same."""
-
-    values: dict[str, float]
-    sizes: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class SavedReport:
-    """One report of a file.
-
-    Parameters
-    ----------
-    values : dict of str to float
-        Values by canonical name; NaN if undefined.
-    n_rows, n_labels : int
-        Size of the truth.
-    settings : dict
-        What affects values: the fields of `Conventions`, ``decision``, ``higher_is_better``, ``propensity``,
-        ``hierarchy``, ``sample_weight``, ``exclude`` and ``candidates``, as in the file; those that it lacks
-        have the value that they had before.
-    parts : dict of str to SavedPart
-        Groups by the names of their columns in CSV: "groups tail", "shares tail", "row_groups en".
-    """
-
-    values: dict[str, float]
-    n_rows: int
-    n_labels: int
-    settings: dict[str, Any]
-    parts: dict[str, SavedPart] = field(default_factory=dict)
-
-    def column(self, group: str) -> str | None:
-        """Return the column of a group, by its name or that of the column; None if there is none."""
-        if group in self.parts:
-            return group
-        found = [own for own in (f"{kind} {group}" for kind in KINDS) if own in self.parts]
-        if len(found) > 1:
-            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(found)}")
-        return next(iter(found), None)
-
-    def shown(self, column: str) -> str:
-        """Return the name of a group, or its column where the name is not enough."""
-        kind, _, group = column.partition(" ")
-        other = any(f"{one} {group}" in self.parts for one in KINDS if one != kind)
-        return column if other or group in self.parts or kind == SHARES else group
-
-    def values_of(self, column: str) -> dict[str, float]:
-        """Return the values within a group, and those of the whole without a name."""
-        return self.parts[column].values if column else self.values
-
-    def spec(self, name: str) -> Spec:
-        """Return the measure of a value, or refuse one that this version does not have."""
-        try:
-            return parse_spec(name)
-        except ValueError:
-            raise ValueError(f"{name!r} is not a measure of this version of xmleval") from None
-
-    def direction(self, name: str) -> str:
-        """Return which values of a measure are better: "up", "down" or "none"."""
-        return self.spec(name).metric.direction
-
-
-def load_results(path: Path) -> dict[str, SavedReport]:
+def read_results(path: Path) -> dict[str, dict[str, Any]]:
     """Read the JSON of one report or of several.
 
     Parameters
@@ -98,8 +38,8 @@ def load_results(path: Path) -> dict[str, SavedReport]:
 
     Returns
     -------
-    dict of str to SavedReport
-        Reports by name, in the order of the file; a report alone, which has none, by ``""``.
+    dict of str to dict
+        Arguments of each `Report` by its name, in the order of the file; those of a report alone by ``""``.
 
     Raises
     ------
@@ -108,11 +48,11 @@ def load_results(path: Path) -> dict[str, SavedReport]:
         message names the file.
     """
     with naming_file(path):
-        return reports_of(_parsed(path))
+        return arguments_of(_parsed(path))
 
 
-def reports_of(found: dict[str, Any]) -> dict[str, SavedReport]:
-    """Return the reports that JSON values hold; see `load_results`."""
+def arguments_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the arguments of the reports that JSON values hold; see `read_results`."""
     if not {"values", "reports"} & {*found}:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     version = found.get("schema")
@@ -173,46 +113,116 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON; an undefined value is null")
 
 
-def _report(found: dict[str, Any], where: str) -> SavedReport:
+def _report(found: dict[str, Any], where: str) -> dict[str, Any]:
     for name in OF_DATA:
         if type(found.get(name)) is not int or found[name] < 0:
             raise ValueError(f"{where}{name!r} is {_shown(found.get(name))}; expected a whole number")
-    settings = Conventions().as_dict() | _object({"conventions": {}} | found, "conventions", where)
-    parts = {}
-    for kind in KINDS:
-        groups = _object({kind: found.get(kind) or {}}, kind, where)
-        for name in groups:
-            told = f"{where}{kind}: {name}: "
-            group = _object(groups, name, f"{where}{kind}: ")
-            sizes = {size: group.get(size) for size in (*OF_DATA, "training_rows")}
-            parts[f"{kind} {name}"] = SavedPart(_values(group, "values", told), sizes)
-            if group.get(SHARES):
-                parts[f"{SHARES} {name}"] = SavedPart(_values(group, SHARES, told), sizes)
-    return SavedReport(
-        _values(found, "values", where),
-        found["n_rows"],
-        found["n_labels"],
-        settings | {name: found.get(name) for name in BESIDE},
-        parts,
+    conventions = _optional(found, "conventions", where)
+    known = {one.name: conventions[one.name] for one in fields(Conventions) if one.name in conventions}
+    groups, row_groups = (_optional(found, kind, where) for kind in ("groups", "row_groups"))
+    results = _results(found, where)
+    results.groups = _parts(found, groups, "groups", "values", where)
+    shares = {
+        name: group for name, group in groups.items() if isinstance(group, dict) and group.get("shares")
+    }
+    results.shares = _parts(found, shares, "groups", "shares", where)
+    results.row_groups = _parts(found, row_groups, "row_groups", "values", where)
+    ranges = [group.get("training_rows") for group in groups.values()]
+    propensity = found.get("propensity")
+    return dict(  # noqa: C408
+        results=results,
+        specs=tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
+        conventions=Conventions(**known),
+        n_rows=found["n_rows"],
+        n_labels=found["n_labels"],
+        decision=found.get("decision"),
+        constants=propensity if isinstance(propensity, dict) else {},
+        not_computed=_optional(found, "not_computed", where),
+        weighted=found.get("sample_weight") is not None,
+        excluded={name: found[name] for name in ("exclude", "candidates") if found.get(name) is not None},
+        propensity=None if isinstance(propensity, dict) else propensity,
+        hierarchy=found.get("hierarchy"),
+        confidence_level=found.get("confidence_level"),
+        higher_is_better=found.get("higher_is_better", True),
+        group_ranges=[] if None in ranges else ranges,
+        notes=[*(found.get("notes") or ())],
     )
 
 
-def _values(found: dict[str, Any], kind: str, where: str) -> dict[str, float]:
+def _parts(
+    found: dict[str, Any], groups: dict[str, Any], kind: str, values: str, where: str
+) -> dict[str, Part]:
+    """Return the results of groups, of which ``values`` is the member that holds the values."""
+    parts = {}
+    for name in groups:
+        group = _object(groups, name, f"{where}{kind}: ")
+        sizes = [group.get(size, found[size]) for size in OF_DATA]
+        named = group if values == "values" else {"values": group[values]}
+        parts[name] = Part(_results(named, f"{where}{kind}: {name}: "), *sizes)
+    return parts
+
+
+def _results(found: dict[str, Any], where: str) -> Results:
+    """Return the numbers of a report, or of a group."""
+    values, errors = _values(found, where), _numbers(found, "standard_errors", where)
+    estimates = {
+        name: Estimate(lower, upper, max(values[name] - lower, upper - values[name]), errors[name], 0)
+        for name, (lower, upper) in _ends(found, "confidence", where).items()
+        if name in values and name in errors
+    }
+    bins = _optional(found, "reliability", where)
+    return Results(
+        values=values,
+        estimates=estimates,
+        intervals=_ends(found, "intervals", where),
+        thresholds=_numbers(found, "thresholds", where),
+        undefined_rows=_optional(found, "undefined_rows", where),
+        undefined_labels=_optional(found, "undefined_labels", where),
+        reliability={name: _bins(_object(bins, name, where), f"{where}{name}: ") for name in bins},
+    )
+
+
+def _bins(found: dict[str, Any], where: str) -> Reliability:
+    columns = (_column(found.get(name), f"{where}{name}") for name in Reliability._fields)
+    return Reliability(*map(np.array, columns))
+
+
+def _numbers(found: dict[str, Any], kind: str, where: str) -> dict[str, float]:
+    return {name: _number(value, f"{where}{name}") for name, value in _optional(found, kind, where).items()}
+
+
+def _ends(found: dict[str, Any], kind: str, where: str) -> dict[str, tuple[float, float]]:
+    """Return the lower and the upper end of intervals, by name."""
+    ends = {}
+    for name, pair in _optional(found, kind, where).items():
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError(f"{where}{kind}: {name} is {_shown(pair)}; expected two numbers")
+        lower, upper = _column(pair, f"{where}{name}")
+        ends[name] = lower, upper
+    return ends
+
+
+def known_spec(name: str) -> Spec | None:
+    """Return the measure of a name, None for one that this version does not have."""
+    try:
+        return parse_spec(name)
+    except ValueError:
+        return None
+
+
+def _values(found: dict[str, Any], where: str) -> dict[str, float]:
     values: dict[str, float] = {}
-    for name, value in _object(found, kind, where).items():
-        canonical = _canonical(name)
+    for name, value in _object(found, "values", where).items():
+        canonical = str(known_spec(name) or name)  # that of a later measure as it is
         if canonical in values:
             raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
         values[canonical] = _number(value, f"{where}{name}")
     return values
 
 
-def _canonical(name: str) -> str:
-    """Return the name of a measure as this version spells it; names of later measures as they are."""
-    try:
-        return str(parse_spec(name))
-    except ValueError:
-        return name
+def _optional(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+    """Return an object, an empty one if it is not there."""
+    return {} if found.get(name) is None else _object(found, name, where)
 
 
 def _object(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -220,6 +230,12 @@ def _object(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     if not isinstance(held, dict):
         raise ValueError(f"{where}{name!r} is {_shown(held)}; expected an object")
     return held
+
+
+def _column(values: Any, name: str) -> list[float]:
+    if not isinstance(values, list):
+        raise ValueError(f"{name} is {_shown(values)}; expected a list of numbers")
+    return [_number(value, name) for value in values]
 
 
 def _number(value: Any, name: str) -> float:
@@ -254,11 +270,3 @@ def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
     names = [file.stem for file in files]
     names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
     return dict(zip(names, files, strict=True))
-
-
-def load_models(path: Path) -> dict[str, SavedReport]:
-    """Read the reports of two or more models."""
-    reports = load_results(path)
-    if len(reports) < 2:
-        raise ValueError(f"{path}: has one model; {SEVERAL}")
-    return reports
