@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.kernels.fixed import ONE, add_term
+from xmleval.kernels.fixed import LIMBS, ONE, add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import add_product, product_sum
 from xmleval.records import Bools, Floats, Ints, Scores
 
-RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1, see `reach`
+RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
+
+
+class CurveSums(NamedTuple):
+    """Sums over the entries of a curve and its best cuts so far; a sweep adds to them, tie groups whole.
+
+    totals : int64 (2,), all relevant and all irrelevant entries
+    pairs : int64 (2, 2), pairs of relevant entries with any irrelevant one that are in the right order, and
+        tied, as limbs of `add_product`
+    precision : int64 (4,), fixed point: for every relevant entry, the precision at the end of its group
+    peak : float64 (2,), the largest F1 of a cut, and its score
+    asked : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with precision >= x,
+        largest precision with recall >= x, smallest false positive rate with recall >= x, or the area under
+        the ROC curve up to the false positive rate x
+    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant entries
+    cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score
+    """
+
+    totals: Any
+    pairs: Any
+    precision: Ints
+    peak: Floats
+    asked: Floats
+    areas: Ints
+    cuts: Floats
+
+
+class LabelCurves(NamedTuple):
+    """Sums of the curve of every label as floats, each n + 1 long where n things are asked, see `CurveSums`.
+
+    pairs : float64 (n_labels, 2); precision : float64 (n_labels, 1 + n), and areas
+    peak : float64 (n_labels, 1 + n, 2), and cuts
+    """
+
+    pairs: Floats
+    precision: Floats
+    peak: Floats
+
+    @classmethod
+    def empty(cls, n_labels: int, asked: Floats) -> LabelCurves:
+        """Return arrays to write."""
+        n = 1 + len(asked)
+        return cls(np.empty((n_labels, 2)), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
+
+    def part(self, start: int, stop: int) -> LabelCurves:
+        """Return the arrays of labels start..stop-1."""
+        return LabelCurves(*(array[start:stop] for array in self))
 
 
 @kernel
@@ -51,15 +97,6 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
 
 
 @kernel
-def weigh_group(group: int, seen: int, wrong: int, n_relevant: int) -> tuple[float, float]:
-    """Return the precision at a tie group's end, summed over its relevant entries, and the F1 of that cut.
-
-    seen, wrong : relevant and irrelevant entries down to the group's end
-    """
-    return group * (seen / (seen + wrong)), 2.0 * seen / (seen + wrong + n_relevant)
-
-
-@kernel
 def share_ranked(others: float, wrong: float, most: float) -> float:
     """Return the area that a relevant entry adds left of ``most`` irrelevant ones, as a share of ``most``.
 
@@ -72,34 +109,29 @@ def share_ranked(others: float, wrong: float, most: float) -> float:
 
 
 @kernel
-def reach(
-    asked: Floats, group: float, others: float, score: float, seen: float, wrong: float, size: float,
-    n_relevant: float, n_irrelevant: float, areas: Ints, best: Floats,
+def update_operating_points(
+    group: float, others: float, score: float, seen: float, wrong: float, size: float, n_relevant: float,
+    n_irrelevant: float, sums: CurveSums,
 ) -> None:  # fmt: skip
     """Take the cut at the end of a tie group for what is asked; of equal values, later cuts are better.
 
-    asked : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with precision >= x,
-        largest precision with recall >= x, smallest false positive rate with recall >= x, or the area under
-        the ROC curve up to the false positive rate x
     group, others : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight of the
         relevant, the irrelevant and all entries down to its end; n_relevant, n_irrelevant : of all
-    areas : int64 (n, 4), fixed point, added to: share of the area, times ``n_relevant``
-    best : float64 (n, 2), value (negated, if small ones are better) and score, replaced by better ones
     """
     recall = seen / n_relevant
-    for i in range(asked.shape[0]):
-        what, number = asked[i, 0], asked[i, 1]
+    for i in range(sums.asked.shape[0]):
+        what, number = sums.asked[i, 0], sums.asked[i, 1]
         if what == AREA:
             if n_irrelevant > 0:
-                add_term(areas[i], group * share_ranked(others, wrong, number * n_irrelevant))
+                add_term(sums.areas[i], group * share_ranked(others, wrong, number * n_irrelevant))
             continue
         value, limit = seen / size, recall
         if what == RECALL:
             value, limit = recall, value
         elif what == FALLOUT:
             value = -(wrong / n_irrelevant) if n_irrelevant > 0 else 0.0
-        if limit >= number and (value >= best[i, 0] or np.isnan(best[i, 1])):
-            best[i, 0], best[i, 1] = value, score
+        if limit >= number and (value >= sums.cuts[i, 0] or np.isnan(sums.cuts[i, 1])):
+            sums.cuts[i, 0], sums.cuts[i, 1] = value, score
 
 
 @kernel
@@ -107,52 +139,47 @@ def count_group(
     group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries; arrays as in `sweep`.
+    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries.
 
-    precision, peak : int64 (4,), float64 (2,), the first rows
+    seen, wrong : relevant and irrelevant entries down to the group's end
+    totals, pairs, precision, peak : see `CurveSums`, which would take longer to pass
     """
     if group == 0:
         return
-    term, f1 = weigh_group(group, seen, wrong, totals[0])
     add_product(pairs[0], group, totals[1] - wrong)
     add_product(pairs[1], group, others)
-    add_term(precision, term)
+    add_term(precision, group * (seen / (seen + wrong)))
+    f1 = 2.0 * seen / (seen + wrong + totals[0])
     if f1 > peak[0]:
         peak[0], peak[1] = f1, score
 
 
 @kernel
-def reach_group(
-    asked: Floats, group: int, others: int, score: float, seen: int, wrong: int, totals: Ints,
-    precision: Ints, peak: Floats,
-) -> None:  # fmt: skip
-    """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`, all rows."""
+def count_cut(group: int, others: int, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
+    """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`."""
     if group:
-        reach(
-            asked, float(group), float(others), score, float(seen), float(wrong), float(seen + wrong),
-            float(totals[0]), float(totals[1]), precision[1:], peak[1:],
+        n_relevant, n_irrelevant = float(sums.totals[0]), float(sums.totals[1])
+        update_operating_points(
+            float(group), float(others), score, float(seen), float(wrong), float(seen + wrong), n_relevant,
+            n_irrelevant, sums,
         )  # fmt: skip
 
 
 @kernel
-def sweep(
-    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, asked: Floats, pairs: Ints,
-    precision: Ints, peak: Floats,
-) -> None:  # fmt: skip
-    """Count pairs, precision and the best F1 of entries that are ranked together, in a range of scores.
+def sweep(relevant: Scores, irrelevant: Scores, above: Ints, sums: CurveSums) -> None:
+    """Count the entries that are ranked together, in a range of scores.
 
     relevant, irrelevant : (n,), (m,), increasing, the scores in the range
-    above, totals : int64 (2,), relevant and irrelevant entries above the range, and in total
-    asked : float64 (n, 2), what else is asked of the curve, see `reach`
-    pairs : int64 (2, 2), added to: pairs of these relevant entries with any irrelevant one that are in the
-        right order, and tied, as limbs of `add_product`
-    precision : int64 (1 + n, 4), fixed point, added to: for every relevant entry, the precision at the end of
-        its group, then the areas of `reach`
-    peak : float64 (1 + n, 2), replaced by better ones: largest F1 of a cut so far and its score, then the
-        cuts of `reach`
+    above : int64 (2,), relevant and irrelevant entries above the range
     """
+    totals, pairs, precision, peak, asked = (
+        sums.totals,
+        sums.pairs,
+        sums.precision,
+        sums.peak,
+        sums.asked.size,
+    )
     i, top = relevant.size - 1, irrelevant.size
-    first, best = precision[0], peak[0]
     seen = above[0]
     while i >= 0:
         score, start = relevant[i], i
@@ -161,11 +188,11 @@ def sweep(
         seen += start - i
         top, low, high = find_from_high(irrelevant, top, score)
         wrong = above[1] + (irrelevant.size - low)
-        count_group(start - i, high - low, float(score), seen, wrong, totals, pairs, first, best)
-        if asked.shape[0]:
-            reach_group(
-                asked, start - i, high - low, float(score), seen, wrong, totals, precision, peak
-            )  # fmt: skip
+        count_group(
+            start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak
+        )  # fmt: skip
+        if asked:
+            count_cut(start - i, high - low, float(score), seen, wrong, sums)
 
 
 @kernel
@@ -176,7 +203,7 @@ def trace(
     """Write points of the curve, where a multiple of a stride is passed and at the end; return how many.
 
     relevant, irrelevant : (n,), (m,), strictly increasing; n_relevant, n_irrelevant : int64, entries of each
-    above, totals : as in `sweep`
+    above : as in `sweep`; totals : int64 (2,), as in `CurveSums`
     strides : int64 (2,), relevant and irrelevant entries from one point to the next
     points : float64 (p, 3), written: score, relevant and irrelevant entries at or above it
     """
@@ -211,30 +238,23 @@ def leading_float(whole: int, first: int, second: int) -> float:
 
 
 @kernel
-def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
-    """Write the sums of one label as floats.
-
-    limbs : int64 (2, 2), see `add_product`; total : int64 (n, 4), fixed point
-    pairs : float64 (n_labels, 2); precision : float64 (n_labels, n); written at ``label``
-    """
-    pairs[label, 0], pairs[label, 1] = product_sum(limbs[0]), product_sum(limbs[1])
-    for i in range(total.shape[0]):
-        precision[label, i] = leading_float(total[i, 0], total[i, 1], total[i, 2])
-
-
-@kernel
 def count_down(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, asked: Floats,
-    pairs: Ints, precision: Ints, peak: Floats,
-) -> None:  # fmt: skip
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, sums: CurveSums
+) -> None:
     """Count the tie groups of one label, whose irrelevant scores are in any order.
 
     Each group passes over all irrelevant scores: faster than sorting them, for few relevant ones.
 
     relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
-    totals, asked, pairs, precision, peak : as in `sweep`
     """
-    i, first, best = relevant.size - 1, precision[0], peak[0]
+    totals, pairs, precision, peak, asked = (
+        sums.totals,
+        sums.pairs,
+        sums.precision,
+        sums.peak,
+        sums.asked.size,
+    )
+    i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
     below = np.isnan(unlisted)
     seen, passed = 0, 0
@@ -258,20 +278,18 @@ def count_down(
         seen += group
         wrong = greater + passed + others
         passed += n_unlisted[1] if at_unlisted else 0
-        count_group(group, others, score, seen, wrong, totals, pairs, first, best)
-        if asked.shape[0]:
-            reach_group(asked, group, others, score, seen, wrong, totals, precision, peak)
+        count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
+        if asked:
+            count_cut(group, others, score, seen, wrong, sums)
 
 
 @kernel
 def sweep_around(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, asked: Floats,
-    pairs: Ints, precision: Ints, peak: Floats,
-) -> None:  # fmt: skip
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, sums: CurveSums
+) -> None:
     """Count the tie groups of one label: those above the unlisted entries, theirs, and those below.
 
     relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
-    totals, asked, pairs, precision, peak : as in `sweep`
     """
     i0, i1, j0, j1 = 0, 0, 0, 0  # where scores tied with the unlisted entries start and stop
     score = -np.inf
@@ -283,45 +301,55 @@ def sweep_around(
             int(np.searchsorted(irrelevant, unlisted, "right")),
         )
     above = np.zeros(2, np.int64)
-    sweep(relevant[i1:], irrelevant[j1:], above, totals, asked, pairs, precision, peak)
+    sweep(relevant[i1:], irrelevant[j1:], above, sums)
     group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
     above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + others
-    count_group(group, others, score, above[0], above[1], totals, pairs, precision[0], peak[0])
-    if asked.shape[0]:
-        reach_group(asked, group, others, score, above[0], above[1], totals, precision, peak)
-    sweep(relevant[:i0], irrelevant[:j0], above, totals, asked, pairs, precision, peak)
+    count_group(
+        group, others, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak
+    )  # fmt: skip
+    if sums.asked.size:
+        count_cut(group, others, score, above[0], above[1], sums)
+    sweep(relevant[:i0], irrelevant[:j0], above, sums)
 
 
 @kernel
 def sweep_labels(
     relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
-    n_unlisted: Ints, unlisted: float, asked: Floats, pairs: Floats, precision: Floats, peak: Floats,
+    n_unlisted: Ints, unlisted: float, asked: Floats, curves: LabelCurves,
 ) -> None:  # fmt: skip
-    """Count pairs, precision and the best F1 of every label, tie groups whole.
+    """Count the entries of every label.
 
     relevant_ptr, irrelevant_ptr : int64 (n_labels + 1,)
     relevant, irrelevant : (s,), (t,), scores increasing within each label
     in_order : bool (n_labels,), False where the irrelevant scores of a label are in any order
     n_unlisted : int64 (n_labels, 2), relevant and irrelevant entries that are not listed, all tied
     unlisted : their score, or NaN if they rank below everything
-    asked : float64 (n, 2), see `reach`
-    pairs : float64 (n_labels, 2); precision : float64 (n_labels, 1 + n); peak : float64 (n_labels, 1 + n, 2);
-        written, see `sweep`
+    asked : float64 (n, 2), see `CurveSums`; curves : written
     """
-    n = 1 + asked.shape[0]
-    limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros((n, 4), np.int64), np.zeros(2, np.int64)
+    n = asked.shape[0]
+    pairs_of, areas_of, peaks = curves.pairs, curves.precision, curves.peak
+    pairs, totals = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
+    precision, areas = np.zeros(LIMBS, np.int64), np.zeros((n, LIMBS), np.int64)
+    peak, cuts = np.zeros(2), np.zeros((n, 2))
+    sums = CurveSums(totals, pairs, precision, peak, asked, areas, cuts)
     for label in range(n_unlisted.shape[0]):
         start, stop, missing = relevant_ptr[label], relevant_ptr[label + 1], n_unlisted[label]
-        for i in range(n):
-            precision[label, i], peak[label, i, 0], peak[label, i, 1] = 0.0, 0.0, np.nan
+        for i in range(1 + n):
+            areas_of[label, i], peaks[label, i, 0], peaks[label, i, 1] = 0.0, 0.0, np.nan
         if start == stop and missing[0] == 0:  # most labels of a long tail
-            pairs[label, 0] = pairs[label, 1] = 0.0
+            pairs_of[label, 0] = pairs_of[label, 1] = 0.0
             continue
         right, wrong = relevant[start:stop], irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
         totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
-        limbs[:], total[:] = 0, 0
+        pairs[:], precision[:], areas[:] = 0, 0, 0
+        peak[0], peak[1], cuts[:, 0], cuts[:, 1] = 0.0, np.nan, 0.0, np.nan
         if in_order[label]:
-            sweep_around(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
+            sweep_around(right, wrong, missing, unlisted, sums)
         else:
-            count_down(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
-        finish(label, limbs, total, pairs, precision)
+            count_down(right, wrong, missing, unlisted, sums)
+        pairs_of[label, 0], pairs_of[label, 1] = product_sum(pairs[0]), product_sum(pairs[1])
+        areas_of[label, 0] = leading_float(precision[0], precision[1], precision[2])
+        peaks[label, 0, 0], peaks[label, 0, 1] = peak[0], peak[1]
+        for i in range(n):
+            areas_of[label, 1 + i] = leading_float(areas[i, 0], areas[i, 1], areas[i, 2])
+            peaks[label, 1 + i, 0], peaks[label, 1 + i, 1] = cuts[i, 0], cuts[i, 1]

@@ -23,8 +23,8 @@ from xmleval.kernels.keys import bits_of_rank, rank_of_bits
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
-from xmleval.kernels.sweeps import count_group, reach_group
-from xmleval.records import Floats, Ints, Labels
+from xmleval.kernels.sweeps import CurveSums, count_cut, count_group
+from xmleval.records import Ints, Labels
 
 FIELDS = 5
 FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)
@@ -246,35 +246,43 @@ def pack_buckets(
 
 @kernel
 def sweep_buckets(
-    relevant: Ints, irrelevant: Ints, n_relevant: Ints, n_irrelevant: Ints, first: int, stop: int,
-    level: int, unlisted: Ints, above: Ints, totals: Ints, pairs_alone: bool, tables: Ints, asked: Floats,
-    pairs: Ints, precision: Ints, peak: Floats,
+    relevant: Ints, irrelevant: Ints, sizes: Ints, above: Ints, first: int, level: int, unlisted: Ints,
+    pairs_alone: bool, tables: Ints, sums: CurveSums,
 ) -> None:  # fmt: skip
-    """Count pairs, precision and the best F1 of entries ranked together, in a range of buckets.
+    """Count the entries that are ranked together, in a range of buckets.
 
-    relevant, irrelevant : parts of the scores; n_relevant, n_irrelevant : sizes of buckets, see `add_sizes`
+    relevant, irrelevant : parts of the scores, see `count_bucket`
+    sizes : int64 (2, b), relevant and irrelevant scores of each bucket from ``first`` on, see `add_sizes`
+    above : int64 (2,), relevant and irrelevant entries above these buckets
     level : rank of the score of unlisted entries, -1 if they rank below all
     unlisted : int64 (2,), relevant and irrelevant unlisted entries
     pairs_alone : whether precision and peak are not needed
     tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
-    above, totals, asked, pairs, precision, peak : as in `sweeps.sweep`
     """
     listed, others = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
     good, bad = tables[0], tables[1]
-    seen, wrong, total, best = above[0], above[1], precision[0], peak[0]
+    totals, pairs, precision, peak, asked = (
+        sums.totals,
+        sums.pairs,
+        sums.precision,
+        sums.peak,
+        sums.asked.size,
+    )
+    seen, wrong = above[0], above[1]
     score = np.empty(1, np.float32)
     bits = score.view(np.uint32)
-    for bucket in range(stop - 1, first - 1, -1):
+    for bucket in range(first + sizes.shape[1] - 1, first - 1, -1):
+        n_relevant, n_irrelevant = sizes[0, bucket - first], sizes[1, bucket - first]
         at_level = level & LAST if level >> HALF == bucket else -1
-        if n_relevant[bucket] == 0 and at_level < 0:
-            wrong += n_irrelevant[bucket]
+        if n_relevant == 0 and at_level < 0:
+            wrong += n_irrelevant
             continue
-        n_listed = n = count_bucket(relevant, bucket, n_relevant[bucket], good, listed, spare)
-        n_others = count_bucket(irrelevant, bucket, n_irrelevant[bucket], bad, others, spare)
-        most: Any = n_irrelevant[bucket]
+        n_listed = n = count_bucket(relevant, bucket, n_relevant, good, listed, spare)
+        n_others = count_bucket(irrelevant, bucket, n_irrelevant, bad, others, spare)
+        most: Any = n_irrelevant
         before: Any = wrong
-        simple = pairs_alone and at_level < 0 and max(n_relevant[bucket], most) < SIMPLE
+        simple = pairs_alone and at_level < 0 and max(n_relevant, most) < SIMPLE
         right: Any = np.int64(0)
         tied_pairs: Any = np.int64(0)
         if simple and n_listed < 0 and n_others < 0:
@@ -305,15 +313,15 @@ def sweep_buckets(
                 continue
             seen += group
             bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
-            found = np.float64(score[0])
-            count_group(group, tied, found, seen, wrong, totals, pairs, total, best)
-            if asked.shape[0]:
-                reach_group(asked, group, tied, found, seen, wrong, totals, precision, peak)
+            cut = np.float64(score[0])
+            count_group(group, tied, cut, seen, wrong, totals, pairs, precision, peak)
+            if asked:
+                count_cut(group, tied, cut, seen, wrong, sums)
         if simple:
             add_product(pairs[0], 1, right)
-            add_product(pairs[0], n_relevant[bucket], totals[1] - before - most)
+            add_product(pairs[0], n_relevant, totals[1] - before - most)
             add_product(pairs[1], 1, tied_pairs)
-            seen += n_relevant[bucket]
+            seen += n_relevant
         wrong = before + most + (unlisted[1] if at_level >= 0 else 0)
         clear_table(good, listed, n if n_listed >= 0 else -1)
         clear_table(bad, others, n_others)

@@ -12,7 +12,7 @@ from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.jackknife_sweeps import MOST_LABELS
 from xmleval.kernels.keys import count_keys, place_keys, place_pairs
-from xmleval.kernels.sweeps import sweep_labels
+from xmleval.kernels.sweeps import LabelCurves, sweep_labels
 from xmleval.pooled.curves import NOTHING, n_ranges
 from xmleval.pooled.piles import (
     Grouped,
@@ -40,14 +40,6 @@ class Columns(NamedTuple):
     scores: Scores
 
 
-class LabelCurves(NamedTuple):
-    """Curve statistics of every label, see `kernels.sweeps.sweep_labels`."""
-
-    pairs: Floats
-    precision: Floats
-    peak: Floats
-
-
 def sweep_columns(
     relevant: Pile,
     irrelevant: Pile,
@@ -72,20 +64,19 @@ def sweep_columns(
     work : Resources
         Memory and threads to use.
     asked : float64 (n, 2), optional
-        What else is asked of each curve, see `kernels.sweeps.reach`.
+        What else is asked of each curve, see `kernels.sweeps.CurveSums`.
     """
-    n = 1 + len(asked)
-    found = LabelCurves(np.empty((n_labels, 2)), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
+    curves = LabelCurves.empty(n_labels, asked)
     place = np.nan if level is None else level
 
     def count(start: int, stop: int, good: Columns, bad: Columns) -> None:
         n_listed = np.stack([np.diff(good.ptr), np.diff(bad.ptr)], axis=1)
         in_order = _sort_where_that_pays(n_listed, bad)
-        own = LabelCurves(*(array[start:stop] for array in found))
-        sweep_labels(*good, *bad, in_order, n_cells[start:stop] - n_listed, place, asked, *own)
+        n_unlisted = n_cells[start:stop] - n_listed
+        sweep_labels(*good, *bad, in_order, n_unlisted, place, asked, curves.part(start, stop))
 
     over_labels(relevant, irrelevant, n_labels, count, work)
-    return found
+    return curves
 
 
 def over_labels(

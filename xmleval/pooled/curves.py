@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from xmleval.budget import Resources
 from xmleval.files.spill import Keys
-from xmleval.kernels.fixed import LIMBS, add_term, carry
+from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
-from xmleval.kernels.sweeps import reach, sweep, trace, weigh_group
+from xmleval.kernels.sweeps import CurveSums, count_cut, count_group, sweep, trace
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.records import Curve, Floats, Ints, Scores
 
@@ -45,10 +45,11 @@ class Curves(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Contribution of some entries to the curve of all; see `kernels.sweeps.sweep`.
+    """Contribution of some entries to the curve of all; see `kernels.sweeps.CurveSums`.
 
     pairs : (relevant, irrelevant) pairs in the right order, and tied
-    precision : fixed point, int64 (1 + n, 4); peak : float64 (1 + n, 2); points : float64 (p, 3)
+    precision : fixed point, int64 (1 + n, 4), and areas; peak : float64 (1 + n, 2), and cuts
+    points : float64 (p, 3)
     open_pairs : pairs of a relevant entry with an unlisted irrelevant label of a row whose lowest score is
         lower, or tied
     """
@@ -101,7 +102,7 @@ def sweep_piles(
     last : Last, optional
         Lowest scores of rows, to count open pairs with the first relevant pile.
     asked : float64 (n, 2), optional
-        What else is asked of the curve, see `kernels.sweeps.reach`.
+        What else is asked of the curve, see `kernels.sweeps.CurveSums`.
     """
     piles = [*relevant, irrelevant]
     splitters, level_at = splitters_of(piles, unlisted.level, work)
@@ -125,7 +126,7 @@ def sweep_piles(
         good = first if len(relevant) == 1 else ranges.load_all(range(len(relevant)), number)
         pairs, points = np.zeros((2, 2), np.int64), np.empty((0, 3))
         precision, peak = none_yet(asked)
-        sweep(good, bad, start, totals, asked, pairs, precision, peak)
+        sweep(good, bad, start, sums_of(totals, pairs, precision, peak, asked))
         if strides is not None:
             passed = (listed[:, number] // strides).sum() + 3
             points = np.empty((min(int(passed), good.size + bad.size), 3))
@@ -156,31 +157,29 @@ def splitters_of(piles: Sequence[Pile], level: float | None, work: Resources) ->
 
 
 def none_yet(asked: Floats) -> tuple[Ints, Floats]:
-    """Return ``precision`` and ``peak`` of no entries, see `kernels.sweeps.sweep`."""
+    """Return ``precision`` and ``peak`` of no entries, see `Found`."""
     n = 1 + len(asked)
     return np.zeros((n, LIMBS), np.int64), np.tile([0.0, np.nan], (n, 1))
+
+
+def sums_of(totals: Any, pairs: Any, precision: Ints, peak: Floats, asked: Floats) -> CurveSums:
+    """Return sums that a kernel adds to these arrays, see `Found`."""
+    return CurveSums(totals, pairs, precision[0], peak[0], asked, precision[1:], peak[1:])
 
 
 def tie_group(
     group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None, asked: Floats
 ) -> Found:
-    """Count entries of one score in Python integers, which cannot overflow."""
+    """Count entries of one score."""
     seen, wrong = int(above[0]) + group, int(above[1]) + others
-    (precision, peak), points = none_yet(asked), np.empty((0, 3))
-    if group:
-        term, f1 = weigh_group(group, seen, wrong, int(totals[0]))
-        add_term(precision[0], term)
-        peak[0] = f1, score
-        n_relevant, n_irrelevant = map(float, totals)
-        reach(
-            asked, float(group), float(others), score, float(seen), float(wrong), float(seen + wrong),
-            n_relevant, n_irrelevant, precision[1:], peak[1:],
-        )  # fmt: skip
+    pairs, points = np.zeros((2, 2), np.int64), np.empty((0, 3))
+    precision, peak = none_yet(asked)
+    count_group(group, others, score, seen, wrong, totals, pairs, precision[0], peak[0])
+    count_cut(group, others, score, seen, wrong, sums_of(totals, pairs, precision, peak, asked))
     reached: Ints = np.array([seen, wrong])
     if strides is not None and ((reached // strides > above // strides).any() or (reached == totals).all()):
         points = np.array([[score, seen, wrong]])
-    pairs = group * (int(totals[1]) - wrong), group * others
-    return Found(pairs, precision, peak, points, (0, 0))
+    return Found(as_integers(pairs), precision, peak, points, (0, 0))
 
 
 def run_lengths(scores: Scores) -> tuple[Scores, Ints]:

@@ -22,6 +22,7 @@ from xmleval.pooled.curves import (
     as_integers,
     none_yet,
     pairs_left,
+    sums_of,
     tie_group,
 )
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct, joint_bounds
@@ -46,13 +47,14 @@ def sweep_values(
     good, bad = as_buckets(relevant), as_buckets([irrelevant])
     without = np.array([unlisted.relevant, unlisted.irrelevant])
     level = -1
-    cells = np.stack([good.sizes, bad.sizes])
+    listed = np.stack([good.sizes, bad.sizes])
+    cells = listed.copy()
     if unlisted.level is not None:
         level = int(rank_of_bits(np.float32(unlisted.level).view(np.uint32)))
         cells[:, level >> HALF] += without
     totals: Ints = cells.sum(axis=1) if unlisted.level is not None else cells.sum(axis=1) + without
     above = cells[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each bucket, and in it
-    sizes = good.sizes + bad.sizes
+    sizes = listed.sum(axis=0)
     bounds = cut(sizes, 1 if sizes.sum() <= LARGE else TASKS * work.threads)
     dtype = max(good.table_dtype, bad.table_dtype, key=lambda dtype: dtype.itemsize)
 
@@ -74,8 +76,9 @@ def sweep_values(
         pairs, open_pairs = np.zeros((2, 2), np.int64), (0, 0)
         precision, peak = none_yet(asked)
         sweep_buckets(
-            good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before(stop),
-            totals, pairs_alone, np.zeros((2, N_PLACES), dtype), asked, pairs, precision, peak,
+            good.parts, bad.parts, np.ascontiguousarray(listed[:, start:stop]), before(stop), start, level,
+            without, pairs_alone, np.zeros((2, N_PLACES), dtype),
+            sums_of(totals, pairs, precision, peak, asked),
         )  # fmt: skip
         points = np.empty((0, 3)) if strides is None else points_of(start, stop, strides)
         if last is not None:

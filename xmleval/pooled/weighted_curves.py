@@ -6,9 +6,10 @@ import numpy as np
 
 from xmleval.budget import Resources
 from xmleval.exact import as_floats
+from xmleval.kernels.sweeps import LabelCurves
 from xmleval.kernels.weight_sums import SUM, minus
 from xmleval.kernels.weighted_sweeps import sweep_labels, sweep_sums
-from xmleval.pooled.curves import none_yet
+from xmleval.pooled.curves import none_yet, sums_of
 from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, n_ranges
 from xmleval.records import Curve, Floats
 
@@ -38,7 +39,7 @@ def sweep_entries(
     work : Resources
         Memory and threads to use.
     asked : float64 (n, 2)
-        What else is asked of the curve, see `kernels.sweeps.reach`.
+        What else is asked of the curve, see `kernels.sweeps.CurveSums`.
     n_points : int
         Number of points of the curve; 0 for none.
     """
@@ -49,7 +50,8 @@ def sweep_entries(
     none = rest * [1.0, 0.0, 0.0]
     ranges = Ranges(sides, n_ranges(sides, work))
     at_rest = 0 if np.isnan(unlisted) else int(np.searchsorted(ranges.cuts, unlisted, "right"))
-    sums, (precision, peak) = np.zeros((4, SUM)), none_yet(asked)
+    precision, peak = none_yet(asked)
+    sums = sums_of(totals, np.zeros((4, SUM)), precision, peak, asked)
     strides = np.array([2 * side.total[0] * unit / max(n_points, 1) for side in sides])
     strides = np.where(strides < 1, strides, np.ceil(strides)) / unit
     strides = np.maximum(strides, np.finfo(np.float64).tiny)  # of unlisted entries alone, any weight passes
@@ -58,9 +60,9 @@ def sweep_entries(
         good, bad = (ranges.load(which, number) for which in range(2))
         own = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
         here = rest if number == at_rest else none
-        n = sweep_sums(good, bad, here, totals, asked, sums, precision, peak, strides, own)
+        n = sweep_sums(good, bad, here, sums, strides, own)
         points.append(own[:n] * [1.0, unit, unit])
-    counts = [*map(as_units, totals), *(as_units(pairs, 2) for pairs in sums[2:])]
+    counts = [*map(as_units, totals), *(as_units(pairs, 2) for pairs in sums.pairs[2:])]
     areas = as_floats(precision)[None] * ONE  # in units, too
     curve = Curve._make([*(np.array([n], object) for n in counts), areas, *peak.T[:, None]])
     return curve, np.concatenate(points)
@@ -92,8 +94,8 @@ def sweep_columns(
     unlisted, unit, work, asked
         See `sweep_entries`.
     """
-    n, collections = 1 + len(asked), (relevant, irrelevant, truth)
-    sums, precision, peak = np.empty((n_labels, 4)), np.empty((n_labels, n)), np.empty((n_labels, n, 2))
+    counts, curves = np.empty((n_labels, 2)), LabelCurves.empty(n_labels, asked)
+    collections = relevant, irrelevant, truth
     ranges = Ranges(collections, max(n_ranges(collections, work), work.threads))
     bounds = [0, *ranges.cuts.astype(np.int64).tolist(), n_labels]
 
@@ -101,10 +103,9 @@ def sweep_columns(
         good, bad, true = (ranges.load(which, number) for which in range(3))
         start, stop = bounds[number : number + 2]
         sweep_labels(
-            good, bad, true, rows, start, unlisted, asked, sums[start:stop], precision[start:stop],
-            peak[start:stop],
-        )  # fmt: skip
+            good, bad, true, rows, start, unlisted, asked, counts[start:stop], curves.part(start, stop)
+        )
 
     work.map(task, range(ranges.n))
-    counts = sums.T * [[unit], [unit], [unit**2], [unit**2]]
-    return Curve._make([*counts, precision * unit, *np.moveaxis(peak, -1, 0)])
+    weights, pairs = counts.T * unit, curves.pairs.T * unit**2
+    return Curve._make([*weights, *pairs, curves.precision * unit, *np.moveaxis(curves.peak, -1, 0)])

@@ -28,7 +28,7 @@ class Needs(NamedTuple):
     """Required curves: of all entries (``cells``), with ``bounds``, and of each label (``columns``).
 
     With ``pairs_alone``, all entries need only pair counts: no precision, peak, points or bounds. ``asked``
-    is what measures ask of curves, see `kernels.sweeps.reach`.
+    is what measures ask of curves, see `kernels.sweeps.CurveSums`.
     """
 
     cells: bool

@@ -14,8 +14,9 @@ from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
+from xmleval.kernels.sweeps import LabelCurves
 from xmleval.plan import Plan
-from xmleval.pooled.columns import LabelCurves, grouped_by_label, sweep_columns
+from xmleval.pooled.columns import grouped_by_label, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.store import Store
