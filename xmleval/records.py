@@ -185,21 +185,6 @@ class Spread(NamedTuple):
     n_labels: Ints
 
 
-class RowValues:
-    """Values by row, of which many are equal; NumPy takes it as the array ``values[of]``.
-
-    values : float64 (d,); of : integers (n,), number of the value of each row
-    """
-
-    def __init__(self, values: Floats, of: NDArray[Any]) -> None:
-        self.values, self.of = values, of
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return the value of each row."""
-        found: Floats = self.values[self.of]
-        return found if dtype is None else found.astype(dtype)
-
-
 class Extremes(NamedTuple):
     """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
 

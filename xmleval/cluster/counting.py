@@ -23,7 +23,7 @@ from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard
 from xmleval.records import Chunks
 
-FORM = Form("xmleval part", 3, "part of a run")
+FORM = Form("xmleval part", 4, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 
 

@@ -2,7 +2,7 @@
 
 Instances with equally many relevant labels are taken together, `LANES` at a time. Then no branch depends on
 the data, and all steps but the gather of propensities are vector arithmetic: 1.8 to 3.6 times as fast as
-`profiles.sum_exact_gains` with `matching.find_positions`.
+`hit_tables.sum_exact_gains` with `matching.find_positions`.
 
 A buffer of lanes is flat. Number r of the instance in lane x is at r * LANES + x:
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from xmleval.kernels.hit_tables import SPLIT_HIGH, SPLIT_LOW
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bytes, Floats, Ints, Labels
+from xmleval.records import Floats, Ints, Labels
 
 Numbers = Floats | Ints
 LANES = 32  # instances taken together
@@ -41,18 +41,6 @@ def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
         n = keys[i]
         order[following[n]] = i
         following[n] += 1
-
-
-@kernel
-def key_rows(sizes: Ints, groups: Bytes, n_groups: int, keys: Ints, n_rows: Ints) -> None:
-    """Find the key of each row, the number of its size * n_groups + its jackknife group, and count them.
-
-    sizes, keys : int64 (n,); groups : uint8 (n,); n_rows : int64 (keys,), added to
-    """
-    for i in range(sizes.size):
-        key = sizes[i] * n_groups + groups[i]
-        keys[i] = key
-        n_rows[np.uint64(key)] += 1
 
 
 @kernel
@@ -140,9 +128,9 @@ def gather_listed(
 @kernel
 def gather_relevant(
     true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    valued: bool, firsts: Ints, relevant: Labels, held: Floats,
+    firsts: Ints, relevant: Labels, held: Floats,
 ) -> None:  # fmt: skip
-    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities if ``valued``.
+    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
@@ -156,10 +144,6 @@ def gather_relevant(
         firsts[x] = true_ptr[rows[x]] + start
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
-        if not valued:
-            for x in range(rows.size):
-                relevant[t * LANES + x] = true_labels[np.uint64(firsts[x] + t)]
-            continue
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
             relevant[t * LANES + x] = label
@@ -203,7 +187,7 @@ def gather_gains(propensity: Floats, listed: Labels, found: Labels, depth: int, 
 
 @kernel
 def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
-    """Add numbers to sums that are split as those of `profiles.sum_exact_gains`.
+    """Add numbers to sums that are split as those of `hit_tables.sum_exact_gains`.
 
     values, high, low : float64 (SIZE,); depth : how many numbers of each lane count
     """
@@ -230,21 +214,6 @@ def fold_lanes(lanes: Numbers, begin: int, end: int, totals: Numbers) -> None:
 
 
 @kernel
-def mark_lanes(found: Labels, rows: Ints, depth: int, own: Labels, marks: Bytes) -> None:
-    """Mark the hits of each lane by the bits of a number, the first rank lowest.
-
-    found : int32 (SIZE,), 1 for a hit, else 0; rows : int64 (up to LANES,), the row of each lane
-    own : int32 (LANES,), overwritten; marks : uint8 (n, 1), written for the rows
-    """
-    own[:] = 0
-    for r in range(depth):
-        for x in range(LANES):
-            own[x] |= found[r * LANES + x] << np.int32(r)
-    for x in range(rows.size):
-        marks[np.uint64(rows[x]), 0] = np.uint8(own[x])
-
-
-@kernel
 def size_of(ptr: Ints, order: Ints, place: int) -> Any:
     """Return the number of entries of the row at a place of the order; ptr : int64 (n + 1,)."""
     return ptr[order[place] + 1] - ptr[order[place]]
@@ -252,81 +221,67 @@ def size_of(ptr: Ints, order: Ints, place: int) -> Any:
 
 @kernel
 def sum_leading_gains(
-    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
-    slots: Ints, propensity: Floats, lanes: Labels, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
+    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, slot_ptr: Ints,
+    propensity: Floats, hits: Ints, gains: Floats, ideals: Floats,
 ) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
-    Ranks are places in the lists. The terms are split as in `profiles.sum_exact_gains`, so that their sums
+    Ranks are places in the lists. The terms are split as in `hit_tables.sum_exact_gains`, so that their sums
     are exact in any order.
 
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
-    order : int64 (n,), from `group_rows`: the rows by number of relevant labels and then by slot
-    group_ptr : int64 (groups + 1,), where the rows of each slot start; slots : int64 (groups,), that slot
-    propensity : float64 (n_labels,); marks : uint8 (n, 1), written as by `mark_lanes`, or (n, 0)
-    lanes : (buffers, SIZE) or (0, SIZE), relevant labels as `gather_relevant` writes them, in order of use:
-        written if there are ideals to find, and read otherwise, which spares scattered reads
+    order : int64 (n,), from `group_rows`: the rows by slot, and so by number of relevant labels
+    slot_ptr : int64 (slots + 1,), where the rows of each slot start; propensity : float64 (n_labels,)
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
-    own_lanes, listed = np.empty((1, SIZE), true_labels.dtype), np.empty(SIZE, list_labels.dtype)
-    kept, buffer = lanes.shape[0] > 0, 0
+    relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     found, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
-    own = np.empty(LANES, np.int32)
-    group, n_groups, width = 0, slots.size, max(depth, n_ideals) * LANES
-    while group < n_groups:
-        first, n = group_ptr[group], size_of(true_ptr, order, group_ptr[group])
-        last = group + 1
-        while last < n_groups and size_of(true_ptr, order, group_ptr[last]) == n:
+    slot, n_slots, width = 0, slot_ptr.size - 1, max(depth, n_ideals) * LANES
+    while slot < n_slots:
+        first, n = slot_ptr[slot], size_of(true_ptr, order, slot_ptr[slot])
+        last = slot + 1
+        while last < n_slots and size_of(true_ptr, order, slot_ptr[last]) == n:
             last += 1
         if n == 0:
-            group = last
+            slot = last
             continue
-        for start in range(first, group_ptr[last], LANES):
-            stop = min(start + LANES, group_ptr[last])
+        for start in range(first, slot_ptr[last], LANES):
+            stop = min(start + LANES, slot_ptr[last])
             rows = order[start:stop]
             gather_listed(list_ptr, list_labels, rows, depth, firsts, sizes, listed)
             found[:] = 0
             for t in range(0, n, WIDTH):
-                until = min(t + WIDTH, n)
-                relevant = lanes[buffer] if kept else own_lanes[0]
-                buffer += 1
-                if n_ideals or not kept:
-                    gather_relevant(
-                        true_ptr, true_labels, propensity, rows, t, until, n_ideals > 0, firsts, relevant,
-                        held,
-                    )  # fmt: skip
+                gather_relevant(
+                    true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), firsts, relevant, held
+                )
                 match_lanes(relevant, listed, depth, found)
-                if not n_ideals:
-                    continue
                 sort_lanes(held)
                 if t == 0:
                     held, best = best, held
                 else:
                     merge_lanes(held, best)
             gather_gains(propensity, listed, found, depth, got)
-            if marks.shape[1]:
-                mark_lanes(found, rows, depth, own, marks)
             add_lanes(got, depth, sums[0], sums[1])
             add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):
                 counts[x] += found[x]
-            if stop + LANES <= group_ptr[group + 1]:
+            if stop + LANES <= slot_ptr[slot + 1]:
                 continue  # all lanes stay with the same slot
             place = start
             while place < stop:
-                until = min(stop, group_ptr[group + 1])
-                begin, end, slot = place - start, until - start, slots[group]
+                until = min(stop, slot_ptr[slot + 1])
+                begin, end = place - start, until - start
                 fold_lanes(counts, begin, end, hits[slot])
                 for part in range(2):
                     fold_lanes(sums[part], begin, end, gains[slot, :, part])
                     fold_lanes(sums[2 + part], begin, end, ideals[slot, :, part])
                 place = until
-                if until == group_ptr[group + 1]:
-                    group += 1
+                if until == slot_ptr[slot + 1]:
+                    slot += 1
             counts[:width] = 0
             sums[:, :width] = 0.0

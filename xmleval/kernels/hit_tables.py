@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Bytes, Floats, Ints, Labels
+from xmleval.records import Floats, Ints, Labels
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
@@ -44,25 +44,16 @@ def keep_largest(values: Floats, best: Floats) -> int:
 
 
 @kernel
-def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints, marks: Bytes) -> None:
-    """Count hits by the instance's slot and rank, and mark those of each instance.
+def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
+    """Count hits by the instance's slot and rank.
 
     true_ptr : int64 (n + 1,); ranks : int64 (t,), rank of each relevant label, 0 for none
     slots : int64 (n,), slot of each instance
     hits : int64 (slots, depth + 1), added to; column 0 takes labels that are no hits
-    marks : uint8 (n, 1), written as by `mark_hits` for up to 8 ranks; or (n, 0)
     """
-    depth, marked = hits.shape[1] - 1, marks.shape[1] > 0
+    depth = hits.shape[1] - 1
     for i in range(true_ptr.size - 1):
         slot = slots[i]
-        if marked:
-            own = 0
-            for t in range(true_ptr[i], true_ptr[i + 1]):
-                rank = ranks[t] if ranks[t] <= depth else 0
-                hits[slot, rank] += 1
-                own |= 1 << rank
-            marks[i, 0] = np.uint8(own >> 1)
-            continue
         for t in range(true_ptr[i], true_ptr[i + 1]):
             rank = ranks[t] if ranks[t] <= depth else 0
             hits[slot, rank] += 1  # misses too: a branch would be mispredicted
@@ -87,7 +78,7 @@ def sum_exact_gains(
     slots : int64 (n,), slot of each instance
     propensity : float64 (n_labels,)
     gains : float64 (slots, depth + 1, 2), added to; column 0 takes labels that are no hits
-    ideals : float64 (slots, depth, 2), added to; with depth 0, only hits are looked at
+    ideals : float64 (slots, depth, 2), added to
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
     row = np.empty(longest_row(true_ptr), np.float64)
@@ -97,13 +88,9 @@ def sum_exact_gains(
         n = true_ptr[i + 1] - first
         slot = slots[i]
         for t in range(n):
-            if depth or ranks[first + t]:
-                row[t] = propensity[true_labels[first + t]]
+            row[t] = propensity[true_labels[first + t]]
         for t in range(n):
-            rank = ranks[first + t]
-            if not depth and rank == 0:
-                continue
-            rank = rank if rank <= n_hit_ranks else 0
+            rank = ranks[first + t] if ranks[first + t] <= n_hit_ranks else 0
             high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
             gains[slot, rank, 0] += high
             gains[slot, rank, 1] += ((row[t] - high) + SPLIT_LOW) - SPLIT_LOW
@@ -122,53 +109,6 @@ def add_split_sums(sums: Floats, limbs: Ints) -> None:
 
 
 @kernel
-def unite(one: Ints, other: Ints, both: Ints, of_one: Ints, of_other: Ints) -> int:
-    """Unite two rising arrays; return how many different numbers there are.
-
-    one, other : int64 (n,), (m,); both : int64 (n + m,), written as far
-    of_one, of_other : int64 (n,), (m,), written: where the numbers of each are
-    """
-    i, j, size = 0, 0, 0
-    while i < one.size or j < other.size:
-        lowest = one[i] if j == other.size or (i < one.size and one[i] <= other[j]) else other[j]
-        both[size] = lowest
-        if i < one.size and one[i] == lowest:
-            of_one[i] = size
-            i += 1
-        if j < other.size and other[j] == lowest:
-            of_other[j] = size
-            j += 1
-        size += 1
-    return size
-
-
-@kernel
-def add_at(places: Ints, rows: Ints, table: Ints) -> None:
-    """Add rows, int64 (n, w), to those at the places, int64 (n,), of a table, int64 (m, w or more)."""
-    for i in range(places.size):
-        own = table[places[i]]
-        for j in range(rows.shape[1]):
-            own[j] += rows[i, j]
-
-
-@kernel
-def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Ints, hits: Ints) -> None:
-    """Sum instance weights by slot, and by slot and rank of a hit.
-
-    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; weight : float64 (n,)
-    slots : int64 (n,), slot of each instance
-    rows : int64 (slots, 4); hits : int64 (slots, depth, 4), fixed point, added to
-    """
-    depth = hits.shape[1]
-    for i in range(true_ptr.size - 1):
-        slot = slots[i]
-        add_term(rows[slot], weight[i])
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= depth:
-                add_term(hits[slot, ranks[t] - 1], weight[i])
-
-
-@kernel
 def sum_gains(
     true_ptr: Ints,
     true_labels: Labels,
@@ -178,11 +118,11 @@ def sum_gains(
     weight: Floats,
     gains: Ints,
 ) -> None:
-    """Sum the propensity of each hit by slot and rank.
+    """Sum the weighted propensity of each hit by slot and rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
     slots : int64 (n,), slot of each instance
-    propensity : float64 (n_labels,); weight : float64 (n,), or (0,) for equal weights
+    propensity : float64 (n_labels,); weight : float64 (n,); either (0,) where all are 1
     gains : int64 (slots, depth, 4), fixed point, added to
     """
     depth = gains.shape[1]
@@ -191,7 +131,8 @@ def sum_gains(
         unit = weight[i] if weight.size else 1.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if 0 < ranks[t] <= depth:
-                add_term(gains[slot, ranks[t] - 1], propensity[true_labels[t]] * unit)
+                gain = propensity[true_labels[t]] * unit if propensity.size else unit
+                add_term(gains[slot, ranks[t] - 1], gain)
 
 
 @kernel
@@ -215,45 +156,14 @@ def sum_ideals(
 
 
 @kernel
-def mark_hits(true_ptr: Ints, ranks: Ints, depth: int, marks: Bytes) -> None:
-    """Mark each instance's hits: bit r % 8 of byte r // 8 for one at rank r + 1.
-
-    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; depth : the deepest rank that counts
-    marks : uint8 (n, b) of at least ``depth`` bits, zero at first
-    """
-    for i in range(true_ptr.size - 1):
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            place = np.uint64(ranks[t] - 1)  # without a branch, which would be mispredicted
-            hit = np.uint64(place < np.uint64(depth))
-            marks[i, (place >> np.uint64(3)) * hit] |= np.uint8(hit << (place & np.uint64(7)))
-
-
-@kernel
-def number_marks(n_relevant: Ints, marks: Bytes, numbers: Labels, of: Labels) -> None:
-    """Give the different rows numbers, by number of relevant labels and marks.
-
-    n_relevant : int64 (n,); marks : uint8 (n, 1)
-    numbers : int32 (256 * most + 256,), zeros, written: number from 1 of each row at 256 * n_relevant + mark
-    of : int32 (n,), written: number of each row from 0
-    """
-    for i in range(n_relevant.size):
-        numbers[np.uint64(n_relevant[i] << 8 | np.int64(marks[i, 0]))] = 1
-    n = 0
-    for key in range(numbers.size):
-        n += numbers[key]
-        numbers[key] *= n
-    for i in range(n_relevant.size):
-        of[i] = numbers[np.uint64(n_relevant[i] << 8 | np.int64(marks[i, 0]))] - 1
-
-
-@kernel
-def keep_gains(true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats) -> None:
-    """Write the propensities of each instance's hits by rank.
+def place_gains(true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats) -> None:
+    """Write the propensity of each instance's hits by rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
-    propensity : float64 (n_labels,); gains : float64 (n, depth), zero at first
+    propensity : float64 (n_labels,), or (0,) where all are 1
+    gains : float64 (n, depth), zero at first
     """
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if 0 < ranks[t] <= gains.shape[1]:
-                gains[i, ranks[t] - 1] = propensity[true_labels[t]]
+                gains[i, ranks[t] - 1] = propensity[true_labels[t]] if propensity.size else 1.0

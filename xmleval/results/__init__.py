@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xmleval.records import Floats, Ints, Reliability, RowValues
+from xmleval.records import Floats, Reliability
 from xmleval.statistics.jackknife import Estimate
 
 NOT_BY_SPEC = ("labels", "points", "not_computed", "notes", "groups", "shares", "row_groups")
@@ -26,7 +26,7 @@ class Results:
         Numbers of undefined rows and labels that a mean excludes, if any.
     thresholds : dict of str to float
         Lowest predicted score, for measures that search for the best threshold.
-    rows : dict of str to array or RowValues
+    rows : dict of str to array
         Kept per-row values, NaN for excluded rows.
     labels : dict of str to array
         Per-label results.
@@ -56,7 +56,7 @@ class Results:
     undefined_rows: dict[str, int] = field(default_factory=dict)
     undefined_labels: dict[str, int] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
-    rows: dict[str, Floats | RowValues] = field(default_factory=dict)
+    rows: dict[str, Floats] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     points: dict[str, Floats] = field(default_factory=dict)
     not_computed: dict[str, str] = field(default_factory=dict)
@@ -101,14 +101,3 @@ class Part(NamedTuple):
     results: Results
     n_rows: int
     n_labels: int
-
-
-def rows_at(held: Mapping[str, Floats | RowValues], rows: Ints) -> dict[str, Floats | RowValues]:
-    """Return the values of some rows, of measures by name; nothing for no rows."""
-    if not rows.size:
-        return {}
-    numbered = {id(own.of): own.of[rows] for own in held.values() if isinstance(own, RowValues)}
-    return {
-        name: RowValues(own.values, numbered[id(own.of)]) if isinstance(own, RowValues) else own[rows]
-        for name, own in held.items()
-    }

@@ -14,7 +14,6 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.errors import counted
 from xmleval.records import Floats, Groups, Ints
-from xmleval.results import rows_at
 from xmleval.results.changes import Diff, find_changes
 from xmleval.results.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.results.frames import as_frame
@@ -175,9 +174,11 @@ class Comparison(Printed, Plotted):
 
     def _with_rows(self, model: str, reports: Sequence[Report], rows: Ints) -> list[Report]:
         """Return the reports of some rows with the values of these rows."""
+        pairs = zip(reports, self.seeds[model], strict=True)
+        values = [(part, whole.results.rows if rows.size else {}) for part, whole in pairs]
         return [
-            replace(part, results=replace(part.results, rows=rows_at(whole.results.rows, rows)))
-            for part, whole in zip(reports, self.seeds[model], strict=True)
+            replace(part, results=replace(part.results, rows={name: of[rows] for name, of in own.items()}))
+            for part, own in values
         ]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.errors import InputError, Keyword, Message, did_you_mean
-from xmleval.records import Floats, Ints, RowValues
+from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import Spec
@@ -17,7 +17,6 @@ from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
     Outcomes,
     holm,
-    joint_numbers,
     paired_t_p,
     sign_flip_p,
     wilcoxon_p,
@@ -36,10 +35,6 @@ TESTS = {
     "paired_t": "paired t-test of rows",
     "wilcoxon": "Wilcoxon signed-rank test of rows",
 }
-
-
-# of two arrays of the numbers of rows: their different pairs, and how many rows have each
-Joint = dict[tuple[int, int], tuple[Ints, Ints, Ints] | None]
 
 
 class Difference(NamedTuple):
@@ -126,12 +121,10 @@ def find_differences(
     clusters : int64 (n_rows,), optional
         Number of the cluster of each row, from 0; the randomisation test flips the signs of whole clusters.
     """
-    joint: Joint = {}
     differences = list[Difference]()
     for pair in pairs:
         of_pair = [
-            _difference(results, spec, pair, confidence, test, comparable, weight, clusters, joint)
-            for spec in specs
+            _difference(results, spec, pair, confidence, test, comparable, weight, clusters) for spec in specs
         ]
         tested = [spec for spec, one in zip(specs, of_pair, strict=True) if not math.isnan(one.p_value)]
         repeated = find_repeated(results[pair[0]], results[pair[1]], tested)
@@ -215,7 +208,6 @@ def _difference(
     comparable: Callable[[Spec, str, str], bool],
     weight: Floats | None,
     clusters: Ints | None,
-    joint: Joint,
 ) -> Difference:
     a, b = (results[model] for model in pair)
     name = spec.name
@@ -227,25 +219,12 @@ def _difference(
     )
     outcomes, p = None, math.nan
     if name in a.rows and name in b.rows:
-        outcomes = _outcomes(a.rows[name], b.rows[name], spec.metric.direction, joint)
+        outcomes = wins_ties_losses(a.rows[name], b.rows[name], spec.metric.direction)
         if test in OF_ROWS and comparable(spec, *pair):
-            p = OF_ROWS[test](_terms(np.asarray(a.rows[name]), np.asarray(b.rows[name]), weight, clusters))
+            p = OF_ROWS[test](_terms(a.rows[name], b.rows[name], weight, clusters))
     if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
         p = difference_p(value, replicates)
     return Difference(name, *pair, value, interval, p, p, outcomes, None)
-
-
-def _outcomes(a: Floats | RowValues, b: Floats | RowValues, direction: str, joint: Joint) -> Outcomes:
-    """Count wins, ties and losses; measures of the same two models often share the numbers of rows."""
-    if isinstance(a, RowValues) and isinstance(b, RowValues):
-        both = id(a.of), id(b.of)
-        if both not in joint:
-            joint[both] = joint_numbers(a.of, b.of, a.values.size, b.values.size)
-        found = joint[both]
-        if found is not None:
-            own, other, times = found
-            return wins_ties_losses(a.values[own], b.values[other], direction, times)
-    return wins_ties_losses(np.asarray(a), np.asarray(b), direction)
 
 
 def without_groups(a: Results, b: Results, name: str) -> Floats | None:

@@ -39,10 +39,10 @@ class Contents:
         """Return the names that are a stem and a number."""
         return [name for name in self._left if re.fullmatch(rf"{re.escape(stem)}[0-9]+", name)]
 
-    def kept(self, end: str = "") -> list[tuple[str, int]]:
-        """Return the names of blocks of kept rows, less an end that they have, and their first rows."""
-        block = re.compile(rf"(kept[0-9]+[.]([0-9]{{1,18}})){re.escape(end)}")
-        return [(found[1], int(found[2])) for found in map(block.fullmatch, self._left) if found]
+    def kept(self) -> list[tuple[str, int]]:
+        """Return the names of blocks of kept rows, and their first rows."""
+        block = re.compile(r"kept[0-9]+[.]([0-9]{1,18})")
+        return [(name[0], int(name[1])) for name in map(block.fullmatch, self._left) if name]
 
     def has(self, name: str) -> bool:
         """Return whether an array is there."""

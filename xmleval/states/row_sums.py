@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from xmleval.plan import Plan
 from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect
-from xmleval.states.state import Arrays, State, in_row_order
+from xmleval.states.contents import Contents
+from xmleval.states.state import Arrays, State
 from xmleval.view.view import View
 
 
@@ -39,7 +38,8 @@ class RowSums(State):
         super().__init__(plan, specs, work)
         of = self.names()
         self.keys = list(of)
-        self.keep = bool(plan.per_row) and self.keeps
+        kept = plan.per_row if self.keeps else False
+        self.kept_names = [key for key in self.keys if kept is True or (kept and key in kept)]
         self.n_groups = N_GROUPS if self.by_group and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
         shape = self.n_groups, len(self.keys)
@@ -48,7 +48,6 @@ class RowSums(State):
         self.n_defined: Ints = np.zeros(shape, np.int64)
         self.n_rows: Ints = np.zeros(self.n_groups, np.int64)
         self.n_weighing = self.n_rows  # with a positive weight, where there are jackknife groups
-        self.kept: Sequence[tuple[int, Floats]] = []  # (keys, rows)
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the measure of each."""
@@ -75,8 +74,8 @@ class RowSums(State):
         self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
         if self.n_groups > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
-        if self.keep and view.n_rows:
-            self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
+        if self.kept_names:
+            self.keep(view, [values[self.keys.index(name)] for name in self.kept_names])
 
     def add(self, values: Floats, weight: Floats, total: Ints, total_weight: Ints) -> int:
         """Add values to their sum, and weights, if any, to theirs; return how many are not NaN."""
@@ -104,12 +103,8 @@ class RowSums(State):
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
                 results.undefined_rows[key] = n_rows - n_defined
-        if self.keep:
-            chunks, kept = in_row_order(self.kept), self.plan.per_row
-            for i, key in enumerate(self.keys):
-                if kept is not True and not (kept and key in kept):
-                    continue
-                results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
+        if self.kept_names:
+            results.rows = self.kept_rows()
         if self.n_groups > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
             groups = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
@@ -141,13 +136,11 @@ class RowSums(State):
             out["n_weighing"] = self.n_weighing
         if self.unbounded:
             out["exact"] = self.exact
-        for number, (first_row, values) in enumerate(self.kept):
-            out[f"kept{number}.{first_row}"] = values
-        return out
+        return {**out, **self.kept_arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_rows, shape = contents.n_rows, (self.n_groups, len(self.keys))
+        shape = self.n_groups, len(self.keys)
         self.n_rows = contents.take("n_rows", self.n_groups)
         if self.n_groups > 1:
             self.n_weighing = contents.take("n_weighing", self.n_groups)
@@ -155,12 +148,7 @@ class RowSums(State):
         self.totals = contents.take_sums("totals", *shape, 2)
         if self.unbounded:
             self.exact = contents.take("exact", self.n_groups, len(self.unbounded), SIZE, least=None)
-        if self.keep:
-            for name, first_row in contents.kept():
-                values = contents.take(name, shape[1], None, dtype=np.float64, least=None)
-                self.kept = [*self.kept, (first_row, values)]
-            n_kept = sum(own.shape[1] for _, own in self.kept)
-            expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
+        self.take_kept(contents)
 
 
 def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:

@@ -17,7 +17,7 @@ from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents
+from xmleval.states.contents import Contents, expect
 from xmleval.view.view import View, in_groups
 
 Arrays = dict[str, Any]
@@ -45,7 +45,8 @@ class State:
     shared = False  # whether workers fill the same state
     of_labels = False  # whether it counts labels, or entries, over all rows
     with_unknown = False  # whether it takes predictions with unknown labels
-    kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
+    kept_names: Sequence[str] = ()  # measures whose row values are kept
+    kept: Sequence[tuple[int, Floats]] = ()  # first row of each block, and values (kept_names, rows)
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
         self.plan = plan
@@ -99,6 +100,29 @@ class State:
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
+
+    def keep(self, view: View, columns: Sequence[Floats]) -> None:
+        """Keep the values of the rows of a block, an array for each of `kept_names`."""
+        if view.n_rows:
+            self.kept = [*self.kept, (view.block.first_row, np.array(columns, np.float64))]
+
+    def kept_rows(self) -> dict[str, Floats]:
+        """Return the values of all rows in their order."""
+        blocks = [values for _, values in sorted(self.kept, key=lambda block: block[0])]
+        columns = np.concatenate([np.empty((len(self.kept_names), 0)), *blocks], axis=1)
+        return dict(zip(self.kept_names, columns, strict=True))
+
+    def kept_arrays(self) -> Arrays:
+        """Return the values of rows to save."""
+        return {f"kept{number}.{first}": values for number, (first, values) in enumerate(self.kept)}
+
+    def take_kept(self, contents: Contents) -> None:
+        """Restore what `kept_arrays` returned."""
+        for name, first_row in contents.kept() if self.kept_names else ():
+            values = contents.take(name, len(self.kept_names), None, dtype=np.float64, least=None)
+            self.kept = [*self.kept, (first_row, values)]
+        n_kept, n_rows = sum(values.shape[1] for _, values in self.kept), contents.n_rows
+        expect(not self.kept_names or n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
 
     def replicates(self, groups: Sequence[Self]) -> dict[str, Floats]:
         """Return the values of this state without each group that it was merged from, float64 (n,)."""
@@ -291,8 +315,3 @@ def of_whole(plan: Plan) -> dict[str, tuple[Spec, ...]]:
     grouped = jackknife_states(plan)
     whole = {name: specs for name, specs in plan.states.items() if name not in grouped}
     return {**whole, JACKKNIFE: ()} if grouped else whole
-
-
-def in_row_order(chunks: Sequence[tuple[int, Any]]) -> list[Any]:
-    """Return what was kept of each block in row order; ``chunks`` are (first row, kept)."""
-    return [kept for _, kept in sorted(chunks, key=lambda chunk: chunk[0])]

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from xmleval.exact import exact_mean
-from xmleval.kernels.outcomes import count_joint
 from xmleval.kernels.sign_flips import WORD, add_signed_sums
-from xmleval.records import Floats, Ints, Labels
+from xmleval.records import Floats, Ints
 from xmleval.rounding import subtract
 
 UNIT_BITS = 40  # differences that agree to 2^-40 of the largest are equal: both values are rounded
 SUM_BITS = 61
-FEW_PAIRS, MANY_PAIRS = 1 << 16, 4  # of numbers, counted in a table: in any case, and for each row
 MOST_FLIPPED = 16  # rows whose signs are all tried
 SEED_BITS = (1 << 64) - 1
 
@@ -33,7 +31,7 @@ class Outcomes(NamedTuple):
     losses: int
 
 
-def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = None) -> Outcomes:
+def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
     """Count the rows on which model a is better than model b, equal but for rounding, and worse.
 
     Parameters
@@ -42,8 +40,6 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = 
         Values by row.
     direction : {"up", "down"}
         Whether higher or lower values are better.
-    times : int64 array of shape (n,), optional
-        Number of rows that have the values; default one each.
 
     Returns
     -------
@@ -54,25 +50,10 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = 
     >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
     Outcomes(wins=1, ties=1, losses=0)
     """
-    gaps = subtract(a, b) if direction == "up" else subtract(b, a)
-    several = gaps > 0, gaps == 0, gaps < 0
-    return Outcomes(*(int(np.count_nonzero(of) if times is None else times[of].sum()) for of in several))
-
-
-def joint_numbers(a: Labels, b: Labels, n_a: int, n_b: int) -> tuple[Ints, Ints, Ints] | None:
-    """Return the different pairs of numbers of rows, and how many rows have each; None if there are many.
-
-    Parameters
-    ----------
-    a, b : integer arrays of shape (n,)
-        Numbers below ``n_a`` and ``n_b``.
-    """
-    if n_a * n_b > max(FEW_PAIRS, MANY_PAIRS * a.size):
-        return None
-    table: Labels = np.zeros(n_a * n_b, np.int32 if a.size < 1 << 31 else np.int64)
-    count_joint(a, b, n_b, table)
-    (found,) = (table != 0).nonzero()  # far faster than for numbers
-    return found // n_b, found % n_b, table[found].astype(np.int64)
+    rows = np.flatnonzero(a != b)  # often few
+    gaps = subtract(a[rows], b[rows]) if direction == "up" else subtract(b[rows], a[rows])
+    wins, ties, losses = (int(np.count_nonzero(part)) for part in (gaps > 0, gaps == 0, gaps < 0))
+    return Outcomes(wins, a.size - rows.size + ties, losses)
 
 
 def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> float:

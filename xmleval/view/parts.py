@@ -88,7 +88,7 @@ class Credited(View):
 
     def __init__(self, view: View, credited: Bools) -> None:
         super().__init__(view.block, view.n_labels, view.unlisted)
-        self.ranks, self.known = np.where(credited, view.ranks, 0), view.known
+        self.ranks = np.where(credited, view.ranks, 0)
 
 
 class LabelParts:
