@@ -289,11 +289,6 @@ class Plan(Settings):
         """Return a number of leading labels, not more than a row can list."""
         return depth if self.unknown else min(depth, self.n_labels)
 
-    @property
-    def most_listed(self) -> int:
-        """Largest number of labels that a row can list."""
-        return 1 << 40 if self.unknown else self.n_labels
-
     def reads(self, spec: Spec) -> int | None:
         """Return the number of leading labels that a spec reads, None for the whole ranking."""
         if spec.k:

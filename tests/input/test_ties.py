@@ -203,9 +203,13 @@ TREC |= {f"{name}_{k}": f"{name}_{k}" for k in CUTOFFS for name in ("map_cut", "
 TREC |= {"recip_rank": "recip_rank", "success_5": "success_5"}
 
 
-def test_unlisted_labels_of_a_row_group_rank_as_those_of_all_rows() -> None:
-    scores, groups = [{name: -0.5} for name in LATER_FIRST[:2]], ["a"] * 2
-    report = xmleval.evaluate(TAGS[:2], scores, metrics=MEASURES, labels=NAMES, unlisted=0, row_groups=groups)
+@pytest.mark.parametrize("form", ["unlisted", "wide"])
+def test_equal_scores_of_a_row_group_rank_as_those_of_all_rows(form: str) -> None:
+    scores: Any = [{name: -0.5} for name in LATER_FIRST[:2]]
+    options: Any = {"labels": NAMES, "unlisted": 0}
+    if form == "wide":
+        scores, options = pd.DataFrame(np.ones((2, len(NAMES))), columns=NAMES), {"labels": NAMES}
+    report = xmleval.evaluate(TAGS[:2], scores, metrics=MEASURES, row_groups=["a"] * 2, **options)
     assert report.results.row_groups["a"].results.values == report.results.values
 
 

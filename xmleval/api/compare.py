@@ -52,7 +52,7 @@ def compare(
     y_pred : dict of str to y_pred, optional
         Predicted sets of each model.
     baseline : str, optional
-        Compare each other one with this one; default all pairs.
+        Compare each other model with this one; default all pairs.
     test : {"t", "randomisation", "paired_t", "wilcoxon"}, default "t"
         Student's t with the jackknife's standard error, which every measure with a confidence interval has;
         or, for means over rows alone, 10,000 random flips of the signs of row differences (all of them where

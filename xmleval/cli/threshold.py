@@ -12,7 +12,7 @@ from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
-from xmleval.cli.types import NUMBER, WHOLE, Choice
+from xmleval.cli.types import COUNT, NUMBER, Choice
 from xmleval.errors import counted
 from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files
@@ -24,7 +24,7 @@ FEATURES = {"features": Opt(FILE)}
 FIT = {
     "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
     "rule": Opt(Choice([*MEASURES])),
-    "k": Opt(WHOLE, "N"),
+    "k": Opt(COUNT, "N"),
     "fbr": Opt(NUMBER, "NUMBER"),
     "fallback": Opt(Choice(FALLBACKS)),
     "unlisted": Opt(str, "SCORE"),

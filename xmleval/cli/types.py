@@ -101,7 +101,7 @@ def read_decision(text: str) -> Any:
         return FILE.convert(text, None, None)
 
 
-WHOLE, COUNT, LABEL_COUNT = Whole(), Whole(min=1), Whole(min=1, max=MOST_LABELS)
+COUNT, LABEL_COUNT = Whole(min=1), Whole(min=1, max=MOST_LABELS)
 NUMBER, NAMES, CUTOFFS = Parsed(read_number), Parsed(read_names), Parsed(read_cutoffs)
 LABEL_GROUPS, DECISION = Parsed(read_groups), Parsed(read_decision)
 CONVENTIONS = Parsed(lambda text: resolve_conventions(text) and text)

@@ -37,7 +37,6 @@ PIECE = 1 << 14
 AT_ONCE = 1 << 19  # counts merged at a time: the caches hold what tells which overflowed
 FEW_LABELS = 1 << 16  # up to which threads and tallies do not pay
 BYTE = 8  # bits of a count
-FULL_BYTE = (1 << BYTE) - 1
 T = TypeVar("T")
 Carries = tuple[Ints, Ints]  # indices of the counters that overflowed, ascending, and overflow counts
 
