@@ -71,7 +71,7 @@ def write_csv(path: Path, role: str, records: list[Record]) -> Path:
         lines = csv.writer(file)
         lines.writerow(columns)
         for record in records:
-            lines.writerow([record.key, *(";".join(map(str, each)) for each in record.lists(role).values())])
+            lines.writerow([record.key, *map(json.dumps, record.lists(role).values())])
     return path.with_suffix(".csv")
 
 

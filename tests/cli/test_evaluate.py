@@ -1,6 +1,7 @@
 """`xmleval evaluate`: options are arguments, in every format, and several SCORES are as each alone."""
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,11 @@ MODELS = {  # labels with scores, of rows 0 to 3
 }
 
 
+def cell(labels: list[str]) -> str:
+    """Return a field of CSV that holds labels."""
+    return f'"{json.dumps(labels).replace(chr(34), chr(34) * 2)}"'
+
+
 def write_model(form: str, name: str) -> str:
     """Write the rows of a model, in formats of names and in those of lines in order."""
     rows = [row.split() for row in MODELS[name]]
@@ -122,7 +128,7 @@ def write_model(form: str, name: str) -> str:
         np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
         return f"{name}-labels.npy"
     if form == "tags":
-        lines = [f"{i},{';'.join(row[::2])}\n" for i, row in enumerate(rows)]
+        lines = [f"{i},{cell(row[::2])}\n" for i, row in enumerate(rows)]
         Path(f"{name}.csv").write_text("".join(["id,predicted\n", *lines]))
         return f"{name}.csv"
     records = [Record(str(i), row[::2], [*map(float, row[1::2])]) for i, row in enumerate(rows)]
@@ -134,10 +140,15 @@ def models(folder: Path) -> None:
     for name, rows in (("truth", TRUTH), ("train", TRAIN)):
         judged = [f"{row} 0 {label} 1\n" for row, labels in rows.items() for label in labels.split()]
         Path(f"{name}.qrels").write_text("".join(judged))
-        lines = "".join(f"{labels.replace(' ', ';')}\n" for labels in rows.values())
+        lines = "".join(f"{cell(labels.split())}\n" for labels in rows.values())
         Path(f"{name}.csv").write_text(f"tags\n{lines}")
-    Path("pred.csv").write_text("id,predicted\n0,cat;kid\n1,dog\n2,owl;eel\n3,ram\n")
-    Path("pool.csv").write_text("id,predicted\n3,cow\n0,eel;dog\n2,yak;bee\n9,cat\n")
+    for name, sets in (
+        ("pred", "0 cat kid,1 dog,2 owl eel,3 ram"),
+        ("pool", "3 cow,0 eel dog,2 yak bee,9 cat"),
+    ):
+        rows_of_sets = [line.split() for line in sets.split(",")]
+        lines = "".join(f"{row},{cell(labels)}\n" for row, *labels in rows_of_sets)
+        Path(f"{name}.csv").write_text(f"id,predicted\n{lines}")
     Path("pairs.txt").write_text("0 0\n1 3\n2 1\n")
     Path("names.txt").write_text("ant bee cat cow dog eel fox gnu hen owl yak pig ".replace(" ", "\n"))
 

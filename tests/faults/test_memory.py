@@ -106,7 +106,7 @@ TEXTS: list[tuple[str, bytes, bytes | str]] = [  # files of a command, a head, a
     ("q.qrels r.run --labels Z.json.gz", b'["a"', b',"b"'),
     ("Z.qrels.gz r.run", b"", "q# 0 d# 1\n"),
     ("q.qrels Z.run.gz", b"", "0 Q0 new# 1 0.5 t\n"),
-    ("Z.csv.gz r.run", b"id,labels\n", "q#,a#;b#\n"),
+    ("Z.csv.gz r.run", b"id,labels\n", 'q#,"[""a#"", ""b#""]"\n'),
     ("Z.csv.gz r.run", b'id,labels\n0,"', b"a\n"),
     ("Z.qrels.json.gz r.run", b'{"q": {"a": 1', b',"b":1'),
     ("Z.jsonl.gz r.run", b"", '{"id": "q#", "labels": ["a#"]}\n'),
