@@ -138,14 +138,14 @@ def fit(
             warnings.warn(note, stacklevel=2)
         with naming_files({"y_score": y_score}):
             return fitting.calibrator_of(pairs)
-    work = check_resources(memory, threads)
+    resources = check_resources(memory, threads)
     taken = take(y_true, y_score, None, n_labels, labels, fits=True)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     for note in taken.notes:
         warnings.warn(note, stacklevel=2)
     truth = set_rows("y_true", y_true, n_labels)
     weight = of_rows("sample_weight", sample_weight, taken.row_names)
-    pairs = fitting.pairs(truth.n_labels, work, weight is not None)
+    pairs = fitting.pairs(truth.n_labels, resources, weight is not None)
     pairs.add(truth, y_score, weight)
     return fitting.calibrator_of(pairs)
 
@@ -157,7 +157,7 @@ class ScoredPairs(ScoredRows):
     missing = "missing; probabilities are fitted to scores"
     bare = "probabilities are made of scores; this list has none"
 
-    def __init__(self, n_labels: int, k: int | None, work: Resources, weighted: bool = False) -> None:
+    def __init__(self, n_labels: int, k: int | None, resources: Resources, weighted: bool = False) -> None:
         plan = Plan(
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
@@ -165,7 +165,7 @@ class ScoredPairs(ScoredRows):
             given=frozenset(["sample_weight"] * weighted),
             any_scores=True,
         )
-        super().__init__(plan, work)
+        super().__init__(plan, resources)
         self.weighted = weighted
         self.unit = HEAVIEST if weighted else 1.0
 
@@ -189,9 +189,9 @@ class Fitting:
         self.method = method
         self.k = None if k is None else positive_integer("k", k, most=MOST_K)
 
-    def pairs(self, n_labels: int, work: Resources, weighted: bool = False) -> ScoredPairs:
+    def pairs(self, n_labels: int, resources: Resources, weighted: bool = False) -> ScoredPairs:
         """Return the empty collection to add data to."""
-        return ScoredPairs(n_labels, self.k, work, weighted)
+        return ScoredPairs(n_labels, self.k, resources, weighted)
 
     def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
         """Return the best map on the data."""

@@ -46,7 +46,7 @@ def sweep_columns(
     n_labels: int,
     n_cells: Ints,
     level: float | None,
-    work: Resources,
+    resources: Resources,
     asked: Floats = NOTHING,
 ) -> LabelCurves:
     """Sweep the scores of every label, best first.
@@ -61,7 +61,7 @@ def sweep_columns(
         Relevant and irrelevant rows of every label.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     asked : float64 (n, 2), optional
         What else is asked of each curve, see `kernels.sweeps.CurveSums`.
@@ -75,7 +75,7 @@ def sweep_columns(
         n_unlisted = n_cells[start:stop] - n_listed
         sweep_labels(*good, *bad, in_order, n_unlisted, place, asked, curves.part(start, stop))
 
-    over_labels(relevant, irrelevant, n_labels, count, work)
+    over_labels(relevant, irrelevant, n_labels, count, resources)
     return curves
 
 
@@ -84,7 +84,7 @@ def over_labels(
     irrelevant: Pile,
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
-    work: Resources,
+    resources: Resources,
 ) -> None:
     """Call a function for ranges of labels with their scores in two piles.
 
@@ -93,26 +93,26 @@ def over_labels(
     piles = [relevant, irrelevant]
     grouped = _grouped(piles)
     if grouped is not None:
-        _over_grouped(grouped, n_labels, count, n_ranges(piles, work), work)
+        _over_grouped(grouped, n_labels, count, n_ranges(piles, resources), resources)
         return
-    bounds, ranges = label_ranges(piles, n_labels, work)
+    bounds, ranges = label_ranges(piles, n_labels, resources)
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
         good = _columns(ranges.load(0, 2 * number), start, stop)
         count(start, stop, good, grouped_keys(ranges.parts(1, 2 * number), ranges.dtype, start, stop))
 
-    work.map(task, range(len(bounds) - 1))
+    resources.map(task, range(len(bounds) - 1))
 
 
-def label_ranges(piles: Sequence[Pile], n_labels: int, work: Resources) -> tuple[list[int], Ranges]:
+def label_ranges(piles: Sequence[Pile], n_labels: int, resources: Resources) -> tuple[list[int], Ranges]:
     """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
     for pile in piles:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
-    cuts = sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64)
+    cuts = sampled_quantiles(piles, n_ranges(piles, resources)).astype(np.int64)
     cuts = np.union1d(cuts[cuts > 0], np.arange(MOST_LABELS, n_labels, MOST_LABELS))
-    return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
+    return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), resources.map)
 
 
 def _grouped(piles: Sequence[Pile]) -> list[list[Grouped]] | None:
@@ -128,7 +128,7 @@ def _over_grouped(
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     least: int,
-    work: Resources,
+    resources: Resources,
 ) -> None:
     """Do the same as `over_labels` for the parts of piles that are grouped by label."""
     reached: Ints = sum(part.ptr - part.ptr[0] for parts in piles for part in parts)
@@ -142,7 +142,7 @@ def _over_grouped(
         sort_each(good)
         count(start, stop, good, bad)
 
-    work.map(task, range(len(bounds) - 1))
+    resources.map(task, range(len(bounds) - 1))
 
 
 def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:

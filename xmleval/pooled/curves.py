@@ -61,25 +61,25 @@ class Found(NamedTuple):
     open_pairs: tuple[int, int]
 
 
-def n_ranges(piles: Sequence[Pile], work: Resources) -> int:
+def n_ranges(piles: Sequence[Pile], resources: Resources) -> int:
     """Return the number of score ranges to split piles into."""
-    return max(_n_parts(piles, work), 1 if _is_small(piles, work) else 2 * work.threads)
+    return max(_n_parts(piles, resources), 1 if _is_small(piles, resources) else 2 * resources.threads)
 
 
-def _is_small(piles: Sequence[Pile], work: Resources) -> bool:
-    return work.threads == 1 or sum(pile.size for pile in piles) <= LARGE
+def _is_small(piles: Sequence[Pile], resources: Resources) -> bool:
+    return resources.threads == 1 or sum(pile.size for pile in piles) <= LARGE
 
 
-def _n_parts(piles: Sequence[Pile], work: Resources) -> int:
+def _n_parts(piles: Sequence[Pile], resources: Resources) -> int:
     n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
-    return max(1, -(-n_bytes // max(LEAST_RANGE, work.sorted)))
+    return max(1, -(-n_bytes // max(LEAST_RANGE, resources.sorted)))
 
 
 def sweep_piles(
     relevant: Sequence[Pile],
     irrelevant: Pile,
     unlisted: Unlisted,
-    work: Resources,
+    resources: Resources,
     *,
     strides: Ints | None = None,
     last: Last | None = None,
@@ -95,7 +95,7 @@ def sweep_piles(
         Scores of irrelevant entries.
     unlisted : Unlisted
         The unlisted entries.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     strides : int64 (2,), optional
         Relevant and irrelevant entries between points of the curve.
@@ -105,8 +105,8 @@ def sweep_piles(
         What else is asked of the curve, see `kernels.sweeps.CurveSums`.
     """
     piles = [*relevant, irrelevant]
-    splitters, level_at = splitters_of(piles, unlisted.level, work)
-    ranges = Ranges(piles, splitters, work.map)
+    splitters, level_at = splitters_of(piles, unlisted.level, resources)
+    ranges = Ranges(piles, splitters, resources.map)
     listed = np.stack([ranges.sizes[:-1].sum(axis=0), ranges.sizes[-1]])
     without = np.array([unlisted.relevant, unlisted.irrelevant])
     totals: Ints = listed.sum(axis=1) + without
@@ -136,7 +136,7 @@ def sweep_piles(
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
     down = [number for number in range(cells.shape[1] - 1, -1, -1) if cells[:, number].any()]
-    found = work.map(count, down)
+    found = resources.map(count, down)
     if level_at is None and without.any():
         seen = cells.sum(axis=1)
         group, others = without.tolist()
@@ -144,10 +144,10 @@ def sweep_piles(
     return added_up(found, asked)
 
 
-def splitters_of(piles: Sequence[Pile], level: float | None, work: Resources) -> tuple[Keys, int | None]:
+def splitters_of(piles: Sequence[Pile], level: float | None, resources: Resources) -> tuple[Keys, int | None]:
     """Return scores to split piles at, and the number of the range of the unlisted score."""
     dtype = common_dtype(piles, np.float64)
-    chosen = sampled_quantiles(piles, n_ranges(piles, work))
+    chosen = sampled_quantiles(piles, n_ranges(piles, resources))
     if level is not None:
         chosen = np.append(chosen, level)
     splitters: Keys = np.unique(chosen.astype(dtype))

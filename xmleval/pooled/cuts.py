@@ -33,7 +33,7 @@ class Parted(NamedTuple):
 
 
 def best_cut(
-    store: Store, relevant: str, irrelevant: str, n_true: int, floor: float, aim: int, work: Resources
+    store: Store, relevant: str, irrelevant: str, n_true: int, floor: float, aim: int, resources: Resources
 ) -> float:
     """Return the score below the best cut of all entries, the highest of several.
 
@@ -51,13 +51,13 @@ def best_cut(
         Entries at or below this score are never predicted.
     aim : int
         See `kernels.thresholds.is_better`.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     """
     if store.by_value([relevant, irrelevant]):
         parted = _by_value(store.values[relevant], store.values[irrelevant])
     else:
-        parted = _by_score(store.as_pile(relevant), store.as_pile(irrelevant), work)
+        parted = _by_score(store.as_pile(relevant), store.as_pile(irrelevant), resources)
     above = parted.sizes[:, ::-1].cumsum(axis=1)[:, ::-1] - parted.sizes
 
     def cut(number: int) -> tuple[list[int], list[float]]:
@@ -68,7 +68,7 @@ def best_cut(
 
     down = np.flatnonzero(parted.sizes.any(axis=0))[::-1].tolist()
     best, threshold, any_above = [0, 0], math.nan, False
-    for own, (first, below) in work.map(cut, down):
+    for own, (first, below) in resources.map(cut, down):
         any_above |= not math.isnan(first)
         if is_better(aim, own[0], own[1], best[0], best[1], n_true):
             best, threshold = own, below
@@ -93,11 +93,11 @@ def _by_value(relevant: Values, irrelevant: Values) -> Parted:
     return Parted(sizes, load)
 
 
-def _by_score(relevant: Pile, irrelevant: Pile, work: Resources) -> Parted:
+def _by_score(relevant: Pile, irrelevant: Pile, resources: Resources) -> Parted:
     """Part scores in any order, of which odd ranges hold one score."""
     piles = [relevant, irrelevant]
-    splitters, _ = splitters_of(piles, None, work)
-    ranges = Ranges(piles, splitters, work.map)
+    splitters, _ = splitters_of(piles, None, resources)
+    ranges = Ranges(piles, splitters, resources.map)
 
     def load(number: int) -> Runs:
         if number % 2:
@@ -121,7 +121,7 @@ class LabelCuts(NamedTuple):
 
 
 def best_label_cuts(
-    relevant: Pile, irrelevant: Pile, n_true: Ints, floor: float, aim: int, work: Resources
+    relevant: Pile, irrelevant: Pile, n_true: Ints, floor: float, aim: int, resources: Resources
 ) -> LabelCuts:
     """Return the best cut of each label; arguments as in `best_cut`, of keys, with ``n_true`` by label."""
     n_labels = n_true.size
@@ -132,5 +132,5 @@ def best_label_cuts(
         own = LabelCuts(found.best[start:stop], found.scores[start:stop])
         cut_labels(*good, *bad, n_true[start:stop], floor, aim, own.best, own.scores)
 
-    over_labels(relevant, irrelevant, n_labels, cut, work)
+    over_labels(relevant, irrelevant, n_labels, cut, resources)
     return found

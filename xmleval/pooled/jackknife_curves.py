@@ -31,7 +31,7 @@ SORTED_BYTES = 1 << 22  # keys that are sorted at a time: more take longer
 
 
 def sweep_values(
-    sides: Sequence[Sequence[Values]], unlisted: Ints, level: float | None, work: Resources
+    sides: Sequence[Sequence[Values]], unlisted: Ints, level: float | None, resources: Resources
 ) -> Floats:
     """Sweep scores counted by value, best first; return the sums without each group, float64 (3, groups).
 
@@ -43,7 +43,7 @@ def sweep_values(
         Numbers of relevant and irrelevant unlisted entries.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     """
     n_groups = unlisted.shape[1]
@@ -64,7 +64,7 @@ def sweep_values(
     together = Buckets(parts, n_scores, [part for kind in kinds for part in kind.held])
     del kinds  # the sizes of each
     totals: Ints = sizes.sum(axis=1) + unlisted
-    ends = cut(n_scores, TASKS * work.threads if work.threads > 1 else 1)
+    ends = cut(n_scores, TASKS * resources.threads if resources.threads > 1 else 1)
     bounds = np.searchsorted(buckets, ends).tolist()
 
     def sums_of(number: int) -> Floats:
@@ -78,16 +78,16 @@ def sweep_values(
         )  # fmt: skip
         return sums
 
-    return _total(work.map(sums_of, range(len(bounds) - 1)), unlisted, level, totals)
+    return _total(resources.map(sums_of, range(len(bounds) - 1)), unlisted, level, totals)
 
 
 def sweep_piles(
-    sides: Sequence[Sequence[Pile]], unlisted: Ints, level: float | None, work: Resources
+    sides: Sequence[Sequence[Pile]], unlisted: Ints, level: float | None, resources: Resources
 ) -> Floats:
     """Sweep scores in piles, best first; see `sweep_values`."""
     piles, n_groups = [pile for side in sides for pile in side], unlisted.shape[1]
-    splitters, level_at = splitters_of(piles, level, _of_ranges(work))
-    ranges = Ranges(piles, splitters, work.map)
+    splitters, level_at = splitters_of(piles, level, _of_ranges(resources))
+    ranges = Ranges(piles, splitters, resources.map)
     sizes = ranges.sizes.reshape(2, n_groups, -1).copy()
     totals: Ints = sizes.sum(axis=2) + unlisted
     none = np.zeros_like(unlisted)
@@ -105,7 +105,7 @@ def sweep_piles(
         return sums
 
     numbers = [n for n in range(sizes.shape[2]) if sizes[0, :, n].any() or n == level_at]
-    return _total(work.map(sums_of, numbers), unlisted, level, totals)
+    return _total(resources.map(sums_of, numbers), unlisted, level, totals)
 
 
 def _total(pieces: Sequence[Floats], unlisted: Ints, level: float | None, totals: Ints) -> Floats:
@@ -129,7 +129,7 @@ def sweep_label_groups(
     n_true: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
-    work: Resources,
+    resources: Resources,
     use: Callable[[Ints, Floats], None],
 ) -> None:
     """Sweep the scores of labels, and use what some of them give, in threads.
@@ -144,7 +144,7 @@ def sweep_label_groups(
         Rows of each group in which every label is relevant.
     n_rows : int64 (groups,)
         Rows of each group.
-    level, work
+    level, resources
         See `sweep_values`.
     use : callable
         Takes relevant rows of some labels in each group, int64 (groups, m), and the sums without each group,
@@ -156,7 +156,7 @@ def sweep_label_groups(
     # float64 numbers have no ranks of 32 bits, but those that occur have
     ranked = common_dtype(piles, np.int64) != np.int64
     ranked |= level is not None and level != as_score(level, np.empty(0, np.float32))
-    bounds, ranges = label_ranges(piles, n_true[0].size, _of_ranges(work))
+    bounds, ranges = label_ranges(piles, n_true[0].size, _of_ranges(resources))
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
@@ -171,12 +171,12 @@ def sweep_label_groups(
             sweep_labels(numbers, keys[slice(*ends)], of_groups, n_rows, rank, sums)
             use(of_groups, sums)
 
-    work.map(task, range(len(bounds) - 1))
+    resources.map(task, range(len(bounds) - 1))
 
 
-def _of_ranges(work: Resources) -> Resources:
+def _of_ranges(resources: Resources) -> Resources:
     """Return the memory for ranges of keys: numbering their scores takes twice what they do."""
-    return work._replace(memory=min(work.memory // 3, 4 * work.threads * SORTED_BYTES))
+    return resources._replace(memory=min(resources.memory // 3, 4 * resources.threads * SORTED_BYTES))
 
 
 def _marked_keys(

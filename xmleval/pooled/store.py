@@ -48,7 +48,7 @@ class Store:
         """Size of everything in memory."""
         return self.key_bytes + self.value_bytes
 
-    def add(self, found: Mapping[str, Values | list[Held]], most: int, work: Resources) -> None:
+    def add(self, found: Mapping[str, Values | list[Held]], most: int, resources: Resources) -> None:
         """Add scores, and limit what is in memory to ``most`` bytes.
 
         That is the sum of all kinds; counts by value may be packed, which takes as much memory again.
@@ -67,24 +67,24 @@ class Store:
         if self.value_bytes <= most:
             return
         if most >= LEAST_PACKED:
-            self.pack(work)
+            self.pack(resources)
         if self.value_bytes > most // 2:  # which leaves too little for further scores
             for name, values in self.values.items():
                 self.piles[name].hold_on_disk(self._runs_of(values))
                 self.values[name] = Values()
 
-    def merge(self, other: Store, most: int, work: Resources) -> None:
+    def merge(self, other: Store, most: int, resources: Resources) -> None:
         """Add the scores of another store, as `add` does."""
-        self.add(dict(other.values), most, work)
-        self.add({name: pile.held() for name, pile in other.piles.items()}, most, work)
+        self.add(dict(other.values), most, resources)
+        self.add({name: pile.held() for name, pile in other.piles.items()}, most, resources)
         for name, pile in other.piles.items():
             own = self.piles[name]
             own.runs = [*self._own(pile.runs), *own.runs]
 
-    def pack(self, work: Resources) -> None:
+    def pack(self, resources: Resources) -> None:
         """Pack the counts by value."""
         for values in self.values.values():
-            values.pack(work)
+            values.pack(resources)
 
     def size(self, name: str) -> int:
         """Return the number of scores of a kind."""

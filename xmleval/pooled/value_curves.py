@@ -33,7 +33,7 @@ def sweep_values(
     relevant: Sequence[Values],
     irrelevant: Values,
     unlisted: Unlisted,
-    work: Resources,
+    resources: Resources,
     *,
     strides: Ints | None = None,
     last: Last | None = None,
@@ -55,7 +55,7 @@ def sweep_values(
     totals: Ints = cells.sum(axis=1) if unlisted.level is not None else cells.sum(axis=1) + without
     above = cells[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each bucket, and in it
     sizes = listed.sum(axis=0)
-    bounds = cut(sizes, 1 if sizes.sum() <= LARGE else TASKS * work.threads)
+    bounds = cut(sizes, 1 if sizes.sum() <= LARGE else TASKS * resources.threads)
     dtype = max(good.table_dtype, bad.table_dtype, key=lambda dtype: dtype.itemsize)
 
     def before(bucket: int) -> Ints:
@@ -85,7 +85,7 @@ def sweep_values(
             open_pairs = added(pairs_left(*some, last) for some in distinct(good, start, stop))
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
-    found = work.map(count, range(len(bounds) - 2, -1, -1))
+    found = resources.map(count, range(len(bounds) - 2, -1, -1))
     if unlisted.level is None and without.any():
         group, others = without.tolist()
         found.append(tie_group(group, others, -np.inf, totals - without, totals, strides, asked))

@@ -121,12 +121,12 @@ class Values:
         self.ordered = [*self.ordered, *other.ordered]
         self.packed = [*self.packed, *other.packed]
 
-    def pack(self, work: Resources) -> None:
+    def pack(self, resources: Resources) -> None:
         """Pack all scores."""
-        packed = self._packed(work)
+        packed = self._packed(resources)
         self.few, self.ordered, self.packed = [], [], packed
 
-    def _packed(self, work: Resources) -> list[Packed]:
+    def _packed(self, resources: Resources) -> list[Packed]:
         """Return all scores packed, in ranges of buckets."""
         known = sorted(self.packed, key=lambda part: part.first)
         ends = [part.first + part.starts.size - 1 for part in known]
@@ -135,7 +135,7 @@ class Values:
         ):
             return known
         buckets = as_buckets([self])
-        bounds = cut(buckets.sizes, 2 * TASKS * work.threads)
+        bounds = cut(buckets.sizes, 2 * TASKS * resources.threads)
 
         def packed(number: int) -> Packed:
             held = np.flatnonzero(buckets.sizes[bounds[number] : bounds[number + 1]])
@@ -147,11 +147,11 @@ class Values:
             pack_buckets(buckets.parts, buckets.sizes, first, stop, table, starts, data)
             return Packed(first, starts, data[: starts[-1] // 8].copy(), int(sizes.sum()))
 
-        return [part for part in work.map(packed, range(len(bounds) - 1)) if part.size]
+        return [part for part in resources.map(packed, range(len(bounds) - 1)) if part.size]
 
-    def packed_together(self, work: Resources) -> tuple[Ints, Ints, Chunks]:
+    def packed_together(self, resources: Resources) -> tuple[Ints, Ints, Chunks]:
         """Return all scores packed as one part: first bucket (1,), starts, and places."""
-        parts, n_bytes = self._packed(work), 0
+        parts, n_bytes = self._packed(resources), 0
         starts: Ints = np.empty(parts[-1].first + parts[-1].starts.size - parts[0].first, np.int64)
         for part in parts:
             starts[part.first - parts[0].first :] = n_bytes + part.starts[-1]

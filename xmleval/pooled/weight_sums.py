@@ -202,13 +202,13 @@ def _words(run: Run) -> Iterator[Floats]:
         yield piece.view(np.float64)
 
 
-def n_ranges(collections: Sequence[KeySums], work: Resources) -> int:
+def n_ranges(collections: Sequence[KeySums], resources: Resources) -> int:
     """Return the number of ranges to load: one in memory, and so many from files that each fits."""
     if not any(sums.runs for sums in collections):
         return 1
     n_bytes = sum(run.size * run.dtype.itemsize for sums in collections for run in sums.runs)
     n_bytes += sum(sums.n_bytes for sums in collections)
-    return -(-n_bytes // max(LEAST_RANGE, work.sorted // 2))
+    return -(-n_bytes // max(LEAST_RANGE, resources.sorted // 2))
 
 
 class Ranges:

@@ -20,7 +20,7 @@ def sweep_entries(
     totals: Floats,
     unlisted: float,
     unit: float,
-    work: Resources,
+    resources: Resources,
     asked: Floats,
     n_points: int,
 ) -> tuple[Curve, Floats]:
@@ -36,7 +36,7 @@ def sweep_entries(
         The score of unlisted entries, NaN if they rank below all.
     unit : float
         The weight that is held as 1.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     asked : float64 (n, 2)
         What else is asked of the curve, see `kernels.sweeps.CurveSums`.
@@ -48,7 +48,7 @@ def sweep_entries(
         [[unlisted, *minus(*total, *side.total)] for total, side in zip(totals, sides, strict=True)]
     )
     none = rest * [1.0, 0.0, 0.0]
-    ranges = Ranges(sides, n_ranges(sides, work))
+    ranges = Ranges(sides, n_ranges(sides, resources))
     at_rest = 0 if np.isnan(unlisted) else int(np.searchsorted(ranges.cuts, unlisted, "right"))
     precision, peak = none_yet(asked)
     sums = sums_of(totals, np.zeros((4, SUM)), precision, peak, asked)
@@ -76,7 +76,7 @@ def sweep_columns(
     n_labels: int,
     unlisted: float,
     unit: float,
-    work: Resources,
+    resources: Resources,
     asked: Floats,
 ) -> Curve:
     """Sweep the scores of every label, best first.
@@ -91,12 +91,12 @@ def sweep_columns(
         Sum of the weights of all rows.
     n_labels : int
         Number of labels.
-    unlisted, unit, work, asked
+    unlisted, unit, resources, asked
         See `sweep_entries`.
     """
     counts, curves = np.empty((n_labels, 2)), LabelCurves.empty(n_labels, asked)
     collections = relevant, irrelevant, truth
-    ranges = Ranges(collections, max(n_ranges(collections, work), work.threads))
+    ranges = Ranges(collections, max(n_ranges(collections, resources), resources.threads))
     bounds = [0, *ranges.cuts.astype(np.int64).tolist(), n_labels]
 
     def task(number: int) -> None:
@@ -106,6 +106,6 @@ def sweep_columns(
             good, bad, true, rows, start, unlisted, asked, counts[start:stop], curves.part(start, stop)
         )
 
-    work.map(task, range(ranges.n))
+    resources.map(task, range(ranges.n))
     weights, pairs = counts.T * unit, curves.pairs.T * unit**2
     return Curve._make([*weights, *pairs, curves.precision * unit, *np.moveaxis(curves.peak, -1, 0)])

@@ -48,7 +48,7 @@ class Results:
     reliability : dict of str to Reliability
         Bins of measures of calibration.
     estimates : dict of str to Estimate
-        Confidence intervals of saved results, whose values without each fold are not kept.
+        Confidence intervals of saved results, whose values without each jackknife group are not kept.
     """
 
     values: dict[str, float] = field(default_factory=dict)

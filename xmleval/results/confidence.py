@@ -39,8 +39,8 @@ def about_confidence(
     if estimates:
         n = next(iter(estimates.values())).n_groups
         few = ", too few for a good one" if n < FEW else ""
-        folds = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
-        lines.append(f"± {100 * confidence:.4g}% confidence over test rows, not over training{folds}")
+        groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
+        lines.append(f"± {100 * confidence:.4g}% confidence over test rows, not over training{groups}")
     rough = [str(spec) for spec in specs if not spec.smooth]
     undefined = [str(spec) for spec in specs if spec.smooth and spec.name not in estimates]
     lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []

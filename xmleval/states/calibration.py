@@ -31,8 +31,8 @@ class Calibration(State):
     of_labels = True
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.cutoffs = cutoffs_of(specs)
         n, several = len(self.cutoffs), sorted({bins_of(spec) for spec in specs if spec.params}) or [1]
         self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in several}

@@ -23,8 +23,8 @@ class Ceiling(RowSums):
     by_group = False
     keeps = False
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.n_relevant: Ints = np.zeros(2, np.int64)  # among the reachable labels, and in all
 
     def names(self) -> dict[str, Spec]:

@@ -62,10 +62,10 @@ def _asked(spec: Spec) -> tuple[float, ...]:
     return (ASKED[spec.metric.asks], *dict(spec.params).values()) if spec.metric.asks else ()
 
 
-def add_points(plan: Plan, work: Resources, points: Floats, results: Results) -> None:
+def add_points(plan: Plan, resources: Resources, points: Floats, results: Results) -> None:
     """Add the points of the curve of all entries, and tell where memory holds fewer than were asked for."""
     results.points["micro"] = points
-    most = work.points
+    most = resources.points
     if most < plan.curve_points:
         asked, share = Keyword("curve_points", f"{plan.curve_points}"), Keyword("memory")
         results.notes["points"] = Message(asked, f": at most {most} points are kept, the share of ", share)

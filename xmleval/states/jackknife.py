@@ -25,9 +25,9 @@ class Jackknife(Parts):
     the numbers of rows with a positive weight.
     """
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
-        share = work._replace(memory=max(1, work.memory // N_GROUPS))
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
+        share = resources._replace(memory=max(1, resources.memory // N_GROUPS))
         for number in range(N_GROUPS):
             states = {n: state_class(n)(plan, plan.states[n], share) for n in jackknife_states(plan)}
             self.parts[str(number)] = States(plan, share, states)
@@ -47,7 +47,7 @@ class Jackknife(Parts):
         filled = [states for states, n_weighing in zip(groups, self.sums, strict=True) if n_weighing]
         for name in jackknife_states(self.plan):
             state = groups[0][name].empty()
-            state.work = self.work  # not the share of a group
+            state.resources = self.resources  # not the share of a group
             for states in groups:
                 state.merge(states[name])
             if len(filled) > 1:  # before the values of all rows, which may come from the same sweep

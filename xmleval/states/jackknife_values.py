@@ -27,7 +27,7 @@ def entries_without(
     names: Sequence[str],
     n_cells: Ints,
     level: float | None,
-    work: Resources,
+    resources: Resources,
 ) -> dict[str, Floats]:
     """Return micro averages without each group.
 
@@ -41,17 +41,17 @@ def entries_without(
         Relevant and irrelevant entries of each group.
     level : float or None
         Score of unlisted entries; None if they rank below all.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     """
     n_listed = np.array([[store.size(name) for store in stores] for name in names])
     keyed = any(store.piles[name].parts() for store in stores for name in names)
     if not keyed and n_listed.sum() > FEW:
         values = [[store.values[name] for store in stores] for name in names]
-        sums = sweep_values(values, n_cells - n_listed, level, work)
+        sums = sweep_values(values, n_cells - n_listed, level, resources)
     else:
         piles = [[store.as_pile(name) for store in stores] for name in names]
-        sums = sweep_piles(piles, n_cells - n_listed, level, work)
+        sums = sweep_piles(piles, n_cells - n_listed, level, resources)
     curve = _curve_of((n_cells.sum(axis=1, keepdims=True) - n_cells).astype(np.float64), sums)
     return {spec.name: spec.metric.value(curve, plan.setting(spec)) for spec in specs}
 
@@ -63,7 +63,7 @@ def labels_without(
     n_true: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
-    work: Resources,
+    resources: Resources,
 ) -> dict[str, Floats]:
     """Return averages over labels without each group.
 
@@ -75,7 +75,7 @@ def labels_without(
         Rows of each group in which every label is relevant.
     n_rows : int64 (groups,)
         Rows of each group.
-    plan, specs, level, work
+    plan, specs, level, resources
         See `entries_without`.
     """
     n_labels, n_groups = n_true[0].size, n_rows.size
@@ -91,7 +91,7 @@ def labels_without(
             values = zip(entry_values(spec, curve, plan), counts[0], strict=True)
             terms[spec.name].append([mean_sums(*terms_of(spec, *of_group, plan)) for of_group in values])
 
-    sweep_label_groups(piles, labels, n_true, n_rows, level, work, use)
+    sweep_label_groups(piles, labels, n_true, n_rows, level, resources, use)
     replicates: dict[str, Floats] = {}
     for spec in specs:  # exact sums, in any order
         of_groups = (zip(*pieces, strict=True) for pieces in zip(*terms[spec.name], strict=True))

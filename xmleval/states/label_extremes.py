@@ -25,8 +25,8 @@ class LabelExtremes(State):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.n_rows = 0  # with a positive weight
         self.dtype = np.dtype(np.float32)  # of scores
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant

@@ -31,8 +31,8 @@ class LabelGroups(Parts):
     Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
     """
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         assert plan.label_groups is not None
         self.groups, self.splits = plan.label_groups, LabelParts(plan.label_groups)
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
@@ -40,7 +40,7 @@ class LabelGroups(Parts):
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
         self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
-        work = work._replace(memory=max(1, work.memory // len(self.groups.names)))
+        resources = resources._replace(memory=max(1, resources.memory // len(self.groups.names)))
         for name, labels in zip(self.groups.names, self.splits.labels, strict=True):
             within = plan.part(
                 n_labels=labels.size,
@@ -49,11 +49,11 @@ class LabelGroups(Parts):
             )
             for kind, asked in kinds.items():
                 if asked or kind == ROWS:
-                    self.parts[f"{kind}/{name}"] = new_states(within.part(specs=tuple(asked)), work)
+                    self.parts[f"{kind}/{name}"] = new_states(within.part(specs=tuple(asked)), resources)
             if linear:
                 whole = plan.part(specs=linear)
-                profile: dict[str, State] = {PROFILE: RankProfile(whole, linear, work)}
-                self.parts[f"{SHARE}/{name}"] = States(whole, work, profile)
+                profile: dict[str, State] = {PROFILE: RankProfile(whole, linear, resources)}
+                self.parts[f"{SHARE}/{name}"] = States(whole, resources, profile)
         self.n_rows = dict.fromkeys(self.parts, 0)
         ranked = [spec for spec in plan.specs if not spec.of_sets]
         self.depths = {

@@ -25,15 +25,15 @@ class LabelSets(State):
     The probability that any two of a billion sets share a fingerprint is below 1e-20.
     """
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.n_rows = 0
         self._distinct: Ints = np.empty((0, 2), np.int64)
         self._recent: list[Ints] = []  # joined once larger than the others, which keeps time linear
 
     def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
-        return self._joined(self.work.threads) if self._recent else self._distinct
+        return self._joined(self.resources.threads) if self._recent else self._distinct
 
     def _joined(self, threads: int = 1) -> Ints:
         """Return all fingerprints without repeats, which are in the same group of hashes."""

@@ -34,7 +34,9 @@ class Sums(NamedTuple):
     n_slots: int
 
 
-def slot_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Resources) -> dict[str, float]:
+def slot_values(
+    specs: Sequence[Spec], table: LabelTable, plan: Plan, resources: Resources
+) -> dict[str, float]:
     """Return the values of measures of what is predicted."""
     if not specs:
         return {}
@@ -48,7 +50,7 @@ def slot_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Reso
         n_slots = as_floats(n_pred) if table.weighted else n_pred.astype(np.float64)
         return _sums(settings, n_slots, None if counts is None else counts[start:stop])
 
-    return _values(settings, _joined(work.map(sums_of, range(0, table.n_labels, LABELS_AT_A_TIME))))
+    return _values(settings, _joined(resources.map(sums_of, range(0, table.n_labels, LABELS_AT_A_TIME))))
 
 
 def _sums(settings: Settings, n_slots: Floats, counts: Labels | None) -> Sums:

@@ -221,7 +221,7 @@ class LabelTable:
         if self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY:
             self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
-    def counts(self, work: Resources) -> Counts:
+    def counts(self, resources: Resources) -> Counts:
         """Return the contingency tables of all labels, float64 (n_labels,) each."""
         if self.weighted:
             cells = np.zeros((4, self.n_labels))
@@ -233,20 +233,20 @@ class LabelTable:
                 labels, found = self._subtracted(start, carries)
                 cells[:, labels] = found
 
-            work.map(place, range(0, self.n_labels, FEW_LABELS))
+            resources.map(place, range(0, self.n_labels, FEW_LABELS))
             return Counts(*cells)
         totals, cells = self.totals, np.empty((4, self.n_labels))
         for start in range(0, self.n_labels, PIECE):
             cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
         return Counts(*cells)
 
-    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Resources) -> list[T]:
+    def map_tables(self, function: Callable[[Counts, Ints | None], T], resources: Resources) -> list[T]:
         """Apply a function to all contingency tables and the numbers of labels sharing each (None: one each).
 
         Rare labels share few distinct tables.
         """
         if not self.weighted:
-            return [function(*tables) for tables in self._counted(work)]
+            return [function(*tables) for tables in self._counted(resources)]
 
         carries = self._carries()
 
@@ -255,12 +255,12 @@ class LabelTable:
             pieces = range(0, labels.size, PIECE)
             return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
 
-        found, n_labels = zip(*work.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
+        found, n_labels = zip(*resources.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
         none = np.zeros(1)
         empty = Counts(none, none, none, as_floats(self.rows))
         return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
 
-    def _counted(self, work: Resources) -> Iterator[tuple[Counts, Ints | None]]:
+    def _counted(self, resources: Resources) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables of counts, and the numbers of labels sharing each (None: one each)."""
         if self.n_labels <= FEW_LABELS:
             yield from self._pieces(self.totals)
@@ -281,7 +281,7 @@ class LabelTable:
             n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
             return tallies[:N_TALLIES], others[:n_others]
 
-        tallies, others = zip(*work.map(tally, range(len(ranges))), strict=True)
+        tallies, others = zip(*resources.map(tally, range(len(ranges))), strict=True)
         yield from self._pieces(self._held[:, np.concatenate(others)])
         n_labels = np.sum(tallies, axis=0)
         occurring = np.flatnonzero(n_labels)

@@ -33,8 +33,8 @@ class LabelTotals(State):
     shared = True
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         kept = plan.kept_decisions
         self.decided: dict[Decision, list[Spec]] = {}
         for spec in specs:
@@ -70,7 +70,7 @@ class LabelTotals(State):
         for decision, table in self.tables.items():
             results.values |= self._values(decision, table)
             if decision in plan.kept_decisions:
-                self._add_columns(results, decision, table.counts(self.work))
+                self._add_columns(results, decision, table.counts(self.resources))
         return results
 
     def replicates(self, groups: Sequence[LabelTotals]) -> dict[str, Floats]:
@@ -88,8 +88,8 @@ class LabelTotals(State):
         specs = self.decided.get(decision, [])
         of_slots = [spec for spec in specs if spec.metric.table in KINDS]
         of_labels = [spec for spec in specs if spec.metric.table not in KINDS]
-        values = label_values(of_labels, table, self.plan, self.work)
-        return values | slot_values(of_slots, table, self.plan, self.work)
+        values = label_values(of_labels, table, self.plan, self.resources)
+        return values | slot_values(of_slots, table, self.plan, self.resources)
 
     def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
         """Add per-label results under one decision."""
@@ -122,7 +122,9 @@ class LabelTotals(State):
             own.done()
 
 
-def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Resources) -> dict[str, float]:
+def label_values(
+    specs: Sequence[Spec], table: LabelTable, plan: Plan, resources: Resources
+) -> dict[str, float]:
     """Average formulas over labels, or apply them to the totals of all."""
     if not specs:
         return {}
@@ -132,7 +134,7 @@ def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Res
         known: Known = {}
         return [_label_sums(spec, counts, times, setting, known) for spec, setting in settings]
 
-    columns = zip(*table.map_tables(sums_of, work), strict=True)
+    columns = zip(*table.map_tables(sums_of, resources), strict=True)
     sums = ([sum(column) for column in zip(*pieces, strict=True)] for pieces in columns)
     return {spec.name: mean_of_sums(total) for spec, total in zip(specs, sums, strict=True)}
 

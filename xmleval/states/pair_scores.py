@@ -33,8 +33,8 @@ class PairScores(SummedKeys):
     of_labels = True
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.cutoffs = cutoffs_of(specs)
         self.sums = {f"{k or 'all'}.{kind}": KeySums(1) for k in self.cutoffs for kind in (HITS, MISSES)}
 
@@ -87,7 +87,7 @@ class PairScores(SummedKeys):
         hits, misses = self.parts(k)
         for sums in (*hits, *misses):
             sums.compact()
-        ranges = Ranges([*hits, *misses], n_ranges([*hits, *misses], self.work))
+        ranges = Ranges([*hits, *misses], n_ranges([*hits, *misses], self.resources))
         for number in range(ranges.n):
             tables = [ranges.load(which, number) for which in range(2 * len(hits))]
             yield merged(tables[: len(hits)], 1), merged(tables[len(hits) :], 1)

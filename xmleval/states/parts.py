@@ -25,8 +25,8 @@ class Parts(State):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.parts: dict[str, States] = {}
         self.n_rows: dict[str, int] = {}
         self.sums: Ints = np.zeros(0, np.int64)

@@ -38,8 +38,8 @@ class RankProfile(State):
     by_group = True
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.depth = max([spec.k or 0 for spec in specs])  # tables are no wider than the deepest hit
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None

@@ -27,10 +27,10 @@ SHARES = 16  # of the memory for pooled scores, as the number of groups is not k
 class RowGroups(Parts):
     """States of each group of rows, as far as groups have been seen."""
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.n_expected = 0  # groups
-        self.share = work._replace(memory=max(1, work.memory // SHARES))
+        self.share = resources._replace(memory=max(1, resources.memory // SHARES))
 
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
@@ -38,9 +38,9 @@ class RowGroups(Parts):
             states = States(self.plan.part(), self.share)
             n = max(self.n_expected, 1 + len(self.parts))
             n_bytes = n * states.table_bytes
-            if self.plan.confidence is not None and n_bytes > self.work.memory:
+            if self.plan.confidence is not None and n_bytes > self.resources.memory:
                 tables = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals, take "
-                limit = f"{size_text(n_bytes)}, more than the {size_text(self.work.memory)} that "
+                limit = f"{size_text(n_bytes)}, more than the {size_text(self.resources.memory)} that "
                 raise InputError(
                     "row_groups", Message(tables, limit, Keyword("memory"), " leaves them; give more")
                 )

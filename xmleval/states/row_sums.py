@@ -34,8 +34,8 @@ class RowSums(State):
     with_unknown = True
     keeps = True  # whether row values are kept on request
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         of = self.names()
         self.keys = list(of)
         kept = plan.per_row if self.keeps else False

@@ -54,11 +54,11 @@ class ScoreRuns(State):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self._share = work.held  # bytes that updates may hold
+        self._share = resources.held  # bytes that updates may hold
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
@@ -86,7 +86,7 @@ class ScoreRuns(State):
         """Add the rows of a block."""
         ranking, labels = view.ranking, view.block.truth.labels
         assert ranking.scores is not None
-        self.store.add(self._found(view), self._share, self.work)
+        self.store.add(self._found(view), self._share, self.resources)
         if self.needs.bounds:
             self._add_last([view.last_scores], [view.n_left])
         if self.needs.columns:
@@ -99,7 +99,7 @@ class ScoreRuns(State):
 
     def merge(self, other: ScoreRuns) -> None:
         """Merge a state of other rows."""
-        self.store.merge(other.store, self.work.held, self.work)
+        self.store.merge(other.store, self.resources.held, self.resources)
         self.n_true = self.n_true + other.n_true
         self.n_rows += other.n_rows
         self.dtype = np.result_type(self.dtype, other.dtype)
@@ -112,9 +112,9 @@ class ScoreRuns(State):
 
     def empty(self) -> ScoreRuns:
         """Return an empty state to merge with this one, which spills to the same file."""
-        found = ScoreRuns(self.plan, self.specs, self.work)
+        found = ScoreRuns(self.plan, self.specs, self.resources)
         found.store.file = self.store.file
-        found._share = self.work.beside(self.held_bytes)
+        found._share = self.resources.beside(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
@@ -165,16 +165,16 @@ class ScoreRuns(State):
         """Sort the scores and return the values of curves."""
         entries, points, columns = None, None, None
         if self.needs.cells:
-            entries, points = self.cells(self.work, min(self.plan.curve_points, self.work.points))
+            entries, points = self.cells(self.resources, min(self.plan.curve_points, self.resources.points))
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
-            columns = self.columns(self.work)
+            columns = self.columns(self.resources)
         results = curve_values(self.plan, self.specs, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
-            add_points(self.plan, self.work, points, results)
+            add_points(self.plan, self.resources, points, results)
         return results
 
-    def cells(self, work: Resources, n_points: int = 0) -> tuple[Curves, Floats]:
+    def cells(self, resources: Resources, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
         good, bad, missing = (f"{CELLS}.{kind}" for kind in (GOOD, BAD, MISSING))
         n_good, n_bad = map(self.store.size, (good, bad))
@@ -190,7 +190,7 @@ class ScoreRuns(State):
         side: Any = self.store.values.get
         if not self.store.by_value([*self.store.values]):
             sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
-        found = sweep([side(good)], side(bad), unlisted, work, strides=strides, last=last, asked=asked)
+        found = sweep([side(good)], side(bad), unlisted, resources, strides=strides, last=last, asked=asked)
 
         def curve(right: int, level: int, *rest: Floats) -> Curve:
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
@@ -206,12 +206,12 @@ class ScoreRuns(State):
         level -= unlisted.relevant * unlisted.irrelevant
         worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
         above_all = Unlisted(0, unlisted.irrelevant, None)
-        best = curve(*sweep([side(good), side(missing)], side(bad), above_all, work).pairs)
+        best = curve(*sweep([side(good), side(missing)], side(bad), above_all, resources).pairs)
         return Curves(value, worst, best), points
 
-    def columns(self, work: Resources) -> Curves:
+    def columns(self, resources: Resources) -> Curves:
         """Return the curves of every label."""
-        found = self.sweep(work)
+        found = self.sweep(resources)
         n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
         right, level = found.pairs.T
         value = Curve(
@@ -219,11 +219,11 @@ class ScoreRuns(State):
         )
         return Curves(value)
 
-    def sweep(self, work: Resources) -> LabelCurves:
+    def sweep(self, resources: Resources) -> LabelCurves:
         """Return the statistics of the curve of every label."""
         good, bad = (self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
         n_cells, level = self._n_cells(), self.level()
-        return sweep_columns(good, bad, self.n_labels, n_cells, level, work, self.needs.asked)
+        return sweep_columns(good, bad, self.n_labels, n_cells, level, resources, self.needs.asked)
 
     def _n_cells(self) -> Ints:
         """Return the relevant and irrelevant rows of every label."""
@@ -238,7 +238,7 @@ class ScoreRuns(State):
         replicates: dict[str, Floats] = {}
         if any(spec.smooth and spec.metric.asks for spec in self.specs):
             replicates |= super().replicates(groups)
-        settings = self.level(), self.work
+        settings = self.level(), self.resources
         if of_entries:
             n_relevant = np.array([int(group.n_true.sum()) for group in groups])
             n_cells = np.stack([n_relevant, n_rows * self.n_labels - n_relevant])
@@ -279,14 +279,14 @@ class ScoreRuns(State):
         few: dict[str, list[Any]] = {}
         for name, values in self.store.values.items():
             if values.packed or (values.ordered and (packed or values.n_bytes > LOOSE_BYTES)):
-                parts = values.packed_together(self.work)
+                parts = values.packed_together(self.resources)
                 out |= dict(zip((f"first.{name}", f"starts.{name}", f"{name}.places"), parts, strict=True))
             else:
                 few[name] = values.few
                 for number, part in enumerate(values.ordered):
                     out |= loose(f"{name}.ordered{number}", part)
         of_labels = {name: pile for name, pile in self.store.piles.items() if name.startswith(COLUMNS)}
-        most = 0 if packed or self.needs.bounds else self.work.grouped
+        most = 0 if packed or self.needs.bounds else self.resources.grouped
         grouped = grouped_by_label(of_labels, self.n_labels, most)
         for name, pile in self.store.piles.items():
             held = grouped.get(name) or [*pile.held(), *few.get(name, [])]
@@ -318,26 +318,28 @@ class ScoreRuns(State):
 
     def _restore(self, contents: Contents, name: str) -> None:
         """Take the scores of a kind."""
-        store, most = self.store, self.work.held
+        store, most = self.store, self.resources.held
         n_labels = None if name in store.values else self.n_labels
         for key in contents.numbered(f"{name}.held"):
             keys = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels)
-            for part in joined(keys, self.work.copied):
-                store.add({name: [part] if n_labels else _as_found(part)}, most, self.work)
+            for part in joined(keys, self.resources.copied):
+                store.add({name: [part] if n_labels else _as_found(part)}, most, self.resources)
         for key in contents.numbered(f"{name}.run"):
             chunks = contents.take_chunks(key)
             in_order = rising(checked_keys(name, chunks, self.dtype, n_labels))
             run = store.file.write(in_order, chunks.size, chunks.dtype)
             store.piles[name].runs += [run] if run.size else []
         for key in contents.numbered(f"{name}.grouped") if n_labels else []:
-            store.add({name: [checked_grouped(key, contents, self.dtype, self.n_labels)]}, most, self.work)
+            store.add(
+                {name: [checked_grouped(key, contents, self.dtype, self.n_labels)]}, most, self.resources
+            )
         for key in [] if n_labels else contents.numbered(f"{name}.ordered"):
             values = Values()
             values.ordered = [checked_ordered(key, contents)]
-            store.add({name: values}, most, self.work)
+            store.add({name: values}, most, self.resources)
         if not n_labels and contents.has(f"{name}.places"):
             for packed in checked_counts(name, contents):
-                store.add({name: Values([packed])}, most, self.work)
+                store.add({name: Values([packed])}, most, self.resources)
 
 
 def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:

@@ -32,8 +32,8 @@ class Seen(State):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.n: Counter[str] = Counter()
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.n_deepest = 0  # rows that list so many, where unlisted labels have a score

@@ -37,7 +37,7 @@ class State:
         What is computed.
     specs : tuple of Spec
         The measures that read this state.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     """
 
@@ -48,10 +48,10 @@ class State:
     kept_names: Sequence[str] = ()  # measures whose row values are kept
     kept: Sequence[tuple[int, Floats]] = ()  # first row of each block, and values (kept_names, rows)
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         self.plan = plan
         self.specs = specs
-        self.work = work
+        self.resources = resources
 
     @property
     def table_bytes(self) -> int:
@@ -92,7 +92,7 @@ class State:
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
-        return type(self)(self.plan, self.specs, self.work)
+        return type(self)(self.plan, self.specs, self.resources)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
         """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
@@ -155,18 +155,22 @@ class States:
     ----------
     plan : Plan
         What is computed.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     states : dict of str to State, optional
         The states; default empty ones.
     """
 
-    def __init__(self, plan: Plan, work: Resources, states: dict[str, State] | None = None) -> None:
+    def __init__(self, plan: Plan, resources: Resources, states: dict[str, State] | None = None) -> None:
         self.plan = plan
-        self.work = work
+        self.resources = resources
         if states is None:
             n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
-            share = work if plan.confidence else work._replace(memory=max(1, work.memory // n_kinds))
+            share = (
+                resources
+                if plan.confidence
+                else resources._replace(memory=max(1, resources.memory // n_kinds))
+            )
             specs_of = plan.states if plan.confidence is None else of_whole(plan)
             states = {name: state_class(name)(plan, specs, share) for name, specs in specs_of.items()}
         self._states = states
@@ -221,17 +225,21 @@ class States:
         moved = {name: copy(state) for name, state in self._states.items()}
         for state in moved.values():
             state.kept = [(n_rows + first, own) for first, own in state.kept]
-        return States(self.plan, self.work, moved)
+        return States(self.plan, self.resources, moved)
 
     def empty(self) -> States:
         """Return empty states to merge with these."""
-        return States(self.plan, self.work, {name: state.empty() for name, state in self._states.items()})
+        return States(
+            self.plan, self.resources, {name: state.empty() for name, state in self._states.items()}
+        )
 
     def divided(self, n_workers: int, n_blocks: int) -> list[States]:
         """Return the states of each worker, these empty ones first."""
         parts = {name: state.divided(n_workers, n_blocks) for name, state in self._states.items()}
         return [
-            self if not number else States(self.plan, self.work, {n: own[number] for n, own in parts.items()})
+            self
+            if not number
+            else States(self.plan, self.resources, {n: own[number] for n, own in parts.items()})
             for number in range(n_workers)
         ]
 
@@ -283,15 +291,15 @@ class States:
         contents.done()
 
 
-def new_states(plan: Plan, work: Resources) -> States:
+def new_states(plan: Plan, resources: Resources) -> States:
     """Return the empty states of a plan; refuse tables of groups that exceed the memory."""
-    states = States(plan, work)
+    states = States(plan, resources)
     if plan.confidence is None or JACKKNIFE not in states:
         return states
     n_bytes = states[JACKKNIFE].table_bytes
-    if n_bytes > work.memory:
+    if n_bytes > resources.memory:
         takes = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
-        needs = f"{takes}, more than the {size_text(work.memory)} that "
+        needs = f"{takes}, more than the {size_text(resources.memory)} that "
         fix = " leaves them; give more, or fewer measures over labels"
         raise InputError("confidence", Message(needs, Keyword("memory"), fix))
     return states

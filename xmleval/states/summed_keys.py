@@ -15,9 +15,9 @@ from xmleval.states.state import Arrays, State
 class SummedKeys(State):
     """Sums by key in ``sums``, by name, which a subclass fills."""
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
-        self._share = work.summed()  # bytes that updates may hold
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
+        self._share = resources.summed()  # bytes that updates may hold
         self.sums: dict[str, KeySums] = {}
 
     @property
@@ -35,12 +35,12 @@ class SummedKeys(State):
         """Merge a state of other rows."""
         for name, sums in self.sums.items():
             sums.merge(other.sums[name])
-        self.spill_beyond(self.work.summed())
+        self.spill_beyond(self.resources.summed())
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
         found = super().empty()
-        found._share = self.work.summed(self.held_bytes)
+        found._share = self.resources.summed(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
@@ -70,4 +70,4 @@ class SummedKeys(State):
             sums.restore(contents.take_chunks(f"{name}.held"), False)
             for run in contents.numbered(f"{name}.run"):
                 sums.restore(contents.take_chunks(run), True)
-            self.spill_beyond(self.work.summed())
+            self.spill_beyond(self.resources.summed())

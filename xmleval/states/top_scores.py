@@ -30,8 +30,8 @@ class TopScores(SummedKeys):
 
     with_unknown = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.of_hits = {f"hits{spec.k}": spec.k for spec in specs if spec.k}
         self.sums = {name: KeySums(1) for name in (ROWS, *self.of_hits)}
         self.n_empty = 0  # rows left out, as they have no relevant labels
@@ -71,7 +71,7 @@ class TopScores(SummedKeys):
     def _accepted(self, name: str, k: int, coverages: Floats) -> list[Accepted]:
         """Return what is accepted at each coverage."""
         collections = [self.sums[ROWS], self.sums[name]]
-        ranges = Ranges(collections, n_ranges(collections, self.work))
+        ranges = Ranges(collections, n_ranges(collections, self.resources))
         total, seen = float(self.sums[ROWS].total[0]), np.zeros((2, SUM))
         area, found = np.zeros(LIMBS, np.int64), np.full((coverages.size, 2), np.nan)
         for number in reversed(range(ranges.n)):

@@ -32,8 +32,8 @@ class WeightedScores(SummedKeys):
 
     of_labels = True
 
-    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Resources) -> None:
-        super().__init__(plan, specs, work)
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
+        super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
         self.dtype = np.dtype(np.float32)  # of scores
         self.totals = np.zeros((2, SUM))  # weights of rows, and of relevant entries
@@ -85,12 +85,12 @@ class WeightedScores(SummedKeys):
         if self.plan.unlisted is not None:  # rounded to the dtype of the scores
             unlisted = float(as_score(self.plan.unlisted, np.empty(0, self.dtype)))
         entries, points, columns = None, None, None
-        options = HEAVIEST, self.work, self.needs.asked
+        options = HEAVIEST, self.resources, self.needs.asked
         if self.needs.cells:
             high, low = times(rows[0], rows[1], float(self.plan.n_labels), 0.0)
             totals = np.array([relevant, minus(high, low, relevant[0], relevant[1])])
             good, bad = (self.sums[f"{CELLS}.{kind}"] for kind in (GOOD, BAD))
-            n_points = min(self.plan.curve_points, self.work.points)
+            n_points = min(self.plan.curve_points, self.resources.points)
             curve, points = sweep_entries(good, bad, totals, unlisted, *options, n_points)
             entries, points = Curves(curve), thinned(points, n_points)
         if self.needs.columns:
@@ -99,7 +99,7 @@ class WeightedScores(SummedKeys):
             columns = Curves(sweep_columns(good, bad, truth, rows, n_labels, unlisted, *options))
         results = curve_values(self.plan, self.specs, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
-            add_points(self.plan, self.work, points, results)
+            add_points(self.plan, self.resources, points, results)
         return results
 
     def arrays(self) -> Arrays:

@@ -234,12 +234,12 @@ class Fitting:
         self.scored = rule not in ("rank", "top")
         self.aim = AIMS.get(rule, {}).get(self.measure)
 
-    def entries(self, n_labels: int, work: Resources) -> Entries | ScoredEntries:
+    def entries(self, n_labels: int, resources: Resources) -> Entries | ScoredEntries:
         """Return the empty collection to add data to."""
         if self.aim is not None:
             from xmleval.thresholds.scored import ScoredEntries  # imported here to keep start-up fast
 
-            return ScoredEntries(n_labels, self.unlisted, self.rule == "label", work)
+            return ScoredEntries(n_labels, self.unlisted, self.rule == "label", resources)
         ordered = self.rule in ("rank", "row", "weighted")
         return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
 

@@ -27,7 +27,7 @@ class ScoredEntries(ScoredRows):
         Score of unlisted labels; None below all.
     by_label : bool
         Whether the scores of each label are kept apart.
-    work : Resources
+    resources : Resources
         Memory and threads to use.
     """
 
@@ -35,13 +35,13 @@ class ScoredEntries(ScoredRows):
     missing = "missing; a rule is fitted to scores"
     bare = "thresholds need scores; this list has none"
 
-    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, work: Resources) -> None:
+    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, resources: Resources) -> None:
         plan = Plan(
             specs=(parse_spec(f"peak_f1.{'macro' if by_label else 'micro'}"),),
             n_labels=n_labels,
             conventions=Conventions(unlisted="below" if unlisted is None else unlisted),
         )
-        super().__init__(plan, work)
+        super().__init__(plan, resources)
         self.unlisted = unlisted
 
     def threshold(self, aim: int) -> float:
