@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.comparing.models import TESTS
+from tests.results.models import TESTS
 from xmleval import Comparison, check, compare, diff, evaluate, rank
 
 N_ROWS = 20

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 
-from tests.comparing.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
 from tests.made_files import as_list
-from tests.report.notebooks import page_of
+from tests.results.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
+from tests.results.notebooks import page_of
 from xmleval import compare, diff, evaluate
 
 N, L = TRUTH.shape

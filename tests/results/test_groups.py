@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.comparing.models import GROUPS, TESTS, TWO, N, compared
-from tests.report.notebooks import page_of
+from tests.results.models import GROUPS, TESTS, TWO, N, compared
+from tests.results.notebooks import page_of
 from xmleval import Comparison, compare, evaluate
 
 

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.examples import H, M, N, Q, S, T, counting
-from tests.report.notebooks import page_of, rows_of
+from tests.results.notebooks import page_of, rows_of
 from xmleval import Comparison, Evaluator, Report, __version__, evaluate, inverse_propensity
 
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]

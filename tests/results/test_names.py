@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.damage import answer
 from tests.examples import S, T
-from tests.report.notebooks import page_of
+from tests.results.notebooks import page_of
 from xmleval import Comparison, Report, evaluate
 
 HOSTILE = [

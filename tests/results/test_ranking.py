@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 
 from tests.examples import S, T
-from tests.report.notebooks import page_of, rows_of
+from tests.results.notebooks import page_of, rows_of
 from xmleval import Comparison, Ranking, evaluate, rank
 
 # the worked example of Demsar 2006 (Journal of Machine Learning Research 7, table 6)
