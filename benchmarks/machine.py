@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.threads import available_processors
+from xmleval.base.threads import available_processors
 
 SORT_KEYS = 30_000_000
 READ_BYTES = 1 << 28  # of an array that is larger than caches

@@ -84,7 +84,7 @@ def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
 
 def available_processors() -> int:
     """Return how many threads an evaluation takes."""
-    from xmleval import threads  # here, because earlier versions do not have it
+    from xmleval.base import threads  # here, because earlier versions do not have it
 
     return threads.available_processors()
 

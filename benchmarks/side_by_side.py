@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.comparisons import FAMILIES, is_own
 from benchmarks.workloads import Workload, generate
-from xmleval.threads import available_processors
+from xmleval.base.threads import available_processors
 
 ROOT = Path(__file__).resolve().parents[1]
 TURN = 0.3  # seconds of calls in a turn, at least one call

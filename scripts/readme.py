@@ -79,7 +79,7 @@ def records_table() -> str:
 
 def datasets_table() -> str:
     """Return the data sets with published constants of the propensity model."""
-    from xmleval.datasets import PUBLISHED
+    from xmleval.labels.datasets import PUBLISHED
 
     by_constants: dict[tuple[str, ...], list[str]] = {}
     for name, a, b, source in PUBLISHED:

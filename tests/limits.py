@@ -17,6 +17,7 @@ SMALL = {
     "input.match": {"HELD_SHARE": 1 << 40},
     "input.rows": {"CHECKED_BYTES": 64},
     "input.writing": {"PIECE_BYTES": 64},
+    "labels.propensity": {"LABELS_AT_A_TIME": 3},
     "pooled.columns": {"GROUPED_RANGE": 4},
     "pooled.curves": {"LARGE": 1, "LEAST_RANGE": 16},
     "pooled.jackknife_curves": {"LABELS_AT_A_TIME": 2},
@@ -25,7 +26,6 @@ SMALL = {
     "pooled.store": {"LEAST_PACKED": 1},
     "pooled.values": {"CHUNK": 4, "MANY": 3, "EXPORTED": 1},
     "pooled.weight_sums": {"LEAST_RANGE": 16},
-    "propensity": {"LABELS_AT_A_TIME": 3},
     "states.jackknife_values": {"FEW": 1},
     "states.label_sets": {"ENOUGH": 1},
     "states.label_table": dict.fromkeys(("ENOUGH", "MANY", "PIECE", "LABELS_AT_A_TIME", "AT_ONCE"), 2)

@@ -17,12 +17,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from xmleval import Conventions, Evaluator, Report, evaluate
-from xmleval.conventions import PRESETS as PRESETS
-from xmleval.conventions import resolve_conventions
+from xmleval.base.conventions import PRESETS as PRESETS
+from xmleval.base.conventions import resolve_conventions
 from xmleval.input.weights import groups_of_clusters as groups_of_clusters
-from xmleval.spec import Spec as Spec
-from xmleval.spec import expand_metrics
-from xmleval.spec import parse_spec as parse_spec
+from xmleval.metrics.spec import Spec as Spec
+from xmleval.metrics.spec import expand_metrics
+from xmleval.metrics.spec import parse_spec as parse_spec
 
 CLUSTERS, HIGHER, PER_ROW, PER_LABEL = "clusters", "higher_is_better", "per_row", "per_label"
 SETS = ("y_pred", "exclude", "candidates")  # label sets of rows

@@ -15,11 +15,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # from the top down; a room imports itself and rooms of lower floors
 FLOORS = """
-__main__ > cli > dask ray > demo integrations > api > io
-> calibrate > thresholds > cluster > evaluation > states > pooled > results > show > statistics
-> plan > spec > spellings > metrics > view > groups > propensity hierarchy effectiveness
-> datasets > input > files > budget > threads > discounts exact rounding > kernels
-> records conventions cached version > notes numerals > errors
+__main__ > cli dask ray > demo integrations > api > calibrate thresholds cluster > evaluation
+> results > states show > metrics labels pooled > view statistics io effectiveness > input numerics
+> files kernels > base version
 """
 ROOMS = {room: number for number, floor in enumerate(FLOORS.split(">")) for room in floor.split()}
 HOSTS = {

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import exact, seeds
-from xmleval.discounts import TABULATED, discount_sums, discounts, discounts_at
-from xmleval.exact import SCALE, as_floats, as_integer, exact_mean, exact_quotient, scaled_sum
 from xmleval.kernels import hit_tables
 from xmleval.kernels.exact import N_LIMBS, SIZE, SMALL
 from xmleval.kernels.fixed import BITS, LIMBS, ONE
+from xmleval.numerics.discounts import TABULATED, discount_sums, discounts, discounts_at
+from xmleval.numerics.exact import SCALE, as_floats, as_integer, exact_mean, exact_quotient, scaled_sum
 
 CONTEXT = Context(prec=50)
 LN2 = CONTEXT.ln(Decimal(2))

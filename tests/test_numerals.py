@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from xmleval import Conventions, Evaluator, evaluate, inverse_propensity
-from xmleval.budget import (
+from xmleval.base.budget import (
     LEAST_WHOLE,
     MemoryLimit,
     OverLimitError,
@@ -22,10 +22,10 @@ from xmleval.budget import (
     memory_bytes,
     memory_limit,
 )
+from xmleval.base.numerals import decimal_number, whole_number
+from xmleval.base.threads import MOST_THREADS, Pool
 from xmleval.input.small_texts import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_scores, read_truth, write_xmc
-from xmleval.numerals import decimal_number, whole_number
-from xmleval.threads import MOST_THREADS, Pool
 from xmleval.thresholds import fit
 
 # what `int` or `float` reads, and what neither does

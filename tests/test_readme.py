@@ -9,7 +9,7 @@ import pytest
 from benchmarks.comparisons import FAMILIES
 from benchmarks.tables import read_results, report
 from scripts import readme
-from xmleval.conventions import CHOICES
+from xmleval.base.conventions import CHOICES
 from xmleval.io import FORMATS
 
 PAGES = [*readme.DOCUMENTS, *(readme.ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]

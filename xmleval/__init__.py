@@ -51,11 +51,11 @@ if TYPE_CHECKING:
         subset_accuracy,
     )
     from xmleval.api.sensitivity import Sensitivity, propensity_sensitivity
-    from xmleval.conventions import Conventions
+    from xmleval.base.conventions import Conventions
     from xmleval.evaluation.evaluator import Evaluator
-    from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
-    from xmleval.propensity import inverse_propensity
+    from xmleval.labels.groups import LabelGroups, label_groups
+    from xmleval.labels.propensity import inverse_propensity
     from xmleval.results.changes import Diff
     from xmleval.results.comparison import Comparison
     from xmleval.results.ranking import Ranking, rank
@@ -122,9 +122,9 @@ _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Diff": "results.changes",
     "Comparison": "results.comparison",
-    "Conventions": "conventions",
+    "Conventions": "base.conventions",
     "Evaluator": "evaluation.evaluator",
-    "LabelGroups": "groups",
+    "LabelGroups": "labels.groups",
     "Ranking": "results.ranking",
     "Report": "results.report",
     "Sensitivity": "api.sensitivity",
@@ -134,8 +134,8 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "fuse": "api.fuse",
-    "inverse_propensity": "propensity",
-    "label_groups": "groups",
+    "inverse_propensity": "labels.propensity",
+    "label_groups": "labels.groups",
     "label_statistics": "api.label_statistics",
     "propensity_sensitivity": "api.sensitivity",
     "rank": "results.ranking",

@@ -10,9 +10,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.api.evaluate import evaluate
+from xmleval.base.arrays import Floats
 from xmleval.files.output import replacing
-from xmleval.propensity import inverse_propensity
-from xmleval.records import Floats
+from xmleval.labels.propensity import inverse_propensity
 from xmleval.results.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20

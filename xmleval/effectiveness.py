@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, positive_integer
+from xmleval.base.arrays import Ints
+from xmleval.base.errors import InputError, positive_integer
 from xmleval.input.csr import MOST_LABELS
-from xmleval.records import Ints
 
 MOST_ROWS = 1 << 52  # up to which counts and their sums do not wrap
 

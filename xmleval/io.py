@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import PIECE_BYTES
-from xmleval.errors import InputError, renaming
+from xmleval.base.budget import PIECE_BYTES
+from xmleval.base.errors import InputError, renaming
+from xmleval.base.numerals import whole_number
 from xmleval.files.remote import as_path
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_arrays
@@ -28,7 +29,6 @@ from xmleval.input.scores import refuse_padding
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
-from xmleval.numerals import whole_number
 
 __all__ = [
     "FORMATS",

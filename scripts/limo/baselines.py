@@ -9,7 +9,7 @@ import scipy.sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
 
-from xmleval.records import Floats, Ints
+from xmleval.base.arrays import Floats, Ints
 
 NEIGHBOURS = 10
 

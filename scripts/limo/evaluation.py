@@ -9,7 +9,7 @@ import scipy.sparse
 
 import xmleval
 from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEASURES, OWN, SETS
-from xmleval.records import Bools, Floats
+from xmleval.base.arrays import Bools, Floats
 from xmleval.thresholds import fit
 
 # rule, and the measure it is tuned to for Hamming loss and for the F1 measures

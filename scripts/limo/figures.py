@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
 from xmleval.show.drawing import figure_of, save
 from xmleval.show.panels import Panel, Series
 from xmleval.show.style import SETTINGS

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from scripts.limo.stepping import Iterate, Matrix, Members, take_steps
-from xmleval.records import Floats, Ints
+from xmleval.base.arrays import Floats, Ints
 
 SAMPLINGS = ("weighted", "uniform")
 

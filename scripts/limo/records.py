@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.metrics import GROUPS
-from xmleval.records import Floats
-from xmleval.spec import parse_spec
+from xmleval.metrics.spec import parse_spec
 
 MEASURES = GROUPS["wu2017"]
 SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)

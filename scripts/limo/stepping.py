@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
 
 SMALL = 1e-4  # smaller scales are multiplied out, because sums of iterates would lose digits
 GAMMA = np.uint64(0x9E3779B97F4A7C15)

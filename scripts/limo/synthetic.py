@@ -11,7 +11,7 @@ import scipy.sparse
 from scripts.limo.evaluation import evaluate_scores
 from scripts.limo.records import Record
 from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
 
 N_POINTS = 2000
 LAM = 100.0

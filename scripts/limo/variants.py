@@ -10,7 +10,7 @@ import scipy.sparse
 
 from scripts.limo.evaluation import Scores
 from scripts.limo.learner import fit_limo
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
 
 LEARNERS = {"LIMO": (1.0, 1.0), "LIMO-label": (1.0, 0.0), "LIMO-inst": (0.0, 1.0)}  # shares of lam1, lam2
 MANY_EPOCHS = 100

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate, label_groups
-from xmleval.spec import parse_spec
+from xmleval.metrics.spec import parse_spec
 from xmleval.states.state import state_class
 
 N_ROWS, N_LABELS = 90, 24

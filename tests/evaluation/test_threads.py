@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xmleval.threads import Pool, in_turns
+from xmleval.base.threads import Pool, in_turns
 
 # what `threading` starts threads with, by the version of Python
 STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 VALUES = """
 import json, sys
 import numpy as np, scipy.sparse as sp, xmleval
-from xmleval.discounts import discount_sums, discounts, discounts_at
+from xmleval.numerics.discounts import discount_sums, discounts, discounts_at
 
 rng, m, l = np.random.default_rng(0), 24, 66_000
 

@@ -14,7 +14,7 @@ import pytest
 from tests.damage import answer
 from tests.input.forms import NAMED, Rows, names_of, write_rows
 from xmleval import evaluate
-from xmleval.errors import Keyword
+from xmleval.base.errors import Keyword
 
 FORMS = {name: form for name, form in NAMED.items() if form.keyed is not None and not form.wide}
 FILES = ("run", "json", "csv", "jsonl", "parquet", "lists of csv", "lists of jsonl", "lists of parquet")

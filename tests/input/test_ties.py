@@ -236,7 +236,7 @@ def test_values_are_those_of_trec_eval(first: int) -> None:
         assert {name: report[name] for name in TREC} == expected
         form = "run" if seed % 2 else "json"
         values = values_of([*TREC], f"{write_rows('t', form, qrels, False)} {write_rows('s', form, run)}")
-        assert {name: values[xmleval.spec.parse_spec(name).name] for name in TREC} == expected
+        assert {name: values[xmleval.metrics.spec.parse_spec(name).name] for name in TREC} == expected
         qrels = {key: row for key, row in qrels.items() if any(row.values())}  # as BEIR's data sets have them
         run = {key: run.get(key, {}) for key in qrels}
         report = xmleval.evaluate(qrels, run, metrics=[*BEIR], conventions="beir")

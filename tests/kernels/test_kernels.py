@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_types, seeds
-from xmleval.exact import ONE_EXACT, exact_product
+from xmleval.base.arrays import Ints
 from xmleval.kernels import checking, fixed, keys, labels, parsing, ranking, sorting, ties
 from xmleval.kernels.labels import FULL
-from xmleval.records import Ints
+from xmleval.numerics.exact import ONE_EXACT, exact_product
 
 FINE, BIG = (checking.FINE, -1, -1), 2**31 + 7
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xmleval.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
+from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.remote import as_path
+from xmleval.metrics.spellings import not_there
 from xmleval.results.gates import (
     Difference,
     Failure,
@@ -23,7 +24,6 @@ from xmleval.results.gates import (
 )
 from xmleval.results.report import Report, load_results, reports_of
 from xmleval.results.saved_results import naming_file
-from xmleval.spellings import not_there
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
 

@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
-from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.evaluation.lists import lists_of
 from xmleval.files.remote import as_path, is_file
-from xmleval.groups import check_row_groups
 from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.weights import check_propensity
-from xmleval.propensity import Constants, constants_of, estimated, inverse_propensity
+from xmleval.labels.groups import check_row_groups
+from xmleval.labels.propensity import Constants, constants_of, estimated, inverse_propensity
+from xmleval.metrics.spec import DEFAULT_K, conventions_of, expand_metrics
 from xmleval.results.changes import refuse_no_labels
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
-from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
 
 
 def compare(

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
-from xmleval.errors import InputError, positive_integer
+from xmleval.base.errors import InputError, positive_integer
+from xmleval.metrics.spec import parse_spec
 from xmleval.results.changes import Diff, find_changes
-from xmleval.spec import parse_spec
 
 
 def diff(

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xmleval.api.compare import evaluate_models
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.evaluation.files import LABEL_TABLES
-from xmleval.groups import DECILES
+from xmleval.labels.groups import DECILES
+from xmleval.metrics.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.differences import JACKKNIFE
-from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 
 ARGUMENTS = {  # that give what measures need
     "propensity": "inverse_propensity",

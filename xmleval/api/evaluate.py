@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from xmleval.budget import MEMORY, check_resources
-from xmleval.conventions import Conventions
-from xmleval.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.budget import MEMORY, check_resources
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
 from xmleval.evaluation.settings import FILES_OF_LABELS, Options, check_settings, file_of
 from xmleval.input.door import make_door
+from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.results.report import Report
-from xmleval.spec import DEFAULT_K, conventions_of
 from xmleval.view.rule import Rule
 
 FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from xmleval.budget import MEMORY, PIECE_BYTES, check_resources
-from xmleval.errors import (
+from xmleval.base.arrays import Floats, Ints, row_sizes
+from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
+from xmleval.base.errors import (
     NO_MATCH,
     RISING,
     InputError,
@@ -28,6 +29,7 @@ from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
+from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import MOST_LABELS, rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import as_own_rows, without_labels
@@ -38,7 +40,6 @@ from xmleval.input.shards import with_fields
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.kernels.ranking import rank_rows
-from xmleval.records import LEAST_STEPS, Floats, Ints, Ranking, row_sizes
 
 OF_SCORES, OF_RANKS = ("mean", "sum"), ("rrf", "rank", "borda")
 RULES = OF_SCORES + OF_RANKS

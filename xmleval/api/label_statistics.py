@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.remote import is_file
+from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source
 from xmleval.input.sets import list_sets, set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.propensity import count_labels_of
-from xmleval.records import Ints, Truth, row_sizes
+from xmleval.labels.propensity import count_labels_of
 
 if TYPE_CHECKING:
     from xmleval.evaluation.settings import FileOptions

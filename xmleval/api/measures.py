@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 from xmleval.api.evaluate import evaluate
-from xmleval.errors import TIES, positive_integer
+from xmleval.base.errors import TIES, positive_integer
 
 
 def _at(name: str, k: int) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from xmleval.api.compare import checked_once, evaluated
-from xmleval.errors import InputError, real_number
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import InputError, real_number
 from xmleval.input.csr import Source
 from xmleval.input.sets import remembered
-from xmleval.propensity import InversePropensity, described, inverse_propensity
-from xmleval.records import Floats
-from xmleval.spec import DEFAULT_K, expand_metrics
+from xmleval.labels.propensity import InversePropensity, described, inverse_propensity
+from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 MEASURES = ("psp", "psdcg", "psndcg")
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, counted
+from xmleval.base.arrays import Floats, Ints, Scores
+from xmleval.base.errors import InputError, counted
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
@@ -23,7 +24,6 @@ from xmleval.input.rows import Rows
 from xmleval.input.scores import is_pair, pair_members
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.kernels.recalibrating import interpolate, write_platt
-from xmleval.records import Floats, Ints, Scores
 
 METHODS = {
     "isotonic": "the best rising step curve, with lines between its steps",

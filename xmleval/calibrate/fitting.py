@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY, Resources, check_resources
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import MEMORY, Resources, check_resources
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, did_you_mean, positive_integer
 from xmleval.calibrate.calibrator import METHODS, Calibrator
-from xmleval.conventions import Conventions
-from xmleval.errors import InputError, did_you_mean, positive_integer
 from xmleval.evaluation.scored import ScoredRows
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import take
@@ -33,10 +34,9 @@ from xmleval.kernels.recalibrating import (
     log_ratio,
     pool_violators,
 )
-from xmleval.plan import Plan
-from xmleval.records import Floats
-from xmleval.spec import MOST_K, parse_spec
+from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
+from xmleval.states.plan import Plan
 
 if TYPE_CHECKING:
     from xmleval.evaluation.settings import FileOptions

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import click
 
+from xmleval.base.errors import did_you_mean
 from xmleval.cli.messages import bare, naming_stdout, one_line, print_messages
-from xmleval.errors import did_you_mean
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130

@@ -12,7 +12,7 @@ import click
 import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
-from xmleval.budget import MEMORY, check_resources
+from xmleval.base.budget import MEMORY, check_resources
 from xmleval.cli.files import FILE
 from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
@@ -20,7 +20,7 @@ from xmleval.cli.types import COUNT, Whole
 from xmleval.demo import N_RELEVANT, make_lists
 from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
-from xmleval.propensity import inverse_propensity
+from xmleval.labels.propensity import inverse_propensity
 
 RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end them in between
 SHOWN = ("seconds", "first_seconds", "rows_per_second", "scores_per_second", "gb_per_second")

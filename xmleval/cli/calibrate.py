@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from xmleval.base.errors import counted
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.applying import apply_to_files
 from xmleval.calibrate.calibrator import METHODS
@@ -16,7 +17,6 @@ from xmleval.cli.messages import notes_told, on_terminal, tell_notes
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, Choice
-from xmleval.errors import counted
 
 FIT = {
     "method": Opt(Choice([*METHODS])),

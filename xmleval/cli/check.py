@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from xmleval.api.check import check as check_reports
+from xmleval.base.errors import InputError
+from xmleval.base.numerals import decimal_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import write_stdout
 from xmleval.cli.options import LIST, Opt, command
 from xmleval.cli.types import Parsed, read_names
-from xmleval.errors import InputError
-from xmleval.numerals import decimal_number
 
 FAILED = 1
 MARGIN = "VALUE or NAME=VALUE"  # a value alone is for all names

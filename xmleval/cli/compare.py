@@ -9,16 +9,16 @@ import click
 
 from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
+from xmleval.base.errors import did_you_mean
 from xmleval.cli.files import FIGURE, FILE, PAGE
 from xmleval.cli.messages import on_terminal
 from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
 from xmleval.cli.output import about, in_options, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT, Choice
-from xmleval.errors import did_you_mean
+from xmleval.metrics.spec import expand_metrics
 from xmleval.results.differences import TESTS
 from xmleval.show.tables import short_names
-from xmleval.spec import expand_metrics
 
 COMPARISON = {
     "baseline": Opt(str, "SCORES"),

@@ -15,9 +15,9 @@ from xmleval.cli.options import EVALUATION, RESULT, RUNS, SAVE, Opt, command
 from xmleval.cli.output import write_details, write_result
 from xmleval.cli.patterns import models_of, other_shards
 from xmleval.evaluation.checkpoint import kept_until_written
+from xmleval.metrics.spec import expand_metrics
 from xmleval.results.comparison import Comparison
 from xmleval.results.details import refuse_no_rows
-from xmleval.spec import expand_metrics
 
 EXAMPLES = """Examples:
 

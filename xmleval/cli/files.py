@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from xmleval.errors import import_optional
+from xmleval.base.errors import import_optional
 from xmleval.files.output import refuse_input, refuse_unwritable
 from xmleval.files.remote import RemotePath, as_path
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from xmleval.budget import MEMORY, Resources, limited, memory_bytes, memory_limit
+from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes, memory_limit
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.cli.evaluate import OF_RESULT
 from xmleval.cli.files import FILE, STATE
 from xmleval.cli.options import Opt, command
 from xmleval.cli.output import write_details, write_result
-from xmleval.errors import InputError, Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 
 OPTIONS = {

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from xmleval.errors import InputError, Keyword, Message, did_you_mean, printable
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, printable
 
 FLAGS = {  # what arguments of functions are called here; a command adds its options
     "y_true": "TRUTH",

@@ -9,11 +9,11 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from xmleval.base.conventions import CHOICES, PRESETS, Conventions
 from xmleval.cli.output import program_name, screen, show
-from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.show.tables import ARROWS, folded
-from xmleval.spec import Spec, parse_spec
 
 NARROW = 60  # columns below which names are wrapped, too
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}

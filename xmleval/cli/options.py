@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from xmleval.base.conventions import CHOICES, PRESETS
 from xmleval.cli.files import FILE, STATE, TEXT, FileName, refuse_outputs
 from xmleval.cli.messages import FLAGS
 from xmleval.cli.patterns import hinting
@@ -26,11 +27,10 @@ from xmleval.cli.types import (
     Parsed,
     Whole,
 )  # fmt: skip
-from xmleval.conventions import CHOICES, PRESETS
-from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
+from xmleval.labels.datasets import PUBLISHED
 from xmleval.metrics import GROUPS
-from xmleval.spec import DEFAULT_K
+from xmleval.metrics.spec import DEFAULT_K
 
 SUFFIXES = {
     **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),

@@ -14,12 +14,12 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from xmleval.base.errors import printable
+from xmleval.base.notes import Note
 from xmleval.cli.files import files_of
 from xmleval.cli.messages import naming_stdout, spelled, tell_notes, write_stdout
-from xmleval.errors import printable
 from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
-from xmleval.notes import Note
 from xmleval.results.details import lines_of_labels, lines_of_rows, without_labels
 from xmleval.results.report import Report
 

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from xmleval.budget import OverLimitError
+from xmleval.base.budget import OverLimitError
 from xmleval.files.remote import as_path
 from xmleval.input.formats.arrays import PAIRS
 from xmleval.input.shards import holds_predictions

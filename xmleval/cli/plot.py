@@ -14,8 +14,8 @@ from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, c
 from xmleval.cli.output import write_figure
 from xmleval.cli.report import figures_of
 from xmleval.cli.types import Choice
+from xmleval.metrics.spec import expand_metrics
 from xmleval.show.kinds import KINDS
-from xmleval.spec import expand_metrics
 
 OPTIONS = {
     "kind": Opt(

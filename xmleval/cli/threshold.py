@@ -8,12 +8,12 @@ from typing import Any
 import click
 import scipy.sparse
 
+from xmleval.base.errors import counted
 from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
 from xmleval.cli.options import FORMAT, INPUTS, REQUIRED, RESOURCES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice
-from xmleval.errors import counted
 from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files
 from xmleval.thresholds.applying import apply_to_files

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
+from xmleval.base.conventions import resolve_conventions
+from xmleval.base.errors import did_you_mean
+from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import bare
-from xmleval.conventions import resolve_conventions
-from xmleval.errors import did_you_mean
-from xmleval.groups import DECILES
 from xmleval.input.csr import MOST_LABELS
-from xmleval.numerals import decimal_number, whole_number
+from xmleval.labels.groups import DECILES
 from xmleval.view.decision import parse_decision
 
 MOST_CUTOFFS = 1000  # of one range

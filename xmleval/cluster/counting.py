@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Chunks
+from xmleval.base.budget import Resources
+from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
@@ -21,7 +22,6 @@ from xmleval.input.door import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import RowReader, joined
 from xmleval.input.shards import Input, Shard
-from xmleval.records import Chunks
 
 FORM = Form("xmleval part", 4, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import Ints
+from xmleval.base.errors import NO_MATCH, InputError, counted
 from xmleval.cluster.job import Job, digest_of
-from xmleval.errors import NO_MATCH, InputError, counted
 from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.shards import Input
-from xmleval.records import Ints
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
 FAN_IN = 8  # parts that are merged at a time

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import WeakSet
 
+from xmleval.base.errors import import_optional
 from xmleval.cluster.job import THREADS
-from xmleval.errors import import_optional
 
 distributed = import_optional("distributed", "xmleval.dask", "dask")
 

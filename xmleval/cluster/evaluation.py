@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from xmleval.budget import MEMORY, memory_bytes
+from xmleval.base.budget import MEMORY, memory_bytes
+from xmleval.base.errors import InputError, positive_integer
 from xmleval.cluster.counting import count_block, size_of
 from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Engine, Leaf, leaves_of, run
-from xmleval.errors import InputError, positive_integer
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.files.remote import as_path
 from xmleval.input.shards import Input, find_inputs
+from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report
-from xmleval.spec import conventions_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = bool | Callable[[int, int], object]

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.discounts import tabulated_discounts
+from xmleval.base.arrays import Floats
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
-from xmleval.records import Floats
+from xmleval.numerics.discounts import tabulated_discounts
 from xmleval.version import __version__
 
 LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file

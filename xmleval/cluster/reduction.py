@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xmleval.base.errors import counted
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, put, restored_part
 from xmleval.cluster.job import Job, opened
-from xmleval.errors import counted
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.spans import COMMON
 

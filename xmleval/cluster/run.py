@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
+from xmleval.base.threads import available_processors
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
@@ -13,7 +14,6 @@ from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluation.evaluator import Evaluator
-from xmleval.threads import available_processors
 
 WITH_TASKS = 1 << 14  # bytes of a job that each task gets, where sending it first would cost a task more
 

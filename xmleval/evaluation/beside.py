@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Resources
-from xmleval.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import PIECE_BYTES, Resources
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.notes import Note
+from xmleval.base.numerals import whole_number
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_files, naming_rows
 from xmleval.evaluation.settings import Arguments, file_of
-from xmleval.groups import OTHER, given_groups
-from xmleval.hierarchy import given_hierarchy
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
-from xmleval.notes import Note
-from xmleval.numerals import whole_number
-from xmleval.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity
-from xmleval.records import Hierarchy, Ints
+from xmleval.labels.groups import OTHER, given_groups
+from xmleval.labels.hierarchy import given_hierarchy
+from xmleval.labels.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity
+from xmleval.view.block import Hierarchy
 
 
 def training_counts(

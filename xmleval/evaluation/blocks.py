@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.errors import (
+from xmleval.base.arrays import Bytes, Floats, Scores, as_score, row_sizes
+from xmleval.base.budget import Resources
+from xmleval.base.errors import (
     ALL_LABELS,
     LIST_TRANSPOSED,
     NO_MATCH,
@@ -19,16 +20,17 @@ from xmleval.errors import (
     Message,
     counted,
 )
-from xmleval.groups import check_row_groups
+from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, rows_at_a_time
 from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.weights import check_weight, groups_of_clusters
-from xmleval.plan import LINKED, NO_GAPS, Plan
-from xmleval.records import Block, Bytes, Floats, Groups, Ranking, Scores, Truth, as_score, row_sizes
-from xmleval.spec import Spec
+from xmleval.labels.groups import check_row_groups
+from xmleval.metrics.spec import Spec
+from xmleval.states.plan import LINKED, NO_GAPS, Plan
+from xmleval.view.block import Block, Groups
 from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from xmleval.errors import Keyword, Message
+from xmleval.base.errors import Keyword, Message
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.archive import write_archive
 from xmleval.files.output import replacing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from xmleval.budget import Resources, limited, memory_limit
-from xmleval.errors import counted
+from xmleval.base.budget import Resources, limited, memory_limit
+from xmleval.base.errors import counted
 from xmleval.evaluation.files import Run, open_run, resources_of
 from xmleval.evaluation.inputs import refuse_many_labels
 from xmleval.evaluation.reading import count_rows, naming_files, progress

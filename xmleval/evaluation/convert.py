@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES
-from xmleval.errors import counted
+from xmleval.base.budget import PIECE_BYTES
+from xmleval.base.errors import counted
 from xmleval.evaluation.inputs import open_input, read_like, read_numbered_truth, read_scores_alone
 from xmleval.evaluation.reading import Progress, naming_files, naming_rows, progress
 from xmleval.input.csr import matrix_rows

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.conventions import Conventions
-from xmleval.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.budget import Resources
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.notes import joined_notes
+from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
 from xmleval.evaluation.settings import KEYED, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
-from xmleval.groups import refuse_many_groups
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
@@ -23,11 +24,10 @@ from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import keys_of_groups
-from xmleval.notes import joined_notes
-from xmleval.plan import Plan, Settings
-from xmleval.records import Block
+from xmleval.labels.groups import refuse_many_groups
+from xmleval.states.plan import Plan, Settings
 from xmleval.states.state import States, new_states
-from xmleval.threads import in_turns
+from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 WORKERS_BYTES = 1 << 30

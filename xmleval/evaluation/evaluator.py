@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from xmleval.budget import LIMIT, MEMORY, Resources, check_resources, limited
-from xmleval.errors import ALL_LABELS, InputError, Keyword, Message, counted
+from xmleval.base.budget import LIMIT, MEMORY, Resources, check_resources, limited
+from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, counted
+from xmleval.base.notes import joined_notes
 from xmleval.evaluation.counts import Counted, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
 from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
@@ -20,10 +21,9 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.door import excluded_inputs, make_door
 from xmleval.input.objects.take import labels_of
-from xmleval.notes import joined_notes
-from xmleval.plan import Settings
+from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
-from xmleval.spec import Spec
+from xmleval.states.plan import Settings
 
 
 class Evaluator:

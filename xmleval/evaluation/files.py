@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from xmleval.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
-from xmleval.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.notes import Note
 from xmleval.evaluation.beside import (
     hierarchy_of,
     label_groups_of,
@@ -49,10 +50,9 @@ from xmleval.input.formats.documents import Fields
 from xmleval.input.objects.take import check_labels
 from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
-from xmleval.notes import Note
-from xmleval.plan import Settings
+from xmleval.metrics.spec import conventions_of
 from xmleval.results.report import Report, with_same_measures
-from xmleval.spec import conventions_of
+from xmleval.states.plan import Settings
 from xmleval.view.rule import Rule, rule_for
 
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are

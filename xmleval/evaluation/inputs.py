@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import PIECE_BYTES, Resources, memory_limit
-from xmleval.errors import InputError, Keyword, Message, counted
+from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
+from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.base.numerals import whole_number
 from xmleval.evaluation.settings import Arguments
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
@@ -34,8 +35,7 @@ from xmleval.input.scores import by_number, has_scores, is_pair
 from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.input.small_texts import Pairs, read_pairs
 from xmleval.input.tensors import shape_of
-from xmleval.numerals import whole_number
-from xmleval.spec import DEFAULT_K, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 Named = tuple[str, Pieces]  # an input, and the name that messages call it by
 LOG = logging.getLogger("xmleval.evaluation")

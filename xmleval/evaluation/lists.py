@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from xmleval.budget import limited
-from xmleval.conventions import Conventions
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import limited
+from xmleval.base.conventions import Conventions
 from xmleval.evaluation.files import Run
 from xmleval.input.door import Door, make_door
 from xmleval.input.objects.take import take
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
-from xmleval.records import Ints
+from xmleval.metrics.spec import Spec
 from xmleval.results.changes import Lists, shown_depth
 from xmleval.results.report import Report
-from xmleval.spec import Spec
 
 
 def lists_of(

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Resources
-from xmleval.errors import (
+from xmleval.base.budget import Resources
+from xmleval.base.errors import (
     LIST_TRANSPOSED,
     NO_MATCH,
     TRANSPOSED,

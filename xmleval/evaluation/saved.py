@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources, limited, machine_limit
-from xmleval.datasets import published
-from xmleval.errors import positive_integer
+from xmleval.base.budget import Resources, limited, machine_limit
+from xmleval.base.errors import positive_integer
+from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
-from xmleval.groups import LabelGroups
-from xmleval.hierarchy import from_edges
-from xmleval.notes import notes_as_json, notes_from_json
-from xmleval.plan import KEPT, Settings
-from xmleval.propensity import described
+from xmleval.labels.datasets import published
+from xmleval.labels.groups import LabelGroups
+from xmleval.labels.hierarchy import from_edges
+from xmleval.labels.propensity import described
 from xmleval.states.contents import Contents
+from xmleval.states.plan import KEPT, Settings
 from xmleval.states.state import new_states
 from xmleval.view.rule import as_parts, from_parts
 

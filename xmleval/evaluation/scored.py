@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmleval.budget import Resources
-from xmleval.errors import InputError
+from xmleval.base.budget import Resources
+from xmleval.base.errors import InputError
 from xmleval.evaluation.blocks import Batch, make_blocks
 from xmleval.evaluation.counts import count
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.plan import Plan
+from xmleval.states.plan import Plan
 from xmleval.states.state import State, States, state_class
 
 

@@ -10,18 +10,18 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from xmleval.conventions import Conventions
-from xmleval.errors import InputError, Keyword, Message, did_you_mean, positive_integer
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.files.remote import as_path, is_file
-from xmleval.groups import DECILES, given_groups
-from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
 from xmleval.input.weights import check_propensity
-from xmleval.plan import GIVEN_SETS, LINKED, Plan, Settings, kept_of
-from xmleval.propensity import Constants, constants_of, given_or_estimated
-from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
+from xmleval.labels.groups import DECILES, given_groups
+from xmleval.labels.hierarchy import given_hierarchy
+from xmleval.labels.propensity import Constants, constants_of, given_or_estimated
+from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
+from xmleval.states.plan import GIVEN_SETS, LINKED, Plan, Settings, kept_of
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 

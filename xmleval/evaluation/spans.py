@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from itertools import pairwise
 
-from xmleval.errors import counted, printable
+from xmleval.base.errors import counted, printable
 
 COMMON = ""  # the source of rows whose indices in the whole data are given
 OWN = "evaluator "  # how sources begin that are the updates of one evaluator

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Chunks
 from xmleval.files.input import InputFile
 from xmleval.files.remote import in_one_line
-from xmleval.records import Chunks
 
 PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1100}  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20

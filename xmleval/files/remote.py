@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path, PosixPath
 from typing import Any, TypeVar
 
-from xmleval.budget import LIMIT
+from xmleval.base.budget import LIMIT
 
 T = TypeVar("T")
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}

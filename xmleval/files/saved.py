@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import OverLimitError, memory_limit
-from xmleval.errors import Message
+from xmleval.base.budget import OverLimitError, memory_limit
+from xmleval.base.errors import Message
 from xmleval.files.archive import DAMAGE, Archive, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import Keyword, Message
+from xmleval.base.errors import Keyword, Message
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run kept in memory, so that a search needs one short read

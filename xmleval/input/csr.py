@@ -9,11 +9,12 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import TRANSPOSED, InputError, LabelRangeError, Message, counted
+from xmleval.base.arrays import Bools, Ints, label_dtype
+from xmleval.base.errors import TRANSPOSED, InputError, LabelRangeError, Message, counted
+from xmleval.input.canonical import Facts
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import BAD_LABEL, FINE, UNSORTED, check_labels, check_pointer, sort_labels
-from xmleval.records import Bools, Facts, Ints, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920

@@ -9,15 +9,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.notes import Note
+from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.scores import is_pair, list_rows, pair_members
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.matching import find_positions
-from xmleval.notes import Note
-from xmleval.records import Ints, Ranking, Truth, row_sizes
 
 WITHIN = "candidates"
 FROM_PREDICTIONS = "exclude_from='predictions'"

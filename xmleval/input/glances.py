@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.rows import Rows
-from xmleval.records import Ints, row_sizes
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
 MOST_GRADE = 10

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import memory_limit
+from xmleval.base.budget import memory_limit
+from xmleval.base.threads import Pool
 from xmleval.files.input import InputFile
 from xmleval.input.rows import Rows, rows_by_id
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
-from xmleval.threads import Pool
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import memory_limit
-from xmleval.cached import cached
-from xmleval.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import memory_limit
+from xmleval.base.cached import cached
+from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
+from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, INDEX_BYTES, FileNotes, Rows, rows_by_id, without_empty_names
 from xmleval.input.ties import order_ties
-from xmleval.notes import Note
-from xmleval.records import Ints
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xmleval.base.notes import Note
 from xmleval.input.match import Batches, Match, as_scores, as_sets, listed_scores
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, Named
 from xmleval.input.stack import rows_as_csr
 from xmleval.input.ties import LabelNames
-from xmleval.notes import Note
 
 LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 

@@ -10,9 +10,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from xmleval.base.threads import Pool
 from xmleval.input.csr import as_signed
 from xmleval.input.rows import Rows
-from xmleval.threads import Pool
 
 MOST_BYTES = 30 << 20  # of a piece; malloc reuses no memory of arrays above 32 MiB
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError
+from xmleval.base.arrays import Ints
+from xmleval.base.errors import InputError
 from xmleval.files.spill import Run, SpillFile
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Rows, pointer
-from xmleval.records import Ints
 
 TWICE = "label {!r} occurs twice{}; expected each label once in a row"
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together

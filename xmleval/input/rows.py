@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, Message
-from xmleval.records import Bools, Ints, Labels
+from xmleval.base.arrays import Bools, Ints, Labels
+from xmleval.base.errors import InputError, Message
 
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, Keyword, Message, counted
+from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
+from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.input.canonical import Given, Ranking, Truth
 from xmleval.input.csr import (
     MOST_LABELS,
     Source,
@@ -37,7 +39,6 @@ from xmleval.kernels.ranking import (
     select_heads,
 )
 from xmleval.kernels.ties import collect_cut_ties, count_cut_ties, flag_cut_ties, has_equal_neighbours
-from xmleval.records import Given, Ints, Labels, Ranking, Scores, Truth, as_score, label_dtype, row_sizes
 
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 LOSSY = "lqLQg"  # types that float64 may not hold

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import Keyword, positive_integer
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import Keyword, positive_integer
+from xmleval.input.canonical import Facts, Truth
 from xmleval.input.csr import (
     MOST_LABELS,
     Source,
@@ -23,9 +25,12 @@ from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer
 from xmleval.input.tensors import as_plain, is_sparse
-from xmleval.records import LEAST_GAIN, MOST_GAIN, Facts, Floats, Truth
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
+LEAST_GAIN, MOST_GAIN = (
+    2.0**-30,
+    2.0**32,
+)  # so that sums over a row are exact
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 

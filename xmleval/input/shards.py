@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.errors import InputError
+from xmleval.base.numerals import whole_number
 from xmleval.files.input import version_of
 from xmleval.files.remote import RangeReader, RemotePath, as_path, is_there
 from xmleval.input.formats.arrays import NPZ, PAIRS, holds_list, is_other_list
@@ -23,7 +24,6 @@ from xmleval.input.formats.registry import FORMATS, choose_format, completed
 from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, joined
 from xmleval.input.stack import rows_as_csr, stack_rows
-from xmleval.numerals import whole_number
 
 OF_DOCUMENTS = "true_field", "pred_field", "score_field", "id_field", "separator"  # as in `Fields`
 

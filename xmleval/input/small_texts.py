@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import memory_limit
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import memory_limit
+from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.files.archive import read_arrays
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
@@ -21,8 +23,6 @@ from xmleval.input.formats.arrays import open_array
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import parsed_lines, read_at_once, shown
 from xmleval.input.rows import INDEX_BYTES
-from xmleval.numerals import decimal_number, whole_number
-from xmleval.records import Ints
 
 NAMES = "names of labels, one a line or a JSON list of them, each once"
 NUMBERS = "one {}, as an .npy vector or as text, one number a line"

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError
+from xmleval.base.arrays import Ints, Labels, label_dtype
+from xmleval.base.errors import InputError
 from xmleval.input.csr import as_signed, dense_rows, sorted_part
 from xmleval.input.rows import Rows, rows_by_id
-from xmleval.records import Ints, Labels, label_dtype
 
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError
+from xmleval.base.errors import InputError
 
 KNOWN = (np.ndarray, list, tuple, dict)
 NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their values

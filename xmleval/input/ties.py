@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.cached import cached
-from xmleval.records import Ints, Labels, Scores
+from xmleval.base.arrays import Ints, Labels, Scores
+from xmleval.base.cached import cached
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, counted
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.base.errors import InputError, counted
 from xmleval.input.csr import as_array, refuse_first
 from xmleval.input.rows import rows_by_id
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.jackknife import find_groups
-from xmleval.records import Bytes, Floats, Ints, Propensity
 
 # Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
 # sums of weights are exact in fixed point, and weighted sums overflow no sooner than plain ones.
 LIGHTEST, HEAVIEST = 2.0**-30, 2.0**20
 MOST_PROPENSITY = 2.0**30
+
+
+class Propensity(NamedTuple):
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
+
+    values: Floats
+    lowest: float
+    highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
 
 
 def check_weight(value: Any, n_rows: int) -> Floats:

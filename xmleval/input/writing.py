@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.errors import InputError
 from xmleval.files.output import replacing
 from xmleval.input.csr import Source, sorted_part
 from xmleval.input.pieces import Pieces

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import Any, Unpack
 
-from xmleval.budget import MEMORY
+from xmleval.base.budget import MEMORY
+from xmleval.base.errors import InputError
 from xmleval.cluster import evaluation
 from xmleval.cluster.dask import DaskEngine, distributed
 from xmleval.cluster.evaluation import Paths, Progress
 from xmleval.cluster.run import as_it_is
-from xmleval.errors import InputError
 from xmleval.evaluation.settings import Options
 from xmleval.results.report import Report
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
-from xmleval.budget import MEMORY
+from xmleval.base.budget import MEMORY
+from xmleval.base.errors import import_optional
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths, Progress
-from xmleval.errors import import_optional
 from xmleval.evaluation.settings import Options
 from xmleval.results.report import Report
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any, Unpack
 
 from xmleval.api.evaluate import evaluate
-from xmleval.errors import TIES, InputError
+from xmleval.base.errors import TIES, InputError
 from xmleval.evaluation.settings import Options
 from xmleval.input.objects.named import class_one_scores
-from xmleval.spec import DEFAULT_K, expand_metrics
+from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 METHODS = ("decision_function", "predict_proba")  # scikit-learn's own order
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from xmleval.errors import InputError, import_optional
+from xmleval.base.errors import InputError, import_optional
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.files.saved import from_bytes, to_bytes

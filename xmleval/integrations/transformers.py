@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.errors import InputError
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.input.rows import rows_by_id

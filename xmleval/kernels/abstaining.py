@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.weight_sums import add_to
-from xmleval.records import Floats, Ints
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.jit import kernel
-from xmleval.records import Ints, Labels
 
 
 @kernel

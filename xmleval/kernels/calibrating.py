@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.weight_sums import add_to, plus, times
-from xmleval.records import Bools, Bytes, Floats, Ints, Scores
 
 LOG2E = 1.4426950408889634
 LN2_HIGH = 0.693147180369123816490  # 33 bits, so that products with exponents are exact

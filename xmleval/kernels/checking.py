@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Bytes, Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import copy_to, longest_row, sort_down
-from xmleval.records import Bytes, Ints, Labels
 
 HASHED = 2048  # ids of a row up to which hashing beats sorting
 BUCKET_BITS = 15  # buckets that fit in a level-1 cache; more where rows are long

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bools, Ints, Labels, Scores
 
 
 @kernel

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Floats
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats
 
 LEAST, MOST = -342, 308  # powers of ten between which a product can be a finite double
 EXACT = 22  # powers of ten up to here are doubles

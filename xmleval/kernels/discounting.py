@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
 
 TABLE_BITS = 7
 N_LOGS = 1 << TABLE_BITS

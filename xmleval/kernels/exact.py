@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
 
 WIDTH = 32
 N_LIMBS = 68  # 2098 bits of float64, and room for 2^64 terms

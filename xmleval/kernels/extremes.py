@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 
 @kernel

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
 
 LIMBS = 4
 BITS = 52
@@ -127,7 +127,7 @@ def carry(limbs: Ints) -> None:
 
 @kernel
 def as_float(limbs: Ints) -> float:
-    """Return a sum, int64 (4,), as float64, with the same bits as `xmleval.exact.as_floats`."""
+    """Return a sum, int64 (4,), as float64, with the same bits as `xmleval.numerics.exact.as_floats`."""
     total = 0.0
     for limb in range(LIMBS - 1, -1, -1):
         total = total / ONE + limbs[limb]

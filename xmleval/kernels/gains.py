@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.kernels.hit_tables import SPLIT_HIGH, SPLIT_LOW
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints, Labels
 
 Numbers = Floats | Ints
 LANES = 32  # instances taken together

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Floats, Ints, Labels
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Bytes, Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bytes, Ints
 
 GROUP_BITS = 5
 N_GROUPS = 1 << GROUP_BITS

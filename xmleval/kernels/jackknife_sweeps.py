@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray
 
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jackknife import GROUP_BITS, N_GROUPS
 from xmleval.kernels.jit import kernel
@@ -29,7 +30,6 @@ from xmleval.kernels.values import (
     list_bucket,
     sort_places,
 )
-from xmleval.records import Floats, Ints, Labels
 
 RELEVANT = N_GROUPS  # above the group, so that of equal scores those of relevant entries are the last
 MARK_BITS = GROUP_BITS + 1  # of a key

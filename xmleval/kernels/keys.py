@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bools, Ints, Labels, Scores
 
 HALF = 32
 LOW = (1 << HALF) - 1

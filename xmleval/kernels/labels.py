@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Labels
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, as_float, carry
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bools, Bytes, Floats, Ints, Labels
 
 SMALL_BITS = 5  # of a small count
 SMALL = 1 << SMALL_BITS

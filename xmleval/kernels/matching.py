@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import copy_to, longest_row, sort_up
-from xmleval.records import Ints, Labels, Scores
 
 COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
 VECTOR = 16  # labels that are compared at once

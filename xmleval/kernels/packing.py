@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numba import carray
 
+from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
-from xmleval.records import Ints, Labels
 
 HALF = 16
 N_PLACES = 1 << HALF

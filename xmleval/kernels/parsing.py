@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.kernels.decimal import (
     ODD,
     ONES,
@@ -28,7 +29,6 @@ from xmleval.kernels.decimal import (
     scan_decimal,
 )
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints, Labels
 
 MOST_LABELS = np.uint64(10**10)  # below it, eight more digits fit in int64
 NEWLINES = ONES * np.uint64(10)

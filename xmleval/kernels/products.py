@@ -5,8 +5,8 @@ A sum is an int64 array of two limbs, high first: high * 2^62 + low, 0 <= low < 
 
 from __future__ import annotations
 
+from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Ints
 
 LIMB_BITS = 62
 LOW = (1 << LIMB_BITS) - 1

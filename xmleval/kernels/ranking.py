@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
-from xmleval.records import Bools, Ints, Labels, Scores
 
 MOST_RISES = 1 << 30  # that an int32 counts
 BOUND_LANES = 16  # lanes whose maxima bound the best of a part

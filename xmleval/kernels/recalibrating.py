@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from xmleval.base.arrays import Floats
 from xmleval.kernels.calibrating import exp_of, log_of, sigmoid_of
 from xmleval.kernels.discounting import multiply
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats
 
 N, HITS, LOWEST, HIGHEST = 0, 1, 2, 3  # columns of a block
 LOSS, SLOPE, INTERCEPT, SLOPES, BOTH, INTERCEPTS = 0, 1, 2, 3, 4, 5  # sums of Platt's loss and derivatives

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints, Labels, Scores
 from xmleval.kernels.discounting import discount_of
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.hit_tables import keep_largest
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
-from xmleval.records import Floats, Ints, Labels, Scores
 
 SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
 PART_BITS = 20  # numbers of labels below 2^40 are split in halves, whose products with one another fit

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel
-from xmleval.records import Ints
 
 WORD = 64  # signs that one random number gives
 BYTES, SUMS = 8, 256  # tables for a word, one for each byte of its signs, and entries of a table

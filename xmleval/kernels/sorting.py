@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from xmleval.base.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
-from xmleval.records import Ints, Labels, Scores
 
 RUN = 16  # entries sorted by insertion; longer rows merge such runs
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, ONE, add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import add_product, product_sum
-from xmleval.records import Bools, Floats, Ints, Scores
 
 RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict

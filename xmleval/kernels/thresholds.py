@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
-from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 F1, ERRORS, SIZE = range(3)  # what a cut is for: the largest F1, the fewest errors, the number of relevant
 CLOSE = 1e-12  # products of floats that differ by more differ as integers

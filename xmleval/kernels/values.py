@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import carray
 
+from xmleval.base.arrays import Ints, Labels
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import bits_of_rank, rank_of_bits
@@ -24,7 +25,6 @@ from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, N_PLACES, add_packe
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
 from xmleval.kernels.sweeps import CurveSums, count_cut, count_group
-from xmleval.records import Ints, Labels
 
 FIELDS = 5
 FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)

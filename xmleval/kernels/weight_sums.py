@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.discounting import multiply
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints
 
 SUM = 2  # numbers
 LEAST = 2.0**-51  # below the least weight: a smaller difference of sums is what rounding leaves

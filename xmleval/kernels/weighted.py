@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from xmleval.base.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 F1, PRECISION, RECALL = range(3)  # what the macro average is of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sweeps import CurveSums, LabelCurves, update_operating_points
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, minus, plus, times
-from xmleval.records import Floats
 
 SEEN, WRONG, RIGHT, TIED = range(4)  # sums of a sweep
 

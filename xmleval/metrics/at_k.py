@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.metrics.metric import Best, Metric, Setting, one, ratio
-from xmleval.records import Counts, Floats, Ints, Profile
+from xmleval.view.facts import Counts, Profile
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
@@ -52,7 +53,9 @@ def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
 def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
-    from xmleval.discounts import discounts  # only here: it imports Numba, which no list of measures needs
+    from xmleval.numerics.discounts import (
+        discounts,  # only here: it imports Numba, which no list of measures needs
+    )
 
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)
@@ -141,7 +144,7 @@ def ideal_precision(n_relevant: Ints, setting: Setting) -> Floats:
 
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """DCG of the ideal first k, or of the whole ideal ranking."""
-    from xmleval.discounts import discount_sums  # imports Numba, too
+    from xmleval.numerics.discounts import discount_sums  # imports Numba, too
 
     return discount_sums(np.minimum(n_relevant, setting.k) if setting.k else n_relevant)
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.metrics.metric import Metric, Param, Setting
-from xmleval.records import Binned, Floats
+from xmleval.view.facts import Binned
 
 if TYPE_CHECKING:
     from xmleval.view.view import View

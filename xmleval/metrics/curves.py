@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from xmleval.conventions import TIE_CREDIT
+from xmleval.base.arrays import Floats
+from xmleval.base.conventions import TIE_CREDIT
 from xmleval.metrics.metric import Metric, Param, Setting, one, zero
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.records import Accepted, Curve, Floats
+from xmleval.view.facts import Accepted, Curve
 
 PRECISION_RECALL = "Manning, Raghavan & Schutze 2008, ch. 8"
 

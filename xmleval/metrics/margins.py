@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.metrics.metric import Metric, Setting, one
 from xmleval.metrics.sets import WZ17
-from xmleval.records import Extremes, Floats
+from xmleval.view.facts import Extremes
 
 BY_ROW_OR_LABEL = {"samples": "row_sums", "macro": "label_extremes"}
 

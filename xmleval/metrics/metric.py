@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.conventions import Conventions
-from xmleval.records import Floats, Ints
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.conventions import Conventions
 
 
 class Setting(NamedTuple):

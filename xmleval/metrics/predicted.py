@@ -10,8 +10,9 @@ from functools import partial
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.metrics.metric import Metric, Param, Setting
-from xmleval.records import Counts, Floats, Ints, Labels, Spread
+from xmleval.view.facts import Counts, Spread
 
 MOST_COUNT = 1 << 31
 
@@ -23,7 +24,7 @@ def pred_coverage(counts: Counts, setting: Setting) -> Floats:
 
 def gini(spread: Spread, setting: Setting) -> float:
     """Sum over labels, in ascending order, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
-    from xmleval.exact import exact_product  # imports Numba, which no list of measures needs
+    from xmleval.numerics.exact import exact_product  # imports Numba, which no list of measures needs
 
     n, times = spread
     last = np.cumsum(times)
@@ -35,8 +36,8 @@ def gini(spread: Spread, setting: Setting) -> float:
 
 def entropy(spread: Spread, setting: Setting) -> float:
     """Shannon entropy of the shares of slots, divided by log l, that of equal shares."""
-    from xmleval.discounts import logs_of  # imports Numba, too
-    from xmleval.exact import ONE_EXACT, exact_product
+    from xmleval.numerics.discounts import logs_of  # imports Numba, too
+    from xmleval.numerics.exact import ONE_EXACT, exact_product
 
     predicted = spread.values > 0
     n, times = spread.values[predicted], spread.n_labels[predicted]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.conventions import TIE_CREDIT
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.conventions import TIE_CREDIT
 from xmleval.metrics.at_k import has_relevant
 from xmleval.metrics.metric import Metric, Setting, one, ratio, zero
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.records import Floats, Ints
 
 if TYPE_CHECKING:
     from xmleval.view.view import View

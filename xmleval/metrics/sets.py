@@ -10,8 +10,9 @@ from functools import partial
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.metrics.metric import Metric, Param, Setting, one, zero
-from xmleval.records import Counts, Floats
+from xmleval.view.facts import Counts
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
 WZ17 = "Wu & Zhou 2017 (ICML)"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xmleval.base.arrays import Floats
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.metrics.sets import ZZ14
-from xmleval.records import Floats
 
 if TYPE_CHECKING:
     from xmleval.view.view import View

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Bools, Floats, Ints, Scores
+from xmleval.base.budget import Resources
 from xmleval.files.spill import Keys
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.jackknife_sweeps import MOST_LABELS
@@ -25,7 +26,6 @@ from xmleval.pooled.piles import (
     sampled_quantiles,
     score_of,
 )
-from xmleval.records import Bools, Floats, Ints, Scores
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 4  # keys per label from which grouping by label in each task saves time and memory

@@ -7,13 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Floats, Ints, Scores
+from xmleval.base.budget import Resources
 from xmleval.files.spill import Keys
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.kernels.sweeps import CurveSums, count_cut, count_group, sweep, trace
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
-from xmleval.records import Curve, Floats, Ints, Scores
+from xmleval.view.facts import Curve
 
 LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
 LEAST_RANGE = 1 << 12  # bytes

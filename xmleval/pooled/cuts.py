@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Floats, Ints, Scores
+from xmleval.base.budget import Resources
 from xmleval.kernels.thresholds import cut_labels, find_cut, is_better
 from xmleval.pooled.columns import Columns, over_labels, sort_each
 from xmleval.pooled.curves import run_lengths, splitters_of
@@ -16,7 +17,6 @@ from xmleval.pooled.piles import Pile, Ranges
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import joined
 from xmleval.pooled.values import Values, as_buckets, joint_bounds
-from xmleval.records import Floats, Ints, Scores
 
 Runs = tuple[Scores, Ints, Scores, Ints]
 

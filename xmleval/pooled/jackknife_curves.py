@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Floats, Ints, as_score
+from xmleval.base.budget import Resources
 from xmleval.kernels.jackknife_sweeps import (
     BELOW_LABEL,
     MARK_BITS,
@@ -24,7 +25,6 @@ from xmleval.pooled.columns import label_ranges
 from xmleval.pooled.curves import splitters_of
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, label_of, score_of
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut
-from xmleval.records import Floats, Ints, as_score
 
 LABELS_AT_A_TIME = 1 << 12
 SORTED_BYTES = 1 << 22  # keys that are sorted at a time: more take longer

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints, Labels, Scores, label_dtype
 from xmleval.files.spill import Keys, Run, SpillFile
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
-from xmleval.records import Floats, Ints, Labels, Scores, label_dtype
 
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
 SMALL = 1 << 16  # keys up to which arrays are joined as they come in

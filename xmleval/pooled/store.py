@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.pooled.piles import Held, Pile, as_keys, spill
 from xmleval.pooled.values import Values

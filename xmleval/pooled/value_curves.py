@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Floats, Ints, Scores
+from xmleval.base.budget import Resources
 from xmleval.kernels.keys import rank_of_bits
 from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
@@ -26,7 +27,6 @@ from xmleval.pooled.curves import (
     tie_group,
 )
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct, joint_bounds
-from xmleval.records import Floats, Ints, Scores
 
 
 def sweep_values(

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Chunks, Ints, Scores
+from xmleval.base.budget import Resources
 from xmleval.kernels.packing import HEADER, N_PLACES
 from xmleval.kernels.values import FIELDS, N_BUCKETS, add_sizes, export_buckets, order_by_bucket, pack_buckets
 from xmleval.pooled.piles import append_joined
-from xmleval.records import Chunks, Ints, Scores
 
 CHUNK = 1 << 20  # scores ordered at a time: in arrays of this size the system gives large pages
 MANY = 1 << 18  # scores from which an array is ordered as it comes

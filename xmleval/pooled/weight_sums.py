@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Chunks, Floats, Ints
+from xmleval.base.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, is_table, merge_tables, tabulate
 from xmleval.pooled.piles import make_keys
-from xmleval.records import Chunks, Floats, Ints
 
 WORD = 8  # bytes
 GROWTH = 1.5  # so that two of about equal size are merged, and two of one size with one of the next are not

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import as_floats
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import Resources
 from xmleval.kernels.sweeps import LabelCurves
 from xmleval.kernels.weight_sums import SUM, minus
 from xmleval.kernels.weighted_sweeps import sweep_labels, sweep_sums
+from xmleval.numerics.exact import as_floats
 from xmleval.pooled.curves import none_yet, sums_of
 from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, n_ranges
-from xmleval.records import Curve, Floats
+from xmleval.view.facts import Curve
 
 
 def sweep_entries(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, counted, printable
-from xmleval.records import Floats, Ints
-from xmleval.rounding import subtract
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.errors import InputError, counted, printable
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.rounding import subtract
 from xmleval.show.printed import Printed
 from xmleval.show.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
-from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.cached import cached
-from xmleval.errors import counted
-from xmleval.records import Floats, Groups, Ints
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.cached import cached
+from xmleval.base.errors import counted
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.numerics.rounding import subtract
 from xmleval.results.changes import Diff, find_changes
 from xmleval.results.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.results.frames import as_frame
@@ -22,7 +24,6 @@ from xmleval.results.parts import ByGroup
 from xmleval.results.plotted import Plotted
 from xmleval.results.report import Report
 from xmleval.results.seeds import labels_of, mean_and_sd, mean_of
-from xmleval.rounding import subtract
 from xmleval.show.printed import Printed
 from xmleval.show.tables import (
     Cell,
@@ -35,8 +36,8 @@ from xmleval.show.tables import (
     short,
     short_names,
 )
-from xmleval.spec import Spec, parse_spec
 from xmleval.version import SCHEMA
+from xmleval.view.block import Groups
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 EQUAL_DEPTH = 1.0  # within groups of labels, of which lists lose some where they are cut

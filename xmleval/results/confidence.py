@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from xmleval.errors import counted
-from xmleval.records import Floats
-from xmleval.spec import Spec
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import counted
+from xmleval.metrics.spec import Spec
 from xmleval.statistics.jackknife import Estimate, estimate
 
 ROUNDING = 2.0**-40

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError
+from xmleval.base.errors import InputError
+from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
 from xmleval.show.tables import csv_text
-from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values

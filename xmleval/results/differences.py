@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, Keyword, Message, did_you_mean
-from xmleval.records import Floats, Ints
-from xmleval.results import Results
-from xmleval.rounding import bound_rounding, subtract
-from xmleval.spec import Spec
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
     Outcomes,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import import_optional
+from xmleval.base.errors import import_optional
 
 
 def as_frame(header: list[str], rows: list[list[str | float]], columns: Iterable[int]) -> Any:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, did_you_mean
+from xmleval.base.errors import InputError, did_you_mean
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
+from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.parts import KINDS
 from xmleval.results.report import Report
 from xmleval.results.saved_results import known_spec
-from xmleval.rounding import bound_rounding, subtract
-from xmleval.spec import Spec, parse_spec
-from xmleval.spellings import not_there
 
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, Keyword, Message, counted, real_number
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import InputError, Keyword, Message, counted, real_number
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
-from xmleval.records import Floats
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
 from xmleval.results.report import Report, load_results
 from xmleval.results.saved_results import SEVERAL, known_spec
 from xmleval.show.tables import short_names
-from xmleval.spec import Spec, parse_spec
-from xmleval.spellings import not_there
 
 LEAVE_OUT = ("data_sets", "models")
 MOST_NAMED = 3  # of many missing values

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from xmleval.metrics.spec import Spec
 from xmleval.results.changes import Change, changed_labels, label_column, values_of_label
 from xmleval.show.tables import Cell, Table, as_json_value
-from xmleval.spec import Spec
 
 
 class MovedLabels(NamedTuple):

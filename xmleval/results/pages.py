@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from xmleval.errors import counted
+from xmleval.base.errors import counted
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.rounding import subtract
 from xmleval.results.changes import MOST_CHANGED, find_changes
-from xmleval.rounding import subtract
 from xmleval.show.kinds import KINDS
 from xmleval.show.page import Figure, Page, Section, rows_of
 from xmleval.show.tables import Table, short
-from xmleval.spec import Spec
 from xmleval.version import __version__
 
 HEADINGS = {

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from xmleval.errors import counted
-from xmleval.results import Part, Results
+from xmleval.base.errors import counted
+from xmleval.metrics.spec import Spec
 from xmleval.results.confidence import confidence_as_json
 from xmleval.show.tables import Cell, Table, as_json_value
-from xmleval.spec import Spec
+from xmleval.states.results import Part, Results
 
 KINDS = {  # fields of results, and captions of their tables
     "groups": "within groups of labels",

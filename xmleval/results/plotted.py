@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xmleval.spec import Spec, expand_metrics
-from xmleval.spellings import not_there
+from xmleval.metrics.spec import Spec, expand_metrics
+from xmleval.metrics.spellings import not_there
 
 if TYPE_CHECKING:
     from xmleval.show.panels import Panel

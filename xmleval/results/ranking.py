@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import InputError, counted, did_you_mean, real_number
+from xmleval.base.errors import InputError, counted, did_you_mean, real_number
 from xmleval.results.model_values import Measure, by_data_set, measure_of, table_of
 from xmleval.show.printed import Printed
 from xmleval.show.tables import (

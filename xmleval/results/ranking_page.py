@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xmleval.errors import import_optional
+from xmleval.base.errors import import_optional
 from xmleval.show.diagrams import Diagram, average_ranks, draw_critical_differences
 from xmleval.show.drawing import draw
 from xmleval.show.page import Figure, Page, Section, as_page

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmleval.records import Floats
-from xmleval.results import Results
+from xmleval.base.arrays import Floats
+from xmleval.metrics.spec import parse_spec
+from xmleval.metrics.spellings import not_there
 from xmleval.show.tables import as_json_value
-from xmleval.spec import parse_spec
-from xmleval.spellings import not_there
+from xmleval.states.results import Results
 
 
 class BySpelling(dict[str, Any]):

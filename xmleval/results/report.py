@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.cached import cached
-from xmleval.conventions import Conventions
-from xmleval.errors import ALL_LABELS, counted
+from xmleval.base.arrays import Floats
+from xmleval.base.cached import cached
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
-from xmleval.records import Floats
-from xmleval.results import Results
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
 from xmleval.results.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.results.frames import as_frame, flat_name, name_column
 from xmleval.results.parts import WithParts
@@ -25,8 +26,7 @@ from xmleval.results.reliability import WithReliability
 from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.printed import Printed
 from xmleval.show.tables import Cell, as_csv, as_json_value, short
-from xmleval.spec import Spec, parse_spec
-from xmleval.spellings import not_there
+from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA, __version__
 

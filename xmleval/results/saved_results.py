@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.conventions import Conventions
+from xmleval.base.conventions import Conventions
 from xmleval.files.input import InputFile
-from xmleval.records import Reliability
-from xmleval.results import Part, Results
-from xmleval.spec import Spec, parse_spec
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.states.results import Part, Reliability, Results
 from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 

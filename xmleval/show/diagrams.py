@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import import_optional
+from xmleval.base.errors import import_optional
 from xmleval.show.drawing import checked_axes
 from xmleval.show.panels import Panel, Series, abridged
 from xmleval.show.style import INK, SETTINGS

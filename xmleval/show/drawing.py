@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import InputError, counted, import_optional
+from xmleval.base.errors import InputError, counted, import_optional
 from xmleval.show.panels import Panel, Series, abridged
 from xmleval.show.style import COLOURS, INK, SETTINGS, look
 

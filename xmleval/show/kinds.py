@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import Keyword, Message, did_you_mean
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import Keyword, Message, did_you_mean
+from xmleval.metrics.spec import Spec
 from xmleval.show.panels import LONGEST, Outlier, Panel, Series, abridged
 from xmleval.show.tables import ARROWS
-from xmleval.spec import Spec
 from xmleval.statistics.jackknife import estimate
 
 Models = Mapping[str, Any]  # reports by name

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmleval.errors import import_optional, printable
+from xmleval.base.errors import import_optional, printable
 from xmleval.show.drawing import as_image, columns_of, figure_of
 from xmleval.show.panels import Panel, as_table, described
 from xmleval.show.tables import ARROWS, Cell, Table

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.errors import printable
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import printable
 
 LONGEST = 28  # characters of a name in a figure
 

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from xmleval.errors import printable
-from xmleval.numerals import decimal_number
+from xmleval.base.errors import printable
+from xmleval.base.numerals import decimal_number
 
 # What follows the text of a cell: the direction of better values, or whether a value is the best of its row.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum, split
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
 from xmleval.kernels.fixed import LIMBS, carry
-from xmleval.plan import Plan
-from xmleval.records import Binned, Floats, Ints, Reliability
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum, split
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
+from xmleval.states.results import Reliability, Results
 from xmleval.states.state import Arrays, State
+from xmleval.view.facts import Binned
 from xmleval.view.pairs import Pairs, pairs_of
 from xmleval.view.view import View
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.errors import counted
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
+from xmleval.base.errors import counted
 from xmleval.input.door import WITHIN
-from xmleval.plan import Plan
-from xmleval.records import Floats, Ints
-from xmleval.results import Results
-from xmleval.spec import Spec, parse_spec
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.row_sums import RowSums
 from xmleval.states.state import Arrays
 from xmleval.view.view import View

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import MOST
+from xmleval.base.arrays import Chunks, Ints
+from xmleval.base.errors import MOST
 from xmleval.kernels.fixed import LIMBS
-from xmleval.records import Chunks, Ints
 
 
 class Contents:

@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.discounts import logs_of
-from xmleval.errors import Keyword, Message
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import Resources
+from xmleval.base.errors import Keyword, Message
 from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
-from xmleval.plan import Plan
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.numerics.discounts import logs_of
 from xmleval.pooled.curves import NOTHING, Curves
-from xmleval.records import Curve, Floats
-from xmleval.results import Results
-from xmleval.spec import Spec, parse_spec
 from xmleval.states.label_totals import mean_over_labels
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
+from xmleval.view.facts import Curve
 
 EXACT = Context(prec=28)  # powers of the C library differ between processors
 ASKED = {"recall": RECALL, "precision": PRECISION, "fallout": FALLOUT, "area": AREA}  # by `Metric.asks`

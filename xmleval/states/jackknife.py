@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.budget import Resources
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.plan import Plan
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
 from xmleval.states.parts import Parts
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import States, jackknife_states, state_class
 from xmleval.view.parts import part_of
 from xmleval.view.view import View

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.plan import Plan
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
+from xmleval.metrics.spec import Spec
 from xmleval.pooled.jackknife_curves import sweep_label_groups, sweep_piles, sweep_values
 from xmleval.pooled.piles import Pile
 from xmleval.pooled.store import Store
-from xmleval.records import Curve, Floats, Ints
-from xmleval.spec import Spec
 from xmleval.states.curve_values import entry_values, finished, terms_of
 from xmleval.states.label_totals import mean_of_sums, mean_sums
+from xmleval.states.plan import Plan
+from xmleval.view.facts import Curve
 
 FEW = 1 << 17  # scores up to which sorting takes less time than counting by value
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.cached import cached
-from xmleval.exact import NO_WEIGHT, exact_mean
+from xmleval.base.arrays import Floats, Ints, as_score
+from xmleval.base.budget import Resources
+from xmleval.base.cached import cached
 from xmleval.kernels.extremes import widen_extremes
-from xmleval.plan import Plan, kept_of
-from xmleval.records import Extremes, Floats, Ints, as_score
-from xmleval.results import Results
-from xmleval.spec import SETS_OF_LABELS, Spec
+from xmleval.metrics.spec import SETS_OF_LABELS, Spec
+from xmleval.numerics.exact import NO_WEIGHT, exact_mean
 from xmleval.states.contents import Contents, expect
+from xmleval.states.plan import Plan, kept_of
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
+from xmleval.view.facts import Extremes
 from xmleval.view.view import View
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.errors import printable
-from xmleval.plan import Plan
-from xmleval.records import Ints, row_sizes
-from xmleval.results import Part, Results
-from xmleval.spec import Spec, parse_spec
+from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.budget import Resources
+from xmleval.base.errors import printable
+from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.states.parts import Parts
+from xmleval.states.plan import Plan
 from xmleval.states.rank_profile import RankProfile
+from xmleval.states.results import Part, Results
 from xmleval.states.state import State, States, new_states, state_class
 from xmleval.view.parts import LabelParts
 from xmleval.view.view import View

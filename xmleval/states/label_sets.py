@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import Resources
+from xmleval.base.threads import map_in_turns
 from xmleval.kernels.rows import HASH_GROUPS, drop_repeats, group_by_hash, hash_rows
-from xmleval.plan import Plan
-from xmleval.records import Ints
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
-from xmleval.threads import map_in_turns
 from xmleval.view.view import View
 
 ENOUGH = 1 << 16

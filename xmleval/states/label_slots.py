@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import as_floats, exact_product
+from xmleval.base.arrays import Floats, Ints, Labels
+from xmleval.base.budget import Resources
 from xmleval.metrics import Setting
-from xmleval.plan import Plan
-from xmleval.records import Floats, Ints, Labels, Spread
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_floats, exact_product
 from xmleval.states.label_table import LABELS_AT_A_TIME, LabelTable
+from xmleval.states.plan import Plan
+from xmleval.view.facts import Spread
 
 SPREAD, SLOTS = "spread", "slots"  # tables of measures
 KINDS = (SPREAD, SLOTS)

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import Resources
-from xmleval.exact import NO_WEIGHT, as_floats
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.base.budget import Resources
+from xmleval.base.threads import when_free
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
     FULL,
@@ -25,10 +26,10 @@ from xmleval.kernels.labels import (
     take_leading,
     tally_labels,
 )
-from xmleval.records import Bytes, Counts, Floats, Ints, Labels
+from xmleval.numerics.exact import NO_WEIGHT, as_floats
 from xmleval.states.contents import Contents, expect
-from xmleval.threads import when_free
 from xmleval.view.decision import Decision
+from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, before they are joined

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import SCALE, scaled_sum
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
-from xmleval.plan import Plan
-from xmleval.records import Counts, Floats, Ints
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import SCALE, scaled_sum
 from xmleval.states.contents import Contents
 from xmleval.states.label_slots import KINDS, slot_values
 from xmleval.states.label_table import LabelTable
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.decision import Decision
+from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
 Known = dict[Any, Floats]  # values of the same tables by formula and parameters

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_to_masses
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.weight_sums import SUM, add_to
-from xmleval.plan import Plan
+from xmleval.metrics.spec import Spec
 from xmleval.pooled.weight_sums import KeySums, Ranges, merged, n_ranges, tabulated
-from xmleval.records import Binned, Floats
-from xmleval.results import Results
-from xmleval.spec import Spec
 from xmleval.states.calibration import binned, bins_of, cutoffs_of, reliability_of
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.summed_keys import SummedKeys
+from xmleval.view.facts import Binned
 from xmleval.view.pairs import pairs_of
 from xmleval.view.view import View
 

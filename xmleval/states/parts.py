@@ -8,11 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.plan import Plan
-from xmleval.records import Ints
-from xmleval.spec import Spec
+from xmleval.base.arrays import Ints
+from xmleval.base.budget import Resources
+from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
 from xmleval.states.state import Arrays, State, States
 from xmleval.view.view import View
 

@@ -7,19 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import as_floats
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan, kept_of
-from xmleval.records import Floats, Ints, Profile
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_floats
 from xmleval.states.contents import Contents, expect
+from xmleval.states.plan import Plan, kept_of
 from xmleval.states.rank_tables import profile_of_rows, slots_of, tables_of
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
+from xmleval.view.facts import Profile
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"

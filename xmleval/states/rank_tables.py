@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT
+from xmleval.base.arrays import Floats, Ints
+from xmleval.input.weights import Propensity
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.hit_tables import (
@@ -20,7 +21,8 @@ from xmleval.kernels.hit_tables import (
     sum_ideals,
 )
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Floats, Ints, Profile, Propensity
+from xmleval.numerics.exact import NO_WEIGHT
+from xmleval.view.facts import Profile
 from xmleval.view.view import View
 
 NO_PROPENSITY = NO_WEIGHT  # kernels read this as 1 for every label

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.cached import cached
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.cached import cached
 from xmleval.kernels.rows import complete_ties
-from xmleval.records import Floats, Ints
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.states.results import Results
 from xmleval.states.row_sums import RowSums, row_values
 from xmleval.view.view import View
 

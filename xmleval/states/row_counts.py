@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.exact import as_integer
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.records import Counts, Floats, Ints
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_integer
 from xmleval.states.row_sums import RowSums, carried, counts_of
+from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from xmleval.budget import Resources, size_text
-from xmleval.errors import InputError, Keyword, Message
-from xmleval.groups import in_number_order
+from xmleval.base.budget import Resources, size_text
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.plan import Plan
-from xmleval.records import MOST_GROUPS
-from xmleval.results import Part, Results
-from xmleval.spec import Spec
+from xmleval.labels.groups import in_number_order
+from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.parts import Parts
+from xmleval.states.plan import Plan
+from xmleval.states.results import Part, Results
 from xmleval.states.state import Arrays, States
+from xmleval.view.block import MOST_GROUPS
 from xmleval.view.parts import rows_of
 from xmleval.view.view import View
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from xmleval.exact import as_integer
-from xmleval.records import Floats, Ints
-from xmleval.spec import Spec
+from xmleval.base.arrays import Floats, Ints
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_integer
 from xmleval.states.row_sums import RowSums, carried
 from xmleval.view.view import View
 

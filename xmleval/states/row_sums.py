@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.budget import Resources
 from xmleval.kernels.exact import SIZE, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan
-from xmleval.records import Counts, Floats, Ints
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import NO_WEIGHT, as_integer, exact_quotient
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
+from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
 

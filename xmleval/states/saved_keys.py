@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Chunks
 from xmleval.files.spill import Keys
 from xmleval.kernels.keys import count_keys
 from xmleval.kernels.packing import check_packed
 from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.piles import Grouped, key_dtype, score_of
 from xmleval.pooled.values import Ordered, Packed
-from xmleval.records import Chunks
 from xmleval.states.contents import Contents, expect
 
 

@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import as_floats
+from xmleval.base.arrays import Bools, Chunks, Floats, Ints, Scores, as_score
+from xmleval.base.budget import Resources
 from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.kernels.sweeps import LabelCurves
-from xmleval.plan import Plan
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_floats
 from xmleval.pooled.columns import grouped_by_label, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Values
-from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score
-from xmleval.results import Results
-from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.jackknife_values import entries_without, labels_without
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.saved_keys import (
     checked_counts,
     checked_grouped,
@@ -38,9 +38,11 @@ from xmleval.states.saved_keys import (
     rising,
 )
 from xmleval.states.state import Arrays, State
+from xmleval.view.facts import Curve
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
+MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
 GOOD, BAD, MISSING = "relevant", "irrelevant", "missing"
 LOOSE_BYTES = 128 << 20  # of scores that are cheaper to send than to pack
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys

@@ -6,15 +6,16 @@ from collections import Counter
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
+from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.budget import Resources
+from xmleval.base.errors import ALL_LABELS, RISING, TIES, Keyword, Message, counted
+from xmleval.input.canonical import LEAST_STEPS, Truth
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
-from xmleval.plan import NO_GAPS, Plan
-from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
-from xmleval.results import Results
-from xmleval.spec import SETS_OF_LABELS, Spec
+from xmleval.metrics.spec import SETS_OF_LABELS, Spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import NO_GAPS, Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
 from xmleval.view.view import View
 

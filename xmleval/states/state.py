@@ -10,14 +10,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from xmleval.budget import Resources, size_text
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import Resources, size_text
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.plan import ROW_GROUPS, Plan
-from xmleval.records import Block, Floats
-from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.metrics.spec import Spec
 from xmleval.states.contents import Contents, expect
+from xmleval.states.plan import ROW_GROUPS, Plan
+from xmleval.states.results import Results
+from xmleval.view.block import Block
 from xmleval.view.view import View, in_groups
 
 Arrays = dict[str, Any]

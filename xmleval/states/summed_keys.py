@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-from xmleval.budget import Resources
-from xmleval.plan import Plan
+from xmleval.base.budget import Resources
+from xmleval.metrics.spec import Spec
 from xmleval.pooled.weight_sums import KeySums
-from xmleval.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
 from xmleval.states.state import Arrays, State
 
 

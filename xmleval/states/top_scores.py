@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.exact import as_floats
+from xmleval.base.arrays import Floats, Scores, as_score, row_sizes
+from xmleval.base.budget import Resources
 from xmleval.kernels.abstaining import accept
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.weight_sums import SUM
-from xmleval.plan import Plan
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.exact import as_floats
 from xmleval.pooled.weight_sums import KeySums, Ranges, n_ranges, tabulated
-from xmleval.records import Accepted, Floats, Scores, as_score, row_sizes
-from xmleval.results import Results
-from xmleval.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
+from xmleval.view.facts import Accepted
 from xmleval.view.view import View
 
 ROWS = "rows"

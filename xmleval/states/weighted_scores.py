@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.budget import Resources
+from xmleval.base.arrays import as_score, row_sizes
+from xmleval.base.budget import Resources
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.weight_sums import MOST, SUM, add_to, add_weights, minus, times
-from xmleval.plan import Plan
+from xmleval.metrics.spec import Spec
 from xmleval.pooled.curves import Curves, thinned
 from xmleval.pooled.weight_sums import KeySums, tabulated
 from xmleval.pooled.weighted_curves import sweep_columns, sweep_entries
-from xmleval.records import as_score, row_sizes
-from xmleval.results import Results
-from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
+from xmleval.states.plan import Plan
+from xmleval.states.results import Results
 from xmleval.states.state import Arrays
 from xmleval.states.summed_keys import SummedKeys
 from xmleval.view.view import View

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.records import Floats, Ints
-from xmleval.rounding import subtract
+from xmleval.base.arrays import Floats, Ints
+from xmleval.numerics.rounding import subtract
 
 
 class OmnibusTest(NamedTuple):

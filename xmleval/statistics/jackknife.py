@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
 
 
 class Estimate(NamedTuple):

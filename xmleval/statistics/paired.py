@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xmleval.exact import exact_mean
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.sign_flips import WORD, add_signed_sums
-from xmleval.records import Floats, Ints
-from xmleval.rounding import subtract
+from xmleval.numerics.exact import exact_mean
+from xmleval.numerics.rounding import subtract
 
 UNIT_BITS = 40  # differences that agree to 2^-40 of the largest are equal: both values are rounded
 SUM_BITS = 61

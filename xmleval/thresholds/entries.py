@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import NO_MATCH, InputError, counted
+from xmleval.base.arrays import Bools, Ints, Labels, Scores, as_score
+from xmleval.base.errors import NO_MATCH, InputError, counted
+from xmleval.input.canonical import Ranking
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.records import Block, Bools, Ints, Labels, Ranking, Scores, as_score
+from xmleval.view.block import Block
 from xmleval.view.view import View
 
 

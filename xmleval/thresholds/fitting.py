@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import MEMORY, Resources, check_resources, limited, memory_bytes
-from xmleval.conventions import Conventions
-from xmleval.errors import InputError, positive_integer, real_number
+from xmleval.base.arrays import Floats, Ints, Scores
+from xmleval.base.budget import MEMORY, Resources, check_resources, limited, memory_bytes
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import InputError, positive_integer, real_number
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
-from xmleval.records import Floats, Ints, Scores
-from xmleval.spec import MOST_K, parse_spec
+from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.weighted import best_weights
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading

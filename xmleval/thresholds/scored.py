@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from xmleval.budget import Resources
-from xmleval.conventions import Conventions
+from xmleval.base.arrays import Floats
+from xmleval.base.budget import Resources
+from xmleval.base.conventions import Conventions
 from xmleval.evaluation.scored import ScoredRows
-from xmleval.plan import Plan
+from xmleval.metrics.spec import parse_spec
 from xmleval.pooled.cuts import best_cut, best_label_cuts
-from xmleval.records import Floats
-from xmleval.spec import parse_spec
+from xmleval.states.plan import Plan
 from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD, ScoreRuns
 
 

@@ -6,13 +6,14 @@ import warnings
 
 import numpy as np
 
-from xmleval.conventions import Conventions
+from xmleval.base.arrays import Bools, Floats, Ints, Scores
+from xmleval.base.conventions import Conventions
 from xmleval.kernels.weighted import F1, PRECISION, RECALL, choose_rows, mark_best, set_weights
 from xmleval.metrics.metric import Setting
-from xmleval.records import Bools, Counts, Floats, Ints, Scores
-from xmleval.spec import parse_spec
+from xmleval.metrics.spec import parse_spec
 from xmleval.thresholds.entries import Pool
 from xmleval.view.decision import refuse_improbable
+from xmleval.view.facts import Counts
 
 AIMS = {"f1.macro": F1, "precision.macro": PRECISION, "recall.macro": RECALL}
 MOST_PASSES = 100

@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.cached import cached
-from xmleval.conventions import Conventions
-from xmleval.errors import MOST, InputError, Keyword, Message, counted
+from xmleval.base.arrays import Floats, Ints, Labels, as_score, as_scores, row_sizes
+from xmleval.base.cached import cached
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import MOST, InputError, Keyword, Message, counted
+from xmleval.base.numerals import decimal_number
+from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.calibrating import find_outside
 from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 from xmleval.kernels.weighted import mark_best
-from xmleval.numerals import decimal_number
-from xmleval.records import Floats, Ints, Labels, Ranking, Truth, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete

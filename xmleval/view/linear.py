@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import InputError
 from xmleval.input.csr import as_array
 from xmleval.input.tensors import is_sparse
 from xmleval.kernels.thresholds import apply_weights, apply_weights_sparse
-from xmleval.records import Floats
 
 MAX_STEPS = 10_000
 CONVERGED = (0, 1, 2, 4, 5)  # stop codes of SciPy's lsqr: solved to the tolerance or to machine precision

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.input.canonical import Ranking
 from xmleval.kernels.calibrating import find_outside, find_tiers, limited_loss, sum_log_losses, write_sigmoid
-from xmleval.records import Bools, Bytes, Floats, Ints, Ranking, Scores, as_score, row_sizes
 from xmleval.view.decision import top
 from xmleval.view.view import View
 

@@ -8,22 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.cached import cached
+from xmleval.base.arrays import Bools, Ints, Labels, as_score, label_dtype, row_sizes
+from xmleval.base.cached import cached
+from xmleval.input.canonical import Given, Ranking, Truth
 from xmleval.kernels.jackknife import point_to_rows, take_entries
 from xmleval.kernels.ranking import count_reaching
-from xmleval.records import (
-    Block,
-    Bools,
-    Given,
-    Groups,
-    Ints,
-    Labels,
-    Ranking,
-    Truth,
-    as_score,
-    label_dtype,
-    row_sizes,
-)
+from xmleval.view.block import Block, Groups
 from xmleval.view.decision import Chosen, Decision
 from xmleval.view.view import View
 

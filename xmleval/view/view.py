@@ -6,9 +6,10 @@ import weakref
 
 import numpy as np
 
-from xmleval.cached import cached
-from xmleval.conventions import Conventions
-from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Labels, Scores, as_score, row_sizes
+from xmleval.base.cached import cached
+from xmleval.base.conventions import Conventions
+from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
@@ -35,25 +36,10 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
-from xmleval.records import (
-    Block,
-    Bools,
-    Bytes,
-    Counts,
-    Extremes,
-    Floats,
-    Hierarchy,
-    Ints,
-    Labels,
-    Ranking,
-    Scores,
-    TieSummary,
-    Truth,
-    as_score,
-    known_of,
-    row_sizes,
-)
+from xmleval.numerics.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.view.block import Block, Hierarchy, known_of
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
+from xmleval.view.facts import Counts, Extremes, TieSummary
 
 GROUP, IN_GROUPS, GROUP_ORDER = "group", "in groups", "group order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.budget import PIECE_BYTES, memory_limit
+from xmleval.base.budget import PIECE_BYTES, memory_limit
 from xmleval.files.archive import Archive, Array, open_npy, read_arrays, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing

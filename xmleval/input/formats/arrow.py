@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.budget import LEAST_WHOLE, memory_limit
-from xmleval.errors import counted, printable
+from xmleval.base.arrays import Bools, Ints
+from xmleval.base.budget import LEAST_WHOLE, memory_limit
+from xmleval.base.errors import counted, printable
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.columns import (
@@ -34,7 +35,6 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
 from xmleval.input.rows import BY_KEY, FileNotes, Rows, pointer
 from xmleval.input.writing import canonical, known_labels
-from xmleval.records import Bools, Ints
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "

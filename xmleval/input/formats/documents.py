@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.budget import OverLimitError, memory_limit
-from xmleval.errors import counted
+from xmleval.base.budget import OverLimitError, memory_limit
+from xmleval.base.errors import counted
+from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
 from xmleval.input.columns import (
@@ -42,7 +43,6 @@ from xmleval.input.lines import (
 )
 from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.rows import MISSING_WORDS, FileNotes, Rows, rows_in_batches
-from xmleval.numerals import decimal_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"

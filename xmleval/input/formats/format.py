@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xmleval.budget import OverLimitError
-from xmleval.errors import InputError, Message
+from xmleval.base.budget import OverLimitError
+from xmleval.base.errors import InputError, Message
 from xmleval.files.remote import RemotePath
 from xmleval.input.pieces import Pieces, with_names
 
@@ -24,7 +24,7 @@ class Format:
     """One file format: what its files are called and hold, and how they are read and written.
 
     Readers take a path and a kind ("truth", "scores", or "grades" for a truth with grades of relevance). What
-    they cannot read in pieces they take from the memory limit (`xmleval.budget.memory_limit`).
+    they cannot read in pieces they take from the memory limit (`xmleval.base.budget.memory_limit`).
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import counted
+from xmleval.base.arrays import Floats, label_dtype
+from xmleval.base.errors import counted
+from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.glances import VectorRows
@@ -23,8 +25,6 @@ from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, HASH, blank_comments, count_byte, parse_entries, parse_lists
-from xmleval.numerals import DECIMAL, decimal_number, score_number
-from xmleval.records import Floats, label_dtype
 
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xmleval.errors import Keyword, Message
+from xmleval.base.errors import Keyword, Message
 from xmleval.files.input import version_of
 from xmleval.files.remote import is_there
 from xmleval.input.formats.arff import ARFF

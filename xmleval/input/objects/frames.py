@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError
+from xmleval.base.arrays import Ints
+from xmleval.base.errors import InputError
 from xmleval.input.columns import (
     INSTANCE,
     LABEL_COLUMN,
@@ -29,7 +30,6 @@ from xmleval.input.csr import dense_rows
 from xmleval.input.objects.named import flat_rows, numbered_labels
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, rows_by_id, without_empty_names
 from xmleval.input.tensors import as_list, is_sparse
-from xmleval.records import Ints
 
 
 class RowColumns(NamedTuple):

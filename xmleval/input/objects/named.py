@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, counted
+from xmleval.base.arrays import Ints
+from xmleval.base.errors import InputError, counted
 from xmleval.input.csr import as_array, can_be_numbers
 from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered, without_empty_names
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
-from xmleval.records import Ints
 
 NUMBERS = (int, float, np.integer, np.floating)
 PLAIN = frozenset({int, str})  # types of labels alone

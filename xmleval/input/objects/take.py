@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.errors import InputError, Keyword, Message, positive_integer, renaming
+from xmleval.base.arrays import Ints, label_dtype
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_written_index
 from xmleval.input.csr import Source, check_shape
@@ -37,7 +38,6 @@ from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
 from xmleval.input.sets import list_sets
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
 from xmleval.input.ties import NamedColumns, name_places
-from xmleval.records import Ints, label_dtype
 
 NamedInput = Wide | Rows
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores

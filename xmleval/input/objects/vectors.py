@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.columns import LABEL_COLUMN
 from xmleval.input.match import BY_POSITION, SAME_ORDER, as_numbers, numbers_of_columns, refuse_order
 from xmleval.input.objects.frames import open_frame

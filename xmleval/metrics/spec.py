@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.errors import positive_integer
+from xmleval.base.conventions import Conventions, resolve_conventions
+from xmleval.base.errors import positive_integer
+from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.numerals import decimal_number, whole_number
-from xmleval.spellings import canonical, nearest
+from xmleval.metrics.spellings import canonical, nearest
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"

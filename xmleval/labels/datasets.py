@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from xmleval.errors import InputError, Keyword, Message, did_you_mean
+from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 
 DEFAULT = (0.55, 1.5)
 # The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
 from xmleval.kernels.fixed import BITS, LIMBS, sum_terms
-from xmleval.records import Floats, Ints
 
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
 ONE_EXACT = 1 << LEAST  # units of an exact sum in 1

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import OverLimitError, memory_limit
-from xmleval.errors import InputError, Keyword, Message
+from xmleval.base.arrays import Ints, label_dtype
+from xmleval.base.budget import OverLimitError, memory_limit
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.tensors import is_sparse, refuse_other
 from xmleval.kernels.ancestors import list_ancestors
-from xmleval.records import Hierarchy, Ints, label_dtype
+from xmleval.view.block import Hierarchy
 
 ARGUMENT = "hierarchy"
 SHOWN = 8  # labels of a cycle that a message names

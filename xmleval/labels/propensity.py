@@ -8,15 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.datasets import DEFAULT, published
-from xmleval.errors import TRANSPOSED, InputError, Keyword, Message, counted, positive_integer, real_number
+from xmleval.base.arrays import Floats, Ints, Labels, label_dtype
+from xmleval.base.errors import (
+    TRANSPOSED,
+    InputError,
+    Keyword,
+    Message,
+    counted,
+    positive_integer,
+    real_number,
+)
+from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.objects.named import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name, for_names, nameless, of_labels
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
+from xmleval.labels.datasets import DEFAULT, published
 
 LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.

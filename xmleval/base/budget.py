@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from xmleval.errors import InputError, Keyword, Message, positive_integer
-from xmleval.threads import MOST_THREADS, available_processors, map_in_turns
+from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.threads import MOST_THREADS, available_processors, map_in_turns
 
 T = TypeVar("T")
 LEAST_POINTS = 1000  # of a curve, whatever the memory

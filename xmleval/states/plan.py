@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.conventions import Conventions
-from xmleval.errors import Keyword, Message
+from xmleval.base.conventions import Conventions
+from xmleval.base.errors import Keyword, Message
 from xmleval.input.door import WITHIN
+from xmleval.input.weights import Propensity
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import Groups, Hierarchy, Propensity
-from xmleval.spec import SETS_OF_LABELS, Spec, parse_spec
+from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
+from xmleval.view.block import Groups, Hierarchy
 from xmleval.view.decision import Decision, top
 
 ROW_BOUNDS, SEEN, CEILING = "row_bounds", "seen", "ceiling"  # states not named by any measure

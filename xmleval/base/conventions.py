@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from xmleval.errors import Keyword, Message, did_you_mean
-from xmleval.numerals import decimal_number
+from xmleval.base.errors import Keyword, Message, did_you_mean
+from xmleval.base.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {
     "auc_ties": ("half", "full", "none"),

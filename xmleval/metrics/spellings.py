@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from xmleval.errors import did_you_mean
+from xmleval.base.errors import did_you_mean
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 
 WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn

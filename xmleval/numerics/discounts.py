@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.discounting import N_LOGS, add_far_discounts, write_discounts, write_logs
-from xmleval.records import Floats, Ints
 
 TABULATED = 1 << 16  # discounts summed one by one
 TABLE_UNITS = 2.0**40  # high parts of logarithms are multiples of 1 / TABLE_UNITS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xmleval.records import Floats
+from xmleval.base.arrays import Floats
 
 RELATIVE_ROUNDING = 2.0**-45  # of the larger of two values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from xmleval.errors import Keyword, Message
+from xmleval.base.errors import Keyword, Message
 
 
 class NoteKind(NamedTuple):
@@ -75,7 +75,7 @@ class Note(Message):
 
     Examples
     --------
-    >>> from xmleval.notes import Note, joined_notes
+    >>> from xmleval.base.notes import Note, joined_notes
     >>> notes = [Note("y_score", "ignored rows", n) for n in (12, 1)]
     >>> notes[1]
     'y_score: 1 row is not in the truth; it is ignored'

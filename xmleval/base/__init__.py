@@ -1,0 +1,1 @@
+"""What every room may use: errors, notes, numbers in text, conventions, memory and threads, array types."""

@@ -1,0 +1,47 @@
+"""Types of arrays, and what is read of arrays everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
+Scores = NDArray[Any]  # float32 or float64, as given
+NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
+
+
+class Chunks(NamedTuple):
+    """A vector read in pieces because it may exceed memory."""
+
+    dtype: np.dtype[Any]
+    size: int
+    read: Callable[[], Iterator[NDArray[Any]]]
+
+
+def label_dtype(n_labels: int) -> np.dtype[Any]:
+    """Return the narrowest integer type that holds every label id."""
+    return NARROW if n_labels < 1 << 31 else WIDE
+
+
+def row_sizes(ptr: Ints) -> Ints:
+    """Return the number of entries of each row, int64 (n,); less call overhead than `np.diff`."""
+    return ptr[1:] - ptr[:-1]
+
+
+def as_score(value: float, scores: Scores) -> float:
+    """Return a number rounded to the dtype of scores, as in NumPy comparisons."""
+    return float(as_scores(np.float64(value), scores))
+
+
+def as_scores(values: Any, scores: Scores) -> Scores:
+    """Return float64 numbers rounded to the dtype of scores."""
+    with np.errstate(over="ignore"):  # overflow to infinity in float32
+        rounded: Scores = values.astype(scores.dtype)
+    return rounded

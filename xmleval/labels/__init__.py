@@ -1,0 +1,1 @@
+"""What is given by label: inverse propensities, groups and the hierarchy."""

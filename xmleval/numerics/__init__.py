@@ -1,0 +1,1 @@
+"""Exact sums, discounts by rank and differences up to rounding."""

@@ -1,0 +1,113 @@
+"""Results of states: values by name, with their intervals, counts and kept details."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from xmleval.base.arrays import Floats
+from xmleval.statistics.jackknife import Estimate
+
+NOT_BY_SPEC = ("labels", "points", "not_computed", "notes", "groups", "shares", "row_groups")
+
+
+class Reliability(NamedTuple):
+    """Bins of scores, float64 (bins,) each: ends, weight of pairs, mean score and share of hits or NaN."""
+
+    lower: Floats
+    upper: Floats
+    n: Floats
+    mean_score: Floats
+    hit_rate: Floats
+
+
+@dataclass
+class Results:
+    """Values by name (NaN if undefined), with their intervals, counts and kept details.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        Values of the specs.
+    intervals : dict of str to tuple of float
+        Lower and upper bounds, where the scores do not determine the value.
+    undefined_rows, undefined_labels : dict of str to int
+        Numbers of undefined rows and labels that a mean excludes, if any.
+    thresholds : dict of str to float
+        Lowest predicted score, for measures that search for the best threshold.
+    rows : dict of str to array
+        Kept per-row values, NaN for excluded rows.
+    labels : dict of str to array
+        Per-label results.
+    points : dict of str to array
+        Points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it.
+    not_computed : dict of str to str
+        Specs that the counted rows leave undefined, and the input they need.
+    notes : dict of str to str
+        What was seen in the rows, and what it does to the values, by kind.
+    short : dict of str to float
+        Specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
+        unlisted labels have a score, only if most rows list the same number of labels, as cut lists do.
+        Within groups of labels, specs that read more than some row lists, and the mean number of these.
+    groups, shares, row_groups : dict of str to Part
+        Results within groups of labels, their parts of the values of all labels, and results of groups of
+        rows, by the name of the group.
+    replicates : dict of str to array
+        Values without each of the jackknife groups of the rows, float64 (n_groups,), for standard errors.
+    reliability : dict of str to Reliability
+        Bins of measures of calibration.
+    estimates : dict of str to Estimate
+        Confidence intervals of saved results, whose values without each jackknife group are not kept.
+    """
+
+    values: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    undefined_rows: dict[str, int] = field(default_factory=dict)
+    undefined_labels: dict[str, int] = field(default_factory=dict)
+    thresholds: dict[str, float] = field(default_factory=dict)
+    rows: dict[str, Floats] = field(default_factory=dict)
+    labels: dict[str, Any] = field(default_factory=dict)
+    points: dict[str, Floats] = field(default_factory=dict)
+    not_computed: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    short: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, Part] = field(default_factory=dict)
+    shares: dict[str, Part] = field(default_factory=dict)
+    row_groups: dict[str, Part] = field(default_factory=dict)
+    replicates: dict[str, Floats] = field(default_factory=dict)
+    reliability: dict[str, Reliability] = field(default_factory=dict)
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+
+    def add(self, other: Results) -> None:
+        """Add the results of another state."""
+        for kind, found in vars(other).items():
+            if found:
+                vars(self)[kind].update(found)
+
+    def negate_thresholds(self) -> None:
+        """Turn thresholds of negated scores into those of the scores."""
+        self.thresholds = {name: 0 - score for name, score in self.thresholds.items()}
+        for name in [name for name in self.labels if name.startswith("threshold")]:
+            self.labels[name] = 0 - self.labels[name]
+        self.points = {name: points * [-1, 1, 1] + 0.0 for name, points in self.points.items()}
+
+    def keep_only(self, names: list[str]) -> None:
+        """Keep the results of some specs, in their order, with all labels, points and notes."""
+        for kind, held in vars(self).items():
+            if held and kind not in NOT_BY_SPEC:
+                vars(self)[kind] = {name: held[name] for name in names if name in held}
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Leave some specs out, in groups, too."""
+        parts = (*self.groups.values(), *self.shares.values(), *self.row_groups.values())
+        for results in (self, *(part.results for part in parts)) if names else ():
+            results.keep_only([name for name in results.values if name not in names])
+
+
+class Part(NamedTuple):
+    """Results of a part of the data, and its size."""
+
+    results: Results
+    n_rows: int
+    n_labels: int

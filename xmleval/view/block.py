@@ -1,0 +1,84 @@
+"""Blocks of consecutive rows, with the groups and the hierarchy of their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.input.canonical import Facts, Ranking, Truth
+
+MOST_GROUPS = 1000  # of labels, or of rows
+
+
+class Groups(NamedTuple):
+    """Groups of labels or rows: names, the group of each, and any ranges of labels such as "1-10".
+
+    of : uint16 (n_labels,), or int64 (n,) of rows
+    """
+
+    names: list[str]
+    of: NDArray[Any]
+    ranges: Sequence[str] = ()
+
+
+class Hierarchy(NamedTuple):
+    """Labels and their ancestors, in a CSR row of each label, itself first.
+
+    ptr : int64 (n_labels + 1,); labels : (t,), below ``n_nodes``: labels, and ancestors that are none
+    edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
+    top : what is an ancestor of all labels, by name or number; None if nothing is
+    """
+
+    ptr: Ints
+    labels: Labels
+    n_nodes: int
+    edges: Ints
+    digest: str
+    top: Any
+
+    def of(self, labels: Ints) -> Hierarchy:
+        """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
+        sizes = np.diff(self.ptr)[labels]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return self._replace(ptr=ptr, labels=self.labels[at])
+
+    def describe(self) -> str:
+        """Return the number of edges and the beginning of their digest."""
+        return f"{len(self.edges)} edges, SHA-256 {self.digest[:12]}"
+
+
+class Block(NamedTuple):
+    """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
+
+    ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
+    ``by_id``: whether the caller numbered the labels, which have no names. ``n_reachable``: int64 (n,),
+    number of relevant labels of each row that can be ranked, None where all can. ``jackknife``: uint8 (n,),
+    where rows have clusters or keys, None where the number of a row decides. ``row_groups``: the groups of
+    rows that have results of their own, None without any. ``judged``: the labels that were judged, of
+    which ``truth`` has the relevant ones, where the truth holds grades. ``unknown``: whether ``ranking`` or
+    ``pred`` may hold unknown labels, by ids from the number of labels upward.
+    """
+
+    truth: Truth
+    ranking: Ranking | None
+    pred: Truth | None
+    weight: Floats | None
+    first_row: int
+    by_id: bool = False
+    n_reachable: Ints | None = None
+    row_groups: Groups | None = None
+    jackknife: Bytes | None = None
+    judged: Truth | None = None
+    unknown: bool = False
+    facts: Facts | None = None
+
+
+def known_of(block: Block) -> dict[str, Any]:
+    """Return what is known of the truth of a block, to which may be added."""
+    shared = block.facts is not None and block.facts.truth is block.truth
+    return block.facts.known if shared and block.facts else {}
