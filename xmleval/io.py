@@ -1,4 +1,15 @@
-"""Reading truth and predictions from files, and writing them."""
+"""Reading truth and predictions from files, and writing them.
+
+What readers return and writers take is what `xmleval.evaluate` takes, which checks the values. ``path`` is a
+file; readers take an address on object storage, too, and texts packed by gzip. ``input_format`` is a name of
+`FORMATS`, such as ``"lines"``, where the file's name does not tell. Readers of names return `Named` rows: of
+a truth, rows and labels are as they appear first, or labels as ``labels`` names the columns; of scores, rows
+are those of ``like``, a truth or a list of names, and columns behind its own hold labels that it does not
+name. Files that are written appear when they are whole; ``kind`` is "truth" or "scores".
+
+All raise OSError where a file cannot be read or written, and ValueError where it is damaged, holds something
+else, or has values that `xmleval.evaluate` would refuse.
+"""
 
 from __future__ import annotations
 
@@ -56,25 +67,8 @@ PathLike = str | os.PathLike[str]
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
     """Return the format of a file, and the file that a name without ending stands for.
 
-    Parameters
-    ----------
-    path : Path
-        The file; NAME stands for ``NAME_indices.npy``.
-    name : str, optional
-        Name of the format, for files whose names tell none, or another one of the same container, as all
-        texts are. If it cannot hold this kind, its sibling is taken, or what the name tells.
-    kind : str, optional
-        What is read, such as "truth" or "scores", where formats share an ending.
-
-    Returns
-    -------
-    format : Format
-    path : Path
-
-    Raises
-    ------
-    OSError, ValueError
-        If there is no such format, or nothing tells one.
+    ``name`` is another format of the same container, as all texts are; if it cannot hold this ``kind``, its
+    sibling is taken, or what the file's name tells.
 
     Examples
     --------
@@ -87,24 +81,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
 
 
 def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
-    """Read relevant labels, or predicted sets, from a file.
-
-    Parameters
-    ----------
-    path : path
-        File of one of `xmleval.io.FORMATS`, by number.
-    input_format : str, optional
-        Name of the format, such as ``"lines"``; default by the file's name.
-
-    Returns
-    -------
-    sparse array of shape (m, l)
-        What `xmleval.evaluate` takes as ``y_true`` or ``y_pred``; it checks the values.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, is of no format here, is damaged, or promises more than it holds.
+    """Read relevant labels, or predicted sets, as a sparse array of shape (m, l).
 
     Examples
     --------
@@ -118,27 +95,10 @@ def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
 
 
 def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
-    """Read scores or a top-k list from a file.
+    """Read scores as an array of shape (m, l), or a top-k list as (labels, scores) of shape (m, k).
 
-    Parameters
-    ----------
-    path : path
-        As of `read_truth`. Either file of a top-k list, ``NAME_indices.npy`` or ``NAME_scores.npy``, or
-        ``NAME`` stands for both.
-    input_format : str, optional
-        As of `read_truth`.
-
-    Returns
-    -------
-    sparse or dense array of shape (m, l), or (labels, scores) arrays of shape (m, k)
-        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Arrays of .npy files are mapped
-        into memory, not read: the files must not change while they are in use. The scores of a list without
-        scores are None.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `read_truth`.
+    ``NAME`` stands for ``NAME_indices.npy`` and ``NAME_scores.npy``, as each of these does; scores may be
+    None. Arrays of .npy files are mapped into memory: they must not change while they are in use.
 
     Examples
     --------
@@ -155,10 +115,10 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
 def _read(path: PathLike, kind: str, name: str | None) -> Any:
     form, file = choose_format(as_path(path), name, kind)
     if form is DENSE or (form is NPY and kind == "scores"):
-        labels, *more = map_arrays(file, kind, form is NPY)
+        labels, *of_list = map_arrays(file, kind, form is NPY)
         if form is DENSE:
             return labels
-        scores = more[0] if more else None
+        scores = of_list[0] if of_list else None
     else:
         pieces = form.read(file, kind)
         rows = stack_rows(pieces.read(sys.maxsize if form is NPZ else PIECE_BYTES))
@@ -178,25 +138,8 @@ def _read(path: PathLike, kind: str, name: str | None) -> Any:
 def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool = False) -> Named:
     r"""Read relevant labels from TREC qrels: lines ``qid iteration docid rel``, in any order.
 
-    Parameters
-    ----------
-    path : path
-        Packed by gzip or not. A label is relevant where ``rel`` is positive; other judgements give it and its
-        instance a place, nothing more.
-    labels : list of str, optional
-        Names of all labels by column; by default those of the file, as they appear first.
-    grades : bool, default False
-        Whether to keep ``rel`` of all judged labels, as `xmleval.evaluate` takes them with ``gains``.
-
-    Returns
-    -------
-    Named
-        Rows are in the order in which they appear first.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or a line is malformed, judges a label again or one not of ``labels``.
+    A label is relevant where ``rel`` is positive; other judgements give it and its instance a place, nothing
+    more. With ``grades``, ``rel`` of all judged labels is kept, for ``gains`` of `xmleval.evaluate`.
 
     Examples
     --------
@@ -213,24 +156,8 @@ def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool 
 def read_run(path: PathLike, like: Named | list[str]) -> Named:
     r"""Read scores from a TREC run: lines ``qid Q0 docid rank score tag``, or MS MARCO's ``qid docid rank``.
 
-    Parameters
-    ----------
-    path : path
-        Packed by gzip or not. As in trec_eval, the scores give the order, and of equal ones the later name is
-        first; the ranks are read where there is nothing else.
-    like : Named or list of str
-        The truth, as `read_qrels` reads it, or names of labels: rows are then as they appear first.
-
-    Returns
-    -------
-    Named
-        Scores in float64, in rows as the truth has them. Labels that the truth does not name are in columns
-        behind its own.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or a line is malformed, scores a label again, or a score is NaN.
+    As in trec_eval, the scores give the order, and of equal ones the later name is first; ranks are read
+    where there is nothing else.
 
     Examples
     --------
@@ -252,25 +179,8 @@ def read_run(path: PathLike, like: Named | list[str]) -> Named:
 def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     """Read relevant labels that have names from a Parquet or Arrow file.
 
-    Parameters
-    ----------
-    path : path
-        With columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance, and
-        ``instance`` or none: then instances are called by their numbers from 0. Integers are called by
-        their digits.
-    labels : list of str, optional
-        As of `read_qrels`.
-
-    Returns
-    -------
-    Named
-        As `read_qrels`.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, is damaged, its columns are others, an instance has a label twice, or
-        pyarrow is not installed.
+    It has columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance; without
+    ``instance``, these are called by their numbers from 0. Integers are called by their digits.
 
     Examples
     --------
@@ -287,24 +197,7 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
 
 
 def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
-    """Read scores of labels that have names from a Parquet or Arrow file.
-
-    Parameters
-    ----------
-    path : path
-        As of `read_arrow_truth`, with a column ``score``, or ``scores`` of lists.
-    like : Named or list of str
-        As of `read_run`.
-
-    Returns
-    -------
-    Named
-        As `read_run`.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `read_arrow_truth`, or if a score is NaN.
+    """Read scores as `read_arrow_truth` reads labels, from a column ``score``, or ``scores`` of lists.
 
     Examples
     --------
@@ -324,23 +217,7 @@ def _named(path: PathLike, batches: Any, kind: str, like: Named | list[str] | No
 
 
 def read_names(path: PathLike) -> list[str]:
-    r"""Read the names of labels from a file.
-
-    Parameters
-    ----------
-    path : path
-        A text with one name on each line, or a JSON list of strings in a file ``NAME.json``; either may be
-        packed by gzip.
-
-    Returns
-    -------
-    list of str
-        The name of each column.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or holds anything else, or a name twice.
+    r"""Read the name of each label from a text with one a line, or a JSON list of strings, ``NAME.json``.
 
     Examples
     --------
@@ -354,22 +231,7 @@ def read_names(path: PathLike) -> list[str]:
 
 
 def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
-    r"""Read inverse propensities from a file.
-
-    Parameters
-    ----------
-    path : path
-        A vector in an .npy file, or a text with one number on each line, packed by gzip or not.
-
-    Returns
-    -------
-    array of shape (l,)
-        What `xmleval.evaluate` takes as ``inverse_propensity``; it checks the values.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, holds anything else, or is damaged.
+    r"""Read inverse propensities from a vector in an .npy file, or a text with one number on each line.
 
     Examples
     --------
@@ -383,23 +245,7 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
 
 
 def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, int]]:
-    r"""Read the edges of a hierarchy of labels from a text file.
-
-    Parameters
-    ----------
-    path : path
-        A text with a child and its parent on each line, by number or name, and a tab, a comma or a blank
-        between them, packed by gzip or not.
-
-    Returns
-    -------
-    list of (str, str) or of (int, int)
-        Children and parents, for ``hierarchy=`` of `xmleval.evaluate`; numbers if all are numbers.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be read, or a line is anything else.
+    r"""Read (child, parent) edges, numbers if all are, from lines of two with a tab, comma or blank between.
 
     Examples
     --------
@@ -415,25 +261,10 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
 
 
 def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None = None) -> None:
-    """Write relevant labels or scores to a Parquet or Arrow file, a row for each instance.
+    """Write relevant labels or scores, a row for each instance, to Parquet or Arrow IPC (.arrow).
 
-    Parameters
-    ----------
-    path : path
-        File to write; it appears when it is whole. It is Arrow IPC if its name ends in .arrow or .feather.
-    data : sparse or dense array of shape (m, l), (labels, scores) arrays of shape (m, k), or Pieces
-        As `xmleval.evaluate` takes them, or as a reader gives them.
-    kind : {"truth", "scores"}
-        "truth" writes a column ``labels``, lists of ids; "scores" writes them best first and, where there
-        are scores, a column ``scores``.
-    n_labels : int, optional
-        Number of labels, where the data do not tell it; kept in the schema's metadata.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be written, data are refused as `xmleval.evaluate` would, or pyarrow is not
-        installed.
+    ``data`` may be `Pieces`, too. Columns are ``labels``, lists of ids, best first where they have scores,
+    and ``scores``. ``n_labels`` is kept in the schema's metadata, where the data do not tell it.
 
     Examples
     --------
@@ -447,23 +278,11 @@ def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None 
 
 
 def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
-    r"""Write a matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
+    r"""Write a sparse matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
 
-    Parameters
-    ----------
-    path : path
-        File to write; it appears when it is whole. Packed by gzip where its name ends in .gz.
-    matrix : sparse matrix or array of shape (m, l)
-        Every stored entry of scores is written, zeros included, in the shortest text that float64, or
-        float32 for narrower types, reads back as itself. A truth may hold 0 and 1 only; its zeros are
-        left out.
-    kind : {"truth", "scores"}
-        What the matrix holds.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be written, or the matrix is not sparse or valid, or no truth.
+    Every stored score is written, zeros included, in the shortest text that float64, or float32 for narrower
+    types, reads back as itself. A truth may hold 0 and 1 only; its zeros are left out. A name in .gz packs
+    the file.
 
     Examples
     --------
@@ -488,23 +307,9 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
 def write_qrels(
     path: PathLike, truth: Any, row_names: list[str] | None = None, label_names: list[str] | None = None
 ) -> None:
-    r"""Write relevant labels as TREC qrels.
+    r"""Write relevant labels as TREC qrels; names have no blanks, and are by default numbers from 0.
 
     A row without labels, and the last label where no row has it, are written as judged and not relevant.
-
-    Parameters
-    ----------
-    path : path
-        As of `write_xmc`.
-    truth : sparse or dense array of shape (m, l), or Pieces
-        Relevant labels.
-    row_names, label_names : list of str, optional
-        Names without blanks; by default the numbers of rows and labels, from 0.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the file cannot be written, or data are refused as `xmleval.evaluate` would, or a name.
 
     Examples
     --------
@@ -521,21 +326,9 @@ def write_qrels(
 def write_run(
     path: PathLike, scores: Any, row_names: list[str] | None = None, label_names: list[str] | None = None
 ) -> None:
-    r"""Write scores as a TREC run, the labels of each row best first.
+    r"""Write scores as a TREC run, the labels of each row best first; names as of `write_qrels`.
 
-    Parameters
-    ----------
-    path : path
-        As of `write_xmc`.
-    scores : sparse or dense array of shape (m, l), (labels, scores) arrays of shape (m, k), or Pieces
-        As `xmleval.evaluate` takes them. Lists without scores get the negative rank for one.
-    row_names, label_names : list of str, optional
-        As of `write_qrels`.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `write_qrels`.
+    Lists without scores get the negative rank for one.
 
     Examples
     --------
