@@ -139,7 +139,7 @@ def test_commands_give_what_one_process_gives(client: Any, arrays: Any, run: Any
     np.save("m_1_indices.npy", labels)
     message = refused(f"evaluate Y_* m_* {where}")
     assert message.startswith("m_1_indices.npy: row 7: label id 99")
-    assert refused("evaluate Y_* m_*") == f"{message}; Y_* has 30 labels"
+    assert refused("evaluate Y_* m_*") == message
 
 
 def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
@@ -168,7 +168,7 @@ LIMITED = """
 import resource
 from pathlib import Path
 from xmleval.cluster import cutting
-from xmleval.cluster.evaluation import cut_files, evaluate_files
+from xmleval.cluster.evaluation import evaluate_on
 
 class Serial:
     submit = lambda self, function, *arguments, key: function(*arguments)
@@ -176,13 +176,13 @@ class Serial:
 
 def count(rows):
     files = {"y_true": f"Y_{rows}.npz", "y_score": f"m_{rows}.npy"}
-    tasks = cut_files(files, metrics=["auc.micro", "p@1"], memory="4MiB")
-    return evaluate_files(Serial(), *tasks, "parts").to_json()
+    options = {"metrics": ["auc.micro", "p@1"], "memory": "16MB"}
+    return evaluate_on(Serial(), files, "parts", False, options).to_json()
 
 cutting.LEAST_BYTES = 12 << 20
 count("few")
 taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + (32 << 20), resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + (48 << 20), resource.RLIM_INFINITY))
 print(count("all"))
 bytearray(64_000_000)
 """
@@ -193,7 +193,7 @@ def test_address_space_may_be_smaller_than_the_whole_state(tmp_path: Path) -> No
     rng = np.random.default_rng(0)
     scores = rng.random((16_000, 1000), dtype=np.float32)
     truth = sp.csr_array(rng.random(scores.shape, dtype=np.float32) < 0.002)
-    for name, n in (("few", 100), ("all", len(scores))):
+    for name, n in (("few", 8000), ("all", len(scores))):
         np.save(tmp_path / f"m_{name}.npy", scores[:n])
         sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n], compressed=False)
     freed = {"MALLOC_MMAP_THRESHOLD_": "1048576", "MALLOC_ARENA_MAX": "1"}

@@ -12,7 +12,9 @@ import pytest
 
 from tests.cluster.data import N_ROWS
 from tests.cluster.engines import SerialEngine, ShuffledEngine
-from xmleval.cluster.evaluation import cut_files, evaluate_files
+from xmleval.cluster.cutting import Task
+from xmleval.cluster.evaluation import evaluate_on
+from xmleval.cluster.job import opened
 
 FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 
@@ -44,42 +46,59 @@ def test_commands_give_what_one_process_gives(
     assert run("merge two.state --format json") == run("merge one.state --format json")
 
 
+class RecordingEngine(SerialEngine):
+    """Runs every function at once, and keeps the tasks."""
+
+    def __init__(self) -> None:
+        self.tasks = list[Task]()
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
+        self.tasks += [each for each in arguments if isinstance(each, Task)]
+        return super().submit(function, *arguments, key=key)
+
+
+def tasks_of(**options: Any) -> list[Task]:
+    """Return the tasks of an evaluation of all files."""
+    engine = RecordingEngine()
+    evaluate_on(engine, FILES, None, False, options)
+    return engine.tasks
+
+
 def test_tasks_cover_all_rows_and_keys_tell_what_is_counted(arrays: dict[str, Any]) -> None:
-    tasks = cut_files(FILES, metrics="p@1")[1]
+    tasks = tasks_of(metrics="p@1")
     assert len(tasks) > 2
     assert [task.start for task in tasks] == [0, *(task.stop for task in tasks[:-1])]
     assert tasks[-1].stop == N_ROWS
     assert not any(90 < task.start < 200 for task in tasks)  # Y_1.npz is compressed
     keys = {task.key for task in tasks}
-    assert keys == {task.key for task in cut_files(FILES, metrics="p@1")[1]}
-    groups: Any = {"row_groups": ["a"] * N_ROWS}
-    for others in (cut_files(FILES, metrics="p@2")[1], cut_files(FILES, groups, metrics="p@1")[1]):
-        assert not keys & {task.key for task in others}
+    assert keys == {task.key for task in tasks_of(metrics="p@1")}
+    for options in ({"metrics": "p@2"}, {"metrics": "p@1", "row_groups": ["a"] * N_ROWS}):
+        assert not keys & {task.key for task in tasks_of(**options)}
 
 
-def test_file_that_changes_is_refused(arrays: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        os.utime("m_2_scores.npy", ns=(1, 1))
-        raise ValueError("the zip archive is cut short")
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_file_that_changes_is_refused(
+    arrays: dict[str, Any], when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(*arguments: Any) -> Any:
+        os.utime("m_0_scores.npy", ns=(1, 1))
+        if when == "while":
+            raise ValueError("the zip archive is cut short")
+        return opened(*arguments)
 
-    cuts = cut_files(FILES, metrics="p@1")
-    message = r"m_2_scores\.npy: changed since the run began, from .* to .*1970"
-    with monkeypatch.context() as patch:
-        patch.setattr("xmleval.cluster.counting._count_files", fail)
-        with pytest.raises(ValueError, match=message):
-            evaluate_files(SerialEngine(), cuts[0], cuts[1][-1:])
+    monkeypatch.setattr(f"xmleval.cluster.counting.{'count_rows' if when == 'while' else 'opened'}", change)
+    message = r"m_0_scores\.npy: changed since the run began, from .* to .*1970"
     with pytest.raises(ValueError, match=message):
-        evaluate_files(SerialEngine(), *cuts)
+        tasks_of(metrics="p@1")
 
 
 def test_progress_is_shown_as_asked(arrays: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    cuts, shown = cut_files(FILES, metrics="p@1"), list[tuple[int, int]]()
-    evaluate_files(SerialEngine(), *cuts)
-    evaluate_files(SerialEngine(), *cuts, progress=lambda *rows: shown.append(rows))
+    shown = list[tuple[int, int]]()
+    tasks = tasks_of(metrics="p@1", progress=lambda *rows: shown.append(rows))
     assert capsys.readouterr() == ("", "")
-    assert shown == [(task.stop, N_ROWS) for task in cuts[1]]
-    evaluate_files(SerialEngine(), *cuts, progress=True)
-    bars = capsys.readouterr().err.split("\r")
-    assert bars[1].startswith(f"[{' ' * 40}] | 0% of 200 rows | ")
-    assert bars[-1].startswith(f"[{'#' * 40}] | 100% of 200 rows | ")
-    assert bars[-1].endswith(" s\n")
+    assert shown == [(task.stop, N_ROWS) for task in tasks]
+
+
+def test_inputs_in_memory_are_refused(arrays: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="evaluate: needs files, and exclude= is none"):
+        tasks_of(metrics="p@1", exclude=arrays["Y"])

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.base.arrays import Chunks
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError
-from xmleval.cluster.cutting import Shards, Task
+from xmleval.cluster.cutting import Task
 from xmleval.cluster.job import Job, opened
 from xmleval.evaluation.evaluator import Evaluator
+from xmleval.evaluation.inputs import Inputs
+from xmleval.evaluation.reading import count_rows
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
-from xmleval.input.door import pairs_of_rows
 from xmleval.input.formats.registry import FORMATS
-from xmleval.input.pieces import RowReader, joined
+from xmleval.input.pieces import Pieces, joined, rows_between
 from xmleval.input.shards import Input, Shard
 
 FORM = Form("xmleval part", 4, "part of a run")
@@ -44,7 +44,8 @@ def count(job: Job, task: Task, path: str | None = None) -> Part:
         evaluator = opened(job)
         _refuse_changed(task)
         try:
-            _count_files(evaluator, task, Resources(job.memory))
+            for _ in count_rows([evaluator], _inputs_of(task), Resources(job.memory)):
+                pass
         except (ValueError, OSError):
             _refuse_changed(task)  # which tells why
             raise
@@ -120,58 +121,16 @@ def _refuse_changed(task: Task) -> None:
             raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
 
 
-def _count_files(evaluator: Evaluator, task: Task, budget: Resources) -> None:
-    """Count the rows of a task, read as one machine would read them."""
-    n_bytes = budget.piece(len(task.inputs))
-    readers = {s.argument: _reader(s, task, n_bytes) for s in task.inputs}
-    first = task.start
-    try:
-        if first == task.stop:
-            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-            given = dict.fromkeys([*readers, *(["exclude"] if task.exclude else [])], none)
-            evaluator.update(
-                **given, **task.vectors, exclude_from=task.exclude_from, first_row=task.first_row
-            )
-        while first < task.stop:
-            n = min(task.stop - first, *(reader.ready() for reader in readers.values()))
-            if not n:
-                raise ValueError(f"{readers['y_true'].name}: fewer rows than its header told")
-            lo, hi = first - task.start, first + n - task.start
-            vectors = {name: values[lo:hi] for name, values in task.vectors.items()}
-            places = {argument: reader.n_taken for argument, reader in readers.items()}
-            given = {name: one.take(n) for name, one in readers.items()}
-            if task.exclude:
-                given["exclude"] = pairs_of_rows(*task.exclude, lo, hi)
-            with _locating(readers, places, first):
-                evaluator.update(
-                    **given, **vectors, exclude_from=task.exclude_from, first_row=task.first_row + first
-                )
-            first += n
-        for reader in readers.values():
-            reader.ready()  # or what is wrong at the end of a file would not be found
-    finally:
-        for reader in readers.values():
-            reader.close()
-
-
-def _reader(shards: Shards, task: Task, n_bytes: int) -> RowReader:
-    formats = {known.name: known for known in FORMATS}
-    names = [name for name, _, _ in shards.files]
-    files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
-    each = Input(names[0], shards.kind, files).each
-    pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
-    stop = shards.first + task.stop - task.start
-    return RowReader(names[0], pieces, n_bytes, shards.first, stop)
-
-
-@contextlib.contextmanager
-def _locating(readers: Mapping[str, RowReader], places: Mapping[str, int], first: int) -> Iterator[None]:
-    """Raise errors about arguments as errors about their files, and rows of others as those of all data."""
-    try:
-        yield
-    except InputError as error:
-        name, row = error.argument, first + (error.row or 0)
-        if name in readers:
-            name, row = readers[name].locate(places[name] + (error.row or 0))
-        at = None if error.row is None else row
-        raise InputError(name, error.reason, row=at, value=error.value) from None
+def _inputs_of(task: Task) -> Inputs:
+    """Return the rows of a task, which are read as one machine would read them."""
+    formats, inputs = {form.name: form for form in FORMATS}, dict[str, tuple[str, Pieces]]()
+    for argument, name, kind, files, first in task.inputs:
+        shards = [Shard(as_path(path), formats[form]) for _, path, form in files]
+        each = Input(name, kind, shards).each
+        pieces = joined([(called, pieces) for (called, *_), (_, pieces) in zip(files, each, strict=True)])
+        inputs[argument] = name, rows_between(files[0][0], pieces, first, first + task.stop - task.start)
+    truth, scores = inputs.pop("y_true"), inputs.pop("y_score", None)
+    return Inputs(
+        truth, [] if scores is None else [scores], inputs, (), pairs=task.pairs, start=task.start,
+        exclude_from=task.exclude_from, of_rows=task.of_rows, first_row=task.first_row + task.start,
+    )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Ints
-from xmleval.base.errors import NO_MATCH, InputError, counted
+from xmleval.base.errors import NO_MATCH, counted
 from xmleval.cluster.job import Job, digest_of
 from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
@@ -18,20 +18,22 @@ from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.shards import Input
+from xmleval.input.small_texts import Pairs
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
 FAN_IN = 8  # parts that are merged at a time
 SHORT_BYTES = 60_000_000  # of the files of a task where there are no more of them
 
 
-@dataclass(frozen=True)
-class Shards:
+class Shards(NamedTuple):
     """Files of an argument that a task reads: what messages call each, its path and the name of its format.
 
-    ``first`` is the row of the first file that the task begins with.
+    ``name`` is what messages call all of them; ``first`` is the row of the first file that the task begins
+    with.
     """
 
     argument: str
+    name: str
     kind: str
     files: tuple[tuple[str, str, str], ...]
     first: int
@@ -51,10 +53,10 @@ class Task:
         The files.
     stamps : dict of str to str
         The version of each file.
-    vectors : dict of str to array or list
-        Arguments that have a value for each row.
-    exclude : pair of arrays, optional
-        Rows, from ``start``, and labels of pairs that are taken out.
+    of_rows : dict of str to (str, array or list)
+        Arguments that have a value for each row: what messages call each, and its values.
+    pairs : Pairs, optional
+        Pairs of a row, from 0, and a label that are taken out.
     exclude_from : {"both", "predictions"}
         Where they are taken out of.
     first_row : int
@@ -66,8 +68,8 @@ class Task:
     stop: int
     inputs: tuple[Shards, ...]
     stamps: dict[str, str]
-    vectors: dict[str, Any] = field(default_factory=dict)
-    exclude: tuple[Ints, Ints] | None = None
+    of_rows: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    pairs: Pairs | None = None
     exclude_from: str = "both"
     first_row: int = 0
 
@@ -84,8 +86,8 @@ class Place(NamedTuple):
 def cut(
     job: Job,
     inputs: Mapping[str, Input],
-    vectors: Mapping[str, Any] | None = None,
-    exclude: tuple[Ints, Ints] | None = None,
+    of_rows: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
+    pairs: Pairs | None = None,
     exclude_from: str = "both",
     first_row: int = 0,
 ) -> list[Task]:
@@ -97,11 +99,8 @@ def cut(
         What is counted.
     inputs : dict of str to Input
         Files by argument, ``y_true`` first.
-    vectors : dict of str to array or list, optional
-        Arguments that have a value for each row.
-    exclude : pair of arrays, optional
-        Rows, rising, and labels that are taken out of all inputs, or with ``exclude_from="predictions"`` not
-        of the truth.
+    of_rows, pairs, exclude_from
+        As in `Task`, of all rows.
     first_row : int
         Number of the first row among the rows of all shards, of which the inputs may be one.
 
@@ -120,23 +119,22 @@ def cut(
         if own[-1].stop != n_rows:
             told = counted(own[-1].stop, *NO_MATCH)
             raise ValueError(f"{inputs[argument].name}: {told} the {n_rows} of {truth.name}")
-    for argument, values in (vectors or {}).items():
+    for name, values in of_rows.values():
         if len(values) != n_rows:
-            raise InputError(argument, f"{counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
+            raise ValueError(f"{name}: {counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
     tasks = []
     for start, stop in pairwise(_ends([*places.values()], n_rows)):
         shards = [_shards(a, inputs[a], own, start, stop) for a, own in places.items()]
         stamps = {path: stamp(inputs_path) for one in shards for path, inputs_path in _files(inputs, one)}
-        own_vectors = {argument: values[start:stop] for argument, values in (vectors or {}).items()}
-        pairs = None
-        if exclude is not None:
-            lo, hi = np.searchsorted(exclude[0], [start, stop])
-            pairs = exclude[0][lo:hi] - start, exclude[1][lo:hi]
-        arrays = {name: _plain(own) for name, own in own_vectors.items()}
-        arrays |= dict(zip(("rows", "labels"), pairs or (), strict=False))
+        values_of = {argument: (name, values[start:stop]) for argument, (name, values) in of_rows.items()}
+        arrays, excluded = {argument: _plain(values) for argument, (_, values) in values_of.items()}, None
+        if pairs is not None:
+            lo, hi = np.searchsorted(pairs.rows, [start, stop])
+            excluded = Pairs(pairs.path, pairs.rows[lo:hi] - start, pairs.labels[lo:hi], pairs.lines[lo:hi])
+            arrays |= {"rows": excluded.rows, "labels": excluded.labels}
         parts = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
         key = digest_of(parts, arrays)
-        tasks.append(Task(key, start, stop, (*shards,), stamps, own_vectors, pairs, exclude_from, first_row))
+        tasks.append(Task(key, start, stop, (*shards,), stamps, values_of, excluded, exclude_from, first_row))
     return tasks
 
 
@@ -188,7 +186,7 @@ def _shards(argument: str, given: Input, places: Sequence[Place], start: int, st
     held = held or [(given.shards[0], places[0])]
     only = given.name if len(given.shards) == 1 else None
     files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in held]
-    return Shards(argument, given.kind, (*files,), max(start - held[0][1].start, 0))
+    return Shards(argument, given.name, given.kind, (*files,), max(start - held[0][1].start, 0))
 
 
 def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:

@@ -110,8 +110,8 @@ class Run:
     def refuse_values(self, asking: str) -> None:
         """Refuse inputs in memory, where an argument ``asking`` for files is given."""
         files = self.files
-        for argument in self.inputs:
-            if self.inputs[argument] and not files[argument]:
+        for argument, inputs in {**self.inputs, "exclude": self.rows.sets.get("exclude")}.items():
+            if inputs and not files.get(argument):
                 raise InputError(asking, Message("needs files, and ", Keyword(argument), " is none"))
 
 

@@ -51,7 +51,8 @@ class Inputs(NamedTuple):
     tell rows apart from those of other files. ``pairs`` are excluded from what ``exclude_from`` tells;
     ``sets`` are sets of labels beside the truth, by argument. ``notes`` tell what was
     seen, a list for each report, ``unknown_labels`` the names of those of each. ``of_rows`` has, by argument,
-    a name and an entry for each row; ``first_row`` is the number of the first row in the whole data.
+    a name and an entry for each row; ``first_row`` is the number of the first row in the whole data of many
+    files, and ``start`` in those that messages number rows in.
     """
 
     truth: Named
@@ -67,6 +68,7 @@ class Inputs(NamedTuple):
     unknown_labels: tuple[list[str], ...] = ()
     of_rows: Mapping[str, tuple[str, Sequence[Any]]] = MappingProxyType({})
     first_row: int | None = None
+    start: int = 0
 
     def excluded(self, start: int, stop: int) -> dict[str, Any]:
         """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
@@ -139,6 +141,8 @@ def open_input(
 ) -> Opened:
     """Return the files that an argument stands for, or what holds a value in their place."""
     kind = {"y_score": "scores", "candidates": "candidates"}.get(argument, "truth")
+    if isinstance(value, Input):
+        return value
     if is_file(value):
         return find_input(as_path(value), kind, input_format)
     return Held(name or argument, argument, value, kind, n_labels)

@@ -113,7 +113,7 @@ def _count(
     more = {argument: reader.take(n) for argument, reader in sets.items()} | more
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files):
+        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files, inputs.start):
             evaluator.update(y_true, reader.take(n) if reader else None, **more)
 
 
@@ -128,20 +128,22 @@ def _count_nothing(
 
 @contextlib.contextmanager
 def naming_rows(
-    readers: Mapping[str, RowReader | None], first: int, files: Mapping[str, object] | None = None
+    readers: Mapping[str, RowReader | None],
+    first: int,
+    files: Mapping[str, object] | None = None,
+    start: int = 0,
 ) -> Iterator[None]:
     """Raise errors about arguments as errors about the files that they were read from.
 
     ``readers`` tells what each argument was read from, ``files`` what other arguments came from. The first
-    row of the arguments is row ``first``, counted over all files of a reader.
+    row of the arguments is row ``first``, counted over all files of a reader, and ``start`` more elsewhere.
     """
     try:
         yield
     except InputError as error:
         argument, reason, row = error.argument, error.reason, first + (error.row or 0)
         reader, truth, name = readers.get(argument), readers.get("y_true"), (files or {}).get(argument)
-        if reader is not None:
-            name, row = reader.locate(row)
+        name, row = (name, start + row) if reader is None else reader.locate(row)
         if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
             reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
         error = InputError(argument, reason, row=None if error.row is None else row, value=error.value)

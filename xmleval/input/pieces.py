@@ -127,6 +127,17 @@ def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None)
             return
 
 
+def rows_between(name: str, pieces: Pieces, start: int, stop: int) -> Pieces:
+    """Return rows start..stop-1 of a file as pieces of their own, which messages number as in the file."""
+    locate = pieces.locate or (lambda row: (name, row))
+    return Pieces(
+        stop - start,
+        pieces.n_labels,
+        lambda n_bytes: rows_from(pieces, n_bytes, start, stop),
+        locate=lambda row: locate(start + row),
+    )
+
+
 def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
@@ -138,19 +149,16 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
 class RowReader:
     """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
-    ``name`` is what messages call it; the first row taken is row ``first``, the last one that before
-    ``stop``.
+    ``name`` is what messages call it; the first row taken is row ``first``.
     """
 
-    def __init__(
-        self, name: str, pieces: Pieces, n_bytes: int, first: int = 0, stop: int | None = None
-    ) -> None:
+    def __init__(self, name: str, pieces: Pieces, n_bytes: int, first: int = 0) -> None:
         self.name = name
         self.n_rows = pieces.n_rows
         self.n_labels = pieces.n_labels  # None where the input does not tell it
         self.n_taken = first
         self._locate = pieces.locate
-        self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first, stop)
+        self._iterator = rows_from(pieces, min(n_bytes, MOST_BYTES), first)
         self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0

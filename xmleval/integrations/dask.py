@@ -10,8 +10,9 @@ from xmleval.base.budget import MEMORY
 from xmleval.base.errors import InputError
 from xmleval.cluster import evaluation
 from xmleval.cluster.dask import DaskEngine, distributed
-from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.cluster.evaluation import Paths
 from xmleval.cluster.run import as_it_is
+from xmleval.evaluation.reading import Progress
 from xmleval.evaluation.settings import Options
 from xmleval.results.report import Report
 
@@ -22,18 +23,12 @@ def evaluate(
     *,
     y_pred: Paths | None = None,
     candidates: Paths | None = None,
-    metrics: str | Iterable[str] | None = None,
-    n_labels: int | None = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    row_groups: Any = None,
     client: Any = None,
     exchange: str | os.PathLike[str] | None = None,
     resume: bool = False,
     memory: int | str = MEMORY,
     threads: int | None = None,
-    progress: Progress = False,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Compute measures of predictions in files that all workers see, to the last bit as on one machine.
 
@@ -46,12 +41,6 @@ def evaluate(
         Relevant labels, by number. A folder, or a pattern, stands for files that follow one another.
     scores, y_pred, candidates : path, or list of paths, optional
         Files of what `xmleval.evaluate` takes under these names.
-    metrics : str or iterable of str, optional
-        See `xmleval.evaluate`.
-    n_labels : int, optional
-        Number of labels, by default that of the first file that tells it.
-    sample_weight, clusters, row_groups : array of shape (m,), optional
-        See `xmleval.evaluate`.
     client : distributed.Client, optional
         By default the one that was made last.
     exchange : path, optional
@@ -64,11 +53,9 @@ def evaluate(
     threads : int, optional
         Threads of each task. By default those of its worker, shared by the tasks that it runs at a time, of
         which there are as many as threads.
-    progress : bool or callable, default False
-        Whether to draw a bar on stderr; or what is called with the number of rows that are counted, and of
-        all, whenever a task ends.
     options
-        ``inverse_propensity``, ``decision`` and all other options of `xmleval.Evaluator`.
+        ``metrics``, ``sample_weight``, ``progress`` and all other options of `xmleval.evaluate` for
+        files. Rows and labels are those by number.
 
     Returns
     -------
@@ -97,11 +84,8 @@ def evaluate(
     0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
-    vectors = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    job, tasks = evaluation.cut_files(
-        files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
-    )
-    return evaluation.evaluate_files(DaskEngine(_known(client)), job, tasks, exchange, resume, progress)
+    options |= {"memory": memory, "threads": threads}
+    return evaluation.evaluate_on(DaskEngine(_client_or_last(client)), files, exchange, resume, options)
 
 
 def evaluate_blocks(
@@ -152,7 +136,7 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
-    engine = DaskEngine(_known(client))
+    engine = DaskEngine(_client_or_last(client))
     held = [_as_future(engine, one, f"block-{place}") for place, one in enumerate(blocks)]
     return evaluation.evaluate_blocks(engine, held, metrics, n_labels, options, memory, threads, progress)
 
@@ -163,7 +147,7 @@ def _as_future(engine: DaskEngine, block: Any, key: str) -> Any:
     return block if isinstance(block, distributed.Future) else engine.submit(as_it_is, block, key=key)
 
 
-def _known(client: Any) -> Any:
+def _client_or_last(client: Any) -> Any:
     """Return a client, the one that was made last by default."""
     try:
         return distributed.get_client() if client is None else client

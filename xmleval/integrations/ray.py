@@ -9,7 +9,8 @@ from typing import Any, Unpack
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import import_optional
 from xmleval.cluster import evaluation
-from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.cluster.evaluation import Paths
+from xmleval.evaluation.reading import Progress
 from xmleval.evaluation.settings import Options
 from xmleval.results.report import Report
 
@@ -69,17 +70,11 @@ def evaluate(
     *,
     y_pred: Paths | None = None,
     candidates: Paths | None = None,
-    metrics: str | Iterable[str] | None = None,
-    n_labels: int | None = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    row_groups: Any = None,
     exchange: str | os.PathLike[str] | None = None,
     resume: bool = False,
     memory: int | str = MEMORY,
     threads: int = 1,
-    progress: Progress = False,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Report:
     """Compute measures of predictions in files that all nodes see, to the last bit as on one machine.
 
@@ -100,11 +95,8 @@ def evaluate(
     0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
-    vectors = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    job, tasks = evaluation.cut_files(
-        files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
-    )
-    return evaluation.evaluate_files(RayEngine(threads), job, tasks, exchange, resume, progress)
+    options |= {"memory": memory, "threads": threads}
+    return evaluation.evaluate_on(RayEngine(threads), files, exchange, resume, options)
 
 
 def evaluate_blocks(
