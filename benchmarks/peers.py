@@ -7,13 +7,14 @@ differently are left out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from benchmarks.ours import CUTOFFS, Call, Prepared
+from benchmarks.cases import CUTOFFS, Call, Prepared
 from benchmarks.workloads import Workload
 
 TINY = 1e-300  # added to denominators by xCOLUMNs, so that 0/0 is 0
@@ -30,27 +31,15 @@ def napkinxc_at_k(workload: Workload, predictions: Any) -> Prepared:
     truth = _lists(workload.truth)
     propensity = dict(enumerate(workload.propensity.tolist()))
     functions = {
-        "p": metrics.precision_at_k,
-        "ndcg": metrics.ndcg_at_k,
-        "r": metrics.recall_at_k,
+        "p": metrics.precision_at_k, "ndcg": metrics.ndcg_at_k, "r": metrics.recall_at_k,
         "psp": partial(metrics.psprecision_at_k, inv_ps=propensity),
         "psndcg": partial(metrics.psndcg_at_k, inv_ps=propensity),
-    }
+    }  # fmt: skip
 
     def step(name: str) -> Call:
         return lambda: _at_cutoffs(name, functions[name](truth, predictions, k=5))
 
     return Prepared({name: step(name) for name in functions})
-
-
-def napkinxc_lists(workload: Workload) -> Prepared:
-    """Rankings as lists of labels."""
-    return napkinxc_at_k(workload, workload.top(5)[0].tolist())
-
-
-def napkinxc_matrix(workload: Workload) -> Prepared:
-    """Scores as CSR."""
-    return napkinxc_at_k(workload, workload.score_matrix())
 
 
 def ranx_lists(workload: Workload) -> Prepared:
@@ -70,8 +59,8 @@ def ranx_lists(workload: Workload) -> Prepared:
     asked = {f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in names.items() for k in CUTOFFS}
 
     def call() -> dict[str, float]:
-        found = evaluate(qrels, run, list(asked.values()))
-        return {ours: float(found[theirs]) for ours, theirs in asked.items()}
+        values = evaluate(qrels, run, list(asked.values()))
+        return {ours: float(values[theirs]) for ours, theirs in asked.items()}
 
     return Prepared({"all": call})
 
@@ -83,23 +72,10 @@ def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
     truth = workload.truth
 
     def call() -> dict[str, float]:
-        found = Metrics.generate(truth, predictions, topk=5)
-        return _at_cutoffs("p", found.prec) | _at_cutoffs("r", found.recall)
+        values = Metrics.generate(truth, predictions, topk=5)
+        return _at_cutoffs("p", values.prec) | _at_cutoffs("r", values.recall)
 
     return Prepared({"all": call})
-
-
-def libpecos_lists(workload: Workload) -> Prepared:
-    """CSR with the best five labels of each row."""
-    labels, scores = workload.top(5)
-    return libpecos_at_k(
-        workload, Workload("", workload.truth, labels, scores, workload.propensity).score_matrix()
-    )
-
-
-def libpecos_matrix(workload: Workload) -> Prepared:
-    """CSR with all scores."""
-    return libpecos_at_k(workload, workload.score_matrix())
 
 
 def sklearn_sets(workload: Workload) -> Prepared:
@@ -120,12 +96,12 @@ def xcolumns_sets(workload: Workload) -> Prepared:
 
     truth, sets = workload.truth.astype(np.float64), workload.sets().astype(np.float64)
 
-    return Prepared(
-        {
-            "micro": lambda: {"f1.micro": float(metrics.micro_f1_score(truth, sets, epsilon=TINY))},
-            "macro": lambda: {"f1.macro": float(metrics.macro_f1_score(truth, sets, epsilon=TINY))},
-        }
-    )
+    functions = {"micro": metrics.micro_f1_score, "macro": metrics.macro_f1_score}
+
+    def step(average: str) -> Call:
+        return lambda: {f"f1.{average}": float(functions[average](truth, sets, epsilon=TINY))}
+
+    return Prepared({average: step(average) for average in functions})
 
 
 def napkinxc_sets(workload: Workload) -> Prepared:
@@ -189,14 +165,12 @@ def sklearn_micro_auc(workload: Workload) -> Prepared:
 def torchmetrics_micro_auc(workload: Workload) -> Prepared:
     """AUC of stored scores as one flat tensor, exact (a threshold for every score)."""
     import torch
-    from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
-        binary_auroc,
-    )
+    from torchmetrics.functional import classification
 
     hits, scores = workload.hits().ravel(), torch.from_numpy(workload.scores.ravel())
     whole = _of_all_entries(workload, int(hits.sum()))
     truth = torch.from_numpy(hits.astype(np.int64))
-    return Prepared({"all": lambda: {"auc.micro": whole(float(binary_auroc(scores, truth)))}})
+    return Prepared({"all": lambda: {"auc.micro": whole(float(classification.binary_auroc(scores, truth)))}})
 
 
 def sklearn_macro_auc(workload: Workload) -> Prepared:
@@ -210,16 +184,12 @@ def sklearn_macro_auc(workload: Workload) -> Prepared:
 def torchmetrics_macro_auc(workload: Workload) -> Prepared:
     """Mean AUC of labels with both classes, in single precision."""
     import torch
-    from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
-        multilabel_auroc,
-    )
+    from torchmetrics.functional import classification
 
     columns, values = _columns_with_both(workload)
     truth, scores = torch.from_numpy(columns.astype(np.int64)), torch.from_numpy(values)
-    n_labels = columns.shape[1]
-    return Prepared(
-        {"all": lambda: {"auc.macro": float(multilabel_auroc(scores, truth, num_labels=n_labels))}}
-    )
+    area = partial(classification.multilabel_auroc, num_labels=columns.shape[1])
+    return Prepared({"all": lambda: {"auc.macro": float(area(scores, truth))}})
 
 
 def _lists(matrix: Any) -> list[list[int]]:
@@ -250,3 +220,40 @@ def _of_all_entries(workload: Workload, hits: int) -> Callable[[float], float]:
     unlisted = relevant - hits, irrelevant - misses
     certain = hits * unlisted[1] + unlisted[0] * unlisted[1] / 2
     return lambda area: (area * hits * misses + certain) / (relevant * irrelevant)
+
+
+def _five(workload: Workload) -> Workload:
+    labels, scores = workload.top(5)
+    return replace(workload, labels=labels, scores=scores)
+
+
+PEERS: dict[str, dict[str, Callable[[Workload], Prepared]]] = {  # by the case, see `benchmarks.cases`
+    "at_k_lists": {
+        "ranx": ranx_lists,
+        "libpecos": lambda workload: libpecos_at_k(workload, _five(workload).score_matrix()),
+        "napkinxc": lambda workload: napkinxc_at_k(workload, workload.top(5)[0].tolist()),
+    },
+    "at_k_matrix": {
+        "libpecos": lambda workload: libpecos_at_k(workload, workload.score_matrix()),
+        "napkinxc": lambda workload: napkinxc_at_k(workload, workload.score_matrix()),
+    },
+    "sets": {"xcolumns": xcolumns_sets, "scikit-learn": sklearn_sets, "napkinxc": napkinxc_sets},
+    "ranking": {"scikit-learn": sklearn_ranking, "torchmetrics": torchmetrics_ranking},
+    "micro_auc": {"torchmetrics": torchmetrics_micro_auc, "scikit-learn": sklearn_micro_auc},
+    "macro_auc": {"scikit-learn": sklearn_macro_auc, "torchmetrics": torchmetrics_macro_auc},
+}
+
+
+def prepare(name: str, library: str, workload: Workload) -> Prepared:
+    """Prepare a case for another library."""
+    return PEERS[name][library](workload)
+
+
+def module_of(library: str) -> str:
+    """Return the module of a library."""
+    return {"scikit-learn": "sklearn", "libpecos": "pecos"}.get(library, library)
+
+
+def tolerance_of(library: str) -> float:
+    """Return the tolerated difference of a library's values from ours."""
+    return 2e-3 if library == "torchmetrics" else 1e-9  # it sums in single precision

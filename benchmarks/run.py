@@ -2,29 +2,113 @@
 
 Each library runs in its own process, and the runs are interleaved, so that other load affects all of them.
 Missing libraries are reported as absent. A library whose first call takes longer than 5 s is timed once more
-(after 60 s, not again), and one that takes longer than five minutes is stopped. The parts threads, growth and
-startup need no other library. Results are JSON, tables.md and growth.svg in the output folder. The exit code
-is 1 if values differ or a library crashes.
+(after 60 s, not again), and one that takes longer than five minutes is stopped. The other parts need no other
+library: one thread beside all, growth with the size of the data, intervals beside none, and start-up. Results
+are JSON and tables.md in the output folder. The exit code is 1 if values differ or a library
+crashes.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from benchmarks.comparisons import FAMILIES, tolerance_of
-from benchmarks.growth import measure_growth
-from benchmarks.machine import Machine
-from benchmarks.side_by_side import ROOT, compare_all
+from benchmarks.cases import CASES, Call, available_processors, evaluated, prepare
+from benchmarks.comparison import measure_comparison
+from benchmarks.machine import machine
+from benchmarks.peers import PEERS, tolerance_of
 from benchmarks.startup import measure_startup
-from benchmarks.tables import over_memory, write_report
-from benchmarks.threads import measure_threads
-from benchmarks.workloads import SIZES
+from benchmarks.tables import write_report
+from benchmarks.worker import ROOT, interleaved, run
+from benchmarks.workloads import SIZES, Size, generate, generate_size
 
-PARTS = ("comparison", "threads", "growth", "startup")
+THREADS_BUDGET, GROWTH_BUDGET = 8.0, 2.0  # seconds per case
+MAX_ROUNDS = 25
+INTERVALS = ("W2", "W3", "W4")
+GROWTH_DEPTH, FIXED_LABELS, FIXED_ROWS = 100, 100_000, 10**5
+ROWS, LABELS = (10**3, 10**4, 10**5, 10**6), (10**3, 10**4, 10**5, 10**6, 3 * 10**6)
+
+
+def seconds_of(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of a call."""
+    gc.collect()
+    start = clock()
+    call()
+    return clock() - start
+
+
+def measure_threads(scale: float) -> dict[str, Any]:
+    """Return median seconds by number of threads; values must be bit-identical."""
+    cases = []
+    for name, case in sorted(CASES.items(), key=lambda item: (item[1].threads, item[1].depth)):
+        if not case.threads:
+            continue
+        workload = generate(case.threads, case.depth, scale)
+        calls: dict[int, Call] = {
+            threads: prepare(name, f"xmleval threads={threads}", workload).steps["all"]
+            for threads in (1, available_processors())
+        }
+        values = {repr(call()) for call in calls.values()}  # compiles
+        assert len(values) == 1, f"{name}: {values}"
+        spent = interleaved(
+            {threads: partial(seconds_of, call) for threads, call in calls.items()},
+            (2, MAX_ROUNDS),
+            THREADS_BUDGET,
+        )
+        medians = {str(threads): median(seconds) for threads, seconds in spent.items()}
+        cases.append({"case": name, "workload": case.threads, "seconds": medians})
+    return {"cases": cases}
+
+
+def measure_growth(scale: float) -> dict[str, Any]:
+    """Return seconds by case, number of rows and number of labels."""
+    by_rows = [point for n in ROWS for point in growth_points(max(10, int(n * scale)), FIXED_LABELS)]
+    by_labels = [point for n in LABELS for point in growth_points(max(10, int(FIXED_ROWS * scale)), n)]
+    return {"by_rows": by_rows, "by_labels": by_labels}
+
+
+def growth_points(rows: int, n_labels: int) -> Iterator[dict[str, Any]]:
+    """Time each case on a workload of a size."""
+    workload = generate_size("growth", Size(rows, n_labels, 5.0, 0.05, 4 * rows), GROWTH_DEPTH)
+    for name in (name for name, case in CASES.items() if case.growth):
+        prepared = prepare(name, "xmleval", workload)
+        run(prepared, 0)  # compiles, or loads compiled kernels
+        runs, _ = run(prepared, GROWTH_BUDGET)
+        seconds = median(seconds["all"] for seconds in runs)
+        yield {"case": name, "rows": rows, "labels": n_labels, "seconds": seconds}
+
+
+def measure_intervals(scale: float, rounds: int) -> dict[str, Any]:
+    """Return the median seconds of the processor, without and with intervals, on one thread."""
+    cases = []
+    for title in INTERVALS:
+        for depth in (5, 100):
+            workload = generate(title, depth, scale)
+            calls = {
+                (name, kind): evaluated(case, workload, confidence=level, threads=1, memory="8GiB").steps[
+                    "all"
+                ]
+                for name, case in CASES.items()
+                if case.intervals and case.depth == depth
+                for kind, level in (("alone", None), ("intervals", 0.95))
+            }
+            timed = {key: partial(seconds_of, call, time.process_time) for key, call in calls.items()}
+            interleaved(timed, (1, 1))  # compiles, or loads compiled kernels
+            spent = {key: median(seconds) for key, seconds in interleaved(timed, (rounds, rounds)).items()}
+            cases += [
+                {"case": name, "workload": title, "alone": spent[name, "alone"], kind: seconds}
+                for (name, kind), seconds in spent.items()
+                if kind == "intervals"
+            ]
+    return {"cases": cases}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,50 +116,47 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--workloads", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--peers", default=sys.executable, help="Python interpreter with the other libraries")
-    parser.add_argument("--rounds", type=int, default=7, help="turns of each library after its first call")
-    parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    add = parser.add_argument
+    parts: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+        "comparison": lambda args: measure_comparison(
+            args.families, args.workloads, str(args.peers.absolute()), args.rounds, args.scale
+        ),  # not resolved: the link selects the environment
+        "threads": lambda args: measure_threads(args.scale),
+        "growth": lambda args: measure_growth(args.scale),
+        "intervals": lambda args: measure_intervals(args.scale, args.rounds),
+        "startup": lambda args: measure_startup(args.rounds),
+    }
+    add("--parts", nargs="+", choices=parts, default=list(parts))
+    add("--workloads", nargs="+", choices=SIZES, default=list(SIZES), help="of the comparison")
+    add("--families", nargs="+", choices=PEERS, default=list(PEERS), help="of the comparison")
+    add("--peers", type=Path, default=sys.executable, help="Python interpreter with the other libraries")
+    add("--rounds", type=int, default=7, help="turns of each library after its first call")
+    add("--scale", type=float, default=1.0, help="shrink the workloads")
+    add("--output", type=Path, default=ROOT / "benchmarks" / "results")
     args = parser.parse_args(arguments)
     args.output.mkdir(parents=True, exist_ok=True)
-    peers = str(Path(args.peers).absolute())  # not resolved: the link selects the environment
-    wrong, crashed, over = [], [], list[str]()
+    faults = []
     for part in args.parts:
-        machine = Machine(args.scale)
-        found: dict[str, Any] = {"scale": args.scale}
-        if part == "comparison":
-            records = compare_all(args.families, args.workloads, peers, args.rounds, args.scale, machine.read)
-            found["records"] = records
-            over = over_memory(records)
-            crashed = [r for r in records if r.get("crashed")]
-            wrong = [r for r in records if not r.get("difference", 0.0) <= tolerance_of(r["library"])]
-        elif part == "threads":
-            found |= measure_threads(args.scale)
-        elif part == "growth":
-            found |= measure_growth(args.scale)
-        else:
-            found |= measure_startup(args.rounds)
-        found["machine"] = machine.describe()
-        (args.output / f"{part}.json").write_text(compact(found))
+        results = {"scale": args.scale} | parts[part](args) | {"machine": machine(args.scale)}
+        (args.output / f"{part}.json").write_text(compact(results))
+        for record in results.get("records", []):
+            fault = record["failed"] if record.get("crashed") else ""
+            if not record.get("difference", 0.0) <= tolerance_of(record["library"]):
+                fault = f"differs by {record['difference']:.2g}"
+            faults += (
+                [f"{record['library']} {fault} in {record['family']} of {record['workload']}"]
+                if fault
+                else []
+            )
     print(write_report(args.output))
-    for line in over:
-        print(line, file=sys.stderr)
-    for record in wrong:
-        case = f"{record['family']} of {record['workload']}"
-        print(f"{record['library']} differs by {record['difference']:.2g} in {case}", file=sys.stderr)
-    for record in crashed:
-        case = f"{record['family']} of {record['workload']}"
-        print(f"{record['library']} {record['failed']} in {case}", file=sys.stderr)
-    return 1 if wrong or crashed else 0
+    print(*faults, sep="\n", end="", file=sys.stderr)
+    return int(bool(faults))
 
 
-def compact(found: dict[str, Any]) -> str:
+def compact(results: dict[str, Any]) -> str:
     """Return JSON with one line per key, and per item of lists."""
     lines = []
-    for name, value in found.items():
+    for name, value in results.items():
         listed = isinstance(value, list)
         text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]" if listed else json.dumps(value)
         lines.append(f"{json.dumps(name)}: {text}")

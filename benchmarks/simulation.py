@@ -1,10 +1,10 @@
-"""Simulated test sets: power-law labels, and the scores of two fitted models whose quality varies by row.
+"""Simulated test sets: power-law labels, and the scores of a fitted model whose quality varies by row.
 
 Labels appeal to a row by a linear function of its features, on top of their Zipf frequency. Those drawn in
-proportion to the exponential of their appeal are relevant, and their number is log-normal. Models know the
-weights of a label the worse, the rarer it is, and see the features the worse, the harder the row; the second
-sees them worse than the first. Rows of a cluster, such as the sentences of a document, share half of the
-variance of their features, their mean number of labels and how hard they are.
+proportion to the exponential of their appeal are relevant, and their number is log-normal. The model knows
+the weights of a label the worse, the rarer it is, and sees the features the worse, the harder the row. Rows
+of a cluster, such as the sentences of a document, share half of the variance of their features, their mean
+number of labels and how hard they are.
 
 A large pool of clusters is drawn once. It is the population: data sets are clusters drawn from it with
 replacement, so that values of the population are known.
@@ -13,7 +13,6 @@ replacement, so that values of the population are known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +23,18 @@ from xmleval import inverse_propensity
 N_FEATURES, STRENGTH = 8, 6.0
 ROW_MEAN, SPREAD = 4.0, 0.6  # labels per row after the first, log-normal
 TRAIN_ROWS, SHRINK = 20_000, 20.0  # training rows, and training positives at which a weight is half noise
-NOISE = (0.15, 0.25)  # mean noise of the features that each model sees
+NOISE = 0.15  # mean noise of the features that the model sees
 CHUNK = 4096
 Scores = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Truth, the top of the scores of two models, and the cluster of each row."""
+    """Truth, the top of the scores, and the cluster of each row."""
 
     truth: sparse.csr_matrix[np.float32]
-    models: tuple[Scores, Scores]
+    scores: Scores
     cluster: NDArray[np.int64]
-
-    def take(self, rows: NDArray[np.int64], cluster: NDArray[np.int64]) -> Rows:
-        """Return some rows, in other clusters."""
-        (labels, scores), (other_labels, other_scores) = self.models
-        models = (labels[rows], scores[rows]), (other_labels[rows], other_scores[rows])
-        return Rows(take_rows(self.truth, rows), models, cluster)
 
 
 @dataclass(frozen=True)
@@ -64,16 +57,9 @@ class Population:
         counts = sizes[chosen]
         before = np.cumsum(counts) - counts
         rows = np.arange(counts.sum()) + np.repeat(self.starts[chosen] - before, counts)
-        return self.rows.take(rows, np.repeat(np.arange(chosen.size), counts))
-
-
-def take_rows(matrix: sparse.csr_matrix[Any], rows: NDArray[np.int64]) -> sparse.csr_matrix[Any]:
-    """Return some rows of a matrix of ones."""
-    counts = np.diff(matrix.indptr)[rows]
-    ptr = np.concatenate(([0], np.cumsum(counts)))
-    entries = np.arange(ptr[-1]) + np.repeat(matrix.indptr[rows] - ptr[:-1], counts)
-    ones = np.ones(ptr[-1], np.float32)
-    return sparse.csr_matrix((ones, matrix.indices[entries], ptr), (rows.size, matrix.shape[1]))
+        labels, scores = self.rows.scores
+        cluster = np.repeat(np.arange(chosen.size), counts)
+        return Rows(self.rows.truth[rows], (labels[rows], scores[rows]), cluster)
 
 
 def make_population(
@@ -99,20 +85,20 @@ def make_population(
     hardness = random.gamma(2.0, 0.5, sizes.size)[cluster]
 
     truths: list[sparse.csr_matrix[np.float32]] = []
-    found: tuple[list[Scores], list[Scores]] = ([], [])
+    lists: list[Scores] = []
     for first in range(0, starts[-1], CHUNK):
-        own = slice(first, first + CHUNK)
-        appeal = (features[own] @ weights.T + np.log(frequency)).astype(np.float32)
+        part = slice(first, first + CHUNK)
+        appeal = (features[part] @ weights.T + np.log(frequency)).astype(np.float32)
         waits = random.standard_exponential(appeal.shape, np.float32)
         appeal -= np.log(np.maximum(waits, np.finfo(np.float32).tiny))  # Gumbel's distribution
-        truths.append(leading(appeal, n_relevant[own]))
-        for lists, noise in zip(found, NOISE, strict=True):
-            seen = features[own] + noise * hardness[own, None] * random.standard_normal(features[own].shape)
-            lists.append(top((seen @ fitted.T + np.log(frequency)).astype(np.float32), depth))
+        truths.append(leading(appeal, n_relevant[part]))
+        noise = NOISE * hardness[part, None] * random.standard_normal(features[part].shape)
+        scores = (features[part] + noise) @ fitted.T + np.log(frequency)
+        lists.append(top(scores.astype(np.float32), depth))
     truth = sparse.csr_matrix(sparse.vstack(truths))
     counts = random.binomial(TRAIN_ROWS, np.asarray(truth.mean(axis=0)).ravel())
     q = np.asarray(inverse_propensity(label_counts=counts, n_instances=TRAIN_ROWS))
-    return Population(Rows(truth, (joined(found[0]), joined(found[1])), cluster), starts, q)
+    return Population(Rows(truth, joined(lists), cluster), starts, q)
 
 
 def leading(appeal: NDArray[np.float32], counts: NDArray[np.int64]) -> sparse.csr_matrix[np.float32]:

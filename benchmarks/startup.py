@@ -11,19 +11,19 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.worker import ROOT
+
 TIMED = """
 import time
 start = time.perf_counter()
 {}
 print(time.perf_counter() - start)
 """
-IMPORT, IMPORT_EVALUATE = TIMED.format("import xmleval"), TIMED.format("from xmleval import evaluate")
 FIRST_CALL = """
 import numpy as np
 from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 """ + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
-ROOT = Path(__file__).resolve().parents[1]
 COLD_RUNS = 3  # with all kernels compiled anew
 
 
@@ -36,9 +36,9 @@ class Case(NamedTuple):
 
 def cases() -> dict[str, Case]:
     """Return the cases by name."""
-    found = {
-        "import xmleval": Case(["-c", IMPORT]),
-        "from xmleval import evaluate": Case(["-c", IMPORT_EVALUATE]),
+    named = {
+        "import xmleval": Case(["-c", TIMED.format("import xmleval")]),
+        "from xmleval import evaluate": Case(["-c", TIMED.format("from xmleval import evaluate")]),
         "first evaluate, kernels compiled before": Case(["-c", FIRST_CALL]),
         "first evaluate of the group xmc, nothing compiled": Case(["-c", FIRST_CALL], cold=True),
         "xmleval --help": Case(["-m", "xmleval", "--help"]),
@@ -48,32 +48,31 @@ def cases() -> dict[str, Case]:
         folder = Path(os.environ["XMLEVAL_DATA"]) / "bibtex"
         files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
         words = ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
-        found["xmleval evaluate on bibtex, kernels compiled before"] = Case(words)
-        found["xmleval evaluate on bibtex, nothing compiled"] = Case(words, cold=True)
-    return found
+        named["xmleval evaluate on bibtex, kernels compiled before"] = Case(words)
+        named["xmleval evaluate on bibtex, nothing compiled"] = Case(words, cold=True)
+    return named
 
 
-def measure_startup(runs: int) -> dict[str, Any]:
+def measure_startup(rounds: int) -> dict[str, Any]:
     """Return the median seconds of each case by its name."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as warm:
         for name, case in cases().items():
             if not case.cold:
                 measure(case, warm)  # which compiles
-            n_runs = COLD_RUNS if case.cold else runs
-            found[name] = statistics.median(measure(case, warm) for _ in range(n_runs))
-    return {"seconds": found}
+            runs = COLD_RUNS if case.cold else rounds
+            seconds[name] = statistics.median(measure(case, warm) for _ in range(runs))
+    return {"seconds": seconds}
 
 
-def measure(case: Case, warm: str, root: Path = ROOT) -> float:
-    """Return the seconds of a case, with the package of a folder and compiled kernels in another."""
+def measure(case: Case, warm: str, checkout: Path = ROOT) -> float:
+    """Return the seconds of a case, with the package of a checkout and compiled kernels in a folder."""
     if case.cold:
         with tempfile.TemporaryDirectory() as empty:
-            return measure(case._replace(cold=False), empty, root)
-    environment = os.environ | {"NUMBA_CACHE_DIR": warm, "PYTHONPATH": str(root)}
+            return measure(case._replace(cold=False), empty, checkout)
+    environment = os.environ | {"NUMBA_CACHE_DIR": warm, "PYTHONPATH": str(checkout)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
+    command = [sys.executable, *case.words]
     start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, *case.words], cwd=root, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout) if case.words[0] == "-c" else time.perf_counter() - start

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +20,8 @@ from benchmarks.workloads import generate
 from xmleval.io import read_scores, read_truth, write_xmc
 
 SCALE = float(os.environ.get("XMLEVAL_BENCH_SCALE", "1"))
-FORMS: dict[str, Callable[[Path], Any]] = {
-    "labels with features": read_truth,
-    "labels with scores": read_scores,
-    "labels with six digits": read_scores,
-}
+FORMS: dict[str, Callable[[Path], Any]] = {"features": read_truth, "scores": read_scores}
 N_FEATURES, ROW_FEATURES, DEPTH = 100_000, 75, 50
-
-
-@lru_cache(maxsize=1)
-def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
-    """Write a workload with a header for xmleval, and without one for scikit-learn."""
-    workload = generate(name, DEPTH, SCALE)
-    ours, theirs = folder / "ours.txt", folder / "theirs.svm"
-    if form == "labels with features":
-        rng = np.random.default_rng(0)
-        truth = workload.truth
-        lines = [f"{truth.shape[0]} {N_FEATURES} {truth.shape[1]}"]
-        for row in range(truth.shape[0]):
-            labels = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()
-            features = np.unique(rng.integers(0, N_FEATURES, ROW_FEATURES)).tolist()
-            values = rng.random(len(features)).tolist()
-            words = (f"{f}:{x:.6f}" for f, x in zip(features, values, strict=True))
-            lines.append(f"{','.join(map(str, labels))} {' '.join(words)}")
-        ours.write_text("\n".join(lines) + "\n")
-    else:
-        scores = sparse.csr_array(workload.score_matrix().astype(np.float64))
-        if form == "labels with six digits":
-            scores.data = np.round(scores.data, 6)
-        write_xmc(ours, scores, "scores")
-    theirs.write_bytes(ours.read_bytes().split(b"\n", 1)[1])
-    return ours, theirs
 
 
 @pytest.fixture(scope="module")
@@ -58,25 +29,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("reading")
 
 
+@lru_cache(maxsize=1)
+def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
+    """Write a workload with a header for xmleval, and without one for scikit-learn."""
+    workload = generate(name, DEPTH, SCALE)
+    ours, theirs = folder / "ours.txt", folder / "theirs.svm"
+    if form == "features":
+        rng = np.random.default_rng(0)
+        lines = [f"{workload.truth.shape[0]} {N_FEATURES} {workload.truth.shape[1]}"]
+        for labels in np.split(workload.truth.indices, workload.truth.indptr[1:-1]):
+            features = np.unique(rng.integers(0, N_FEATURES, ROW_FEATURES)).tolist()
+            words = (f"{feature}:{rng.random():.6f}" for feature in features)
+            lines.append(f"{','.join(map(str, labels))} {' '.join(words)}")
+        ours.write_text("\n".join(lines) + "\n")
+    else:
+        write_xmc(ours, sparse.csr_array(workload.score_matrix().astype(np.float64)), "scores")
+    theirs.write_bytes(ours.read_bytes().split(b"\n", 1)[1])
+    return ours, theirs
+
+
 @pytest.mark.parametrize("library", ["xmleval", "sklearn"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["W1", "W2"])
 def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str, library: str) -> None:
     """Time one library on one kind of file."""
-    load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
+    sklearn = pytest.importorskip("sklearn.datasets")
     ours, theirs = written(name, form, folder)
-
-    def read_theirs() -> Any:
-        return load_svmlight_file(str(theirs), multilabel=True, zero_based=True)
-
+    load = partial(sklearn.load_svmlight_file, str(theirs), multilabel=True, zero_based=True)
     if library == "sklearn":
-        benchmark.pedantic(read_theirs, rounds=1 if name == "W2" else 5)  # type: ignore[no-untyped-call]
+        benchmark.pedantic(load, rounds=1 if name == "W2" else 5)  # type: ignore[no-untyped-call]
         return
     FORMS[form](ours)  # compiles, or loads compiled kernels
-    found = benchmark(FORMS[form], ours)
-    features, labels = read_theirs()
-    if form == "labels with features":
-        assert [tuple(row) for row in np.split(found.indices, found.indptr[1:-1])] == labels
+    matrix = benchmark(FORMS[form], ours)
+    features, labels = load()
+    if form == "features":
+        assert [tuple(row) for row in np.split(matrix.indices, matrix.indptr[1:-1])] == labels
     else:
         for part in ("indptr", "indices", "data"):
-            np.testing.assert_array_equal(getattr(found, part), getattr(features, part))
+            np.testing.assert_array_equal(getattr(matrix, part), getattr(features, part))

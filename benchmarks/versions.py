@@ -8,65 +8,44 @@ if values differ or a target is missed.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
 import re
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import startup
-from benchmarks.checkout import ROOT, command_with, former_names
-from benchmarks.lines import Line, folder_of, published
-from benchmarks.machine import Machine
+from benchmarks.cases import CASES
+from benchmarks.machine import machine
+from benchmarks.worker import ROOT, Worker, interleaved
 from benchmarks.workloads import generate
 
 TURN = 0.05  # seconds of calls in a turn, at least one call
 MIN_ROUNDS, MAX_ROUNDS, BUDGET = 7, 25, 1.0  # rounds of a line, seconds after which no more begin
 MAX_RATIO, MAX_RATIO_AT_K, MAX_MEAN = 1.2, 1.05, 1.05  # targets of new/old
 AT_K = re.compile(r"at_k_\w+ W[234]")
-VERSIONS = ("old", "new")
+Line = tuple[str, str, str]  # a case, a workload and a library
 
 
-class Version:
-    """The process that times one version."""
-
-    def __init__(self, checkout: Path, folder: str) -> None:
-        command = command_with(checkout, "lines", folder, json.dumps(former_names(checkout)))
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def turn(self, **request: Any) -> tuple[Any, dict[str, str]]:
-        """Return the median seconds of a turn, None if the line is refused, and the values."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"seconds": TURN, **request}) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"a version ended with exit code {self.process.wait()}")
-        seconds, values = json.loads(answer)
-        return seconds, values
-
-    def seconds(self) -> float:
-        """Return the median seconds of a turn."""
-        seconds: float = self.turn()[0]
-        return seconds
-
-    def close(self) -> None:
-        """End the process."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+def published() -> dict[str, Line]:
+    """Return all lines by title: the cases beside other libraries, and those by threads alone."""
+    lines = {f"{name} {title}": (name, title) for name, case in CASES.items() for title in case.libraries}
+    lines |= {
+        f"{name}, {case.threads}": (name, case.threads)
+        for name, case in CASES.items()
+        if case.threads and case.metrics and not case.libraries
+    }
+    return {
+        f"{title}{words}": (*line, library)
+        for title, line in lines.items()
+        for words, library in (("", "xmleval"), (", 1 thread", "xmleval threads=1"))
+    }
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,57 +65,60 @@ def main(arguments: list[str] | None = None) -> int:
     if args.list:
         print(*lines, *processes, sep="\n")
         return 0
-    machine = Machine(args.scale)
     records = time_lines(checkouts, lines, args.scale)
     started = time_startup(checkouts, processes)
-    found = {"machine": machine.describe(), "lines": records, "startup": started}
-    args.output.write_text(json.dumps(found, indent=1) + "\n")
+    results = {"machine": machine(args.scale), "lines": records, "startup": started}
+    args.output.write_text(json.dumps(results, indent=1) + "\n")
     text, missed = report(records, started)
     print(text)
     return int(missed)
 
 
 def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float) -> list[dict[str, Any]]:
-    """Time lines, workload by workload."""
+    """Time lines, workload by workload, that both versions have."""
     records = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        versions = {name: Version(checkout, folder) for name, checkout in checkouts.items()}
+    with ExitStack() as stack:
+        versions = {name: Worker(checkout=checkout) for name, checkout in checkouts.items()}
         for version in versions.values():
             stack.callback(version.close)
-        for workload, depth in dict.fromkeys(line.case[2:] for line in lines.values()):
-            place = folder_of(Path(folder), workload, depth)
-            place.mkdir()
-            generate(workload, depth, scale).save(place)
-            for title, line in lines.items():
-                if line.case[2:] == (workload, depth):
-                    found = time_line(versions, title)
-                    records += [{"line": title, **found}] if found else []
-            shutil.rmtree(place)
+        for workload, depth in dict.fromkeys((line[1], CASES[line[0]].depth) for line in lines.values()):
+            with tempfile.TemporaryDirectory() as folder:
+                generate(workload, depth, scale).save(Path(folder))
+                for title, (name, line_workload, library) in lines.items():
+                    if (line_workload, CASES[name].depth) != (workload, depth):
+                        continue
+                    ready = [
+                        version.prepare(name, library, workload, Path(folder))
+                        for version in versions.values()
+                    ]
+                    if not any("refused" in answer for answer in ready):
+                        records.append({"line": title, **time_line(versions)})
     return records
 
 
-def time_line(versions: dict[str, Version], title: str) -> dict[str, Any] | None:
-    """Time one line with both versions; None if one has no such measure."""
-    (old_seconds, old), (new_seconds, new) = (versions[name].turn(line=title) for name in VERSIONS)
-    if old_seconds is None or new_seconds is None:
-        return None
-    found = in_turns({name: version.seconds for name, version in versions.items()}, MIN_ROUNDS)
-    return {**found, "differ": [name for name in old if old[name] != new[name]]}
+def time_line(versions: dict[str, Worker]) -> dict[str, Any]:
+    """Time the line that is prepared with both versions, and name the values that differ."""
+    answers = [version.turn(0) for version in versions.values()]  # compiles, or loads compiled kernels
+    for version in versions.values():
+        if version.failed:
+            raise SystemExit(f"a version {version.failed}")
+    old, new = (answer["values"] for answer in answers)
+    calls = {name: partial(version.seconds, TURN) for name, version in versions.items()}
+    return {
+        **in_turns(calls, MIN_ROUNDS),
+        "differ": [name for name in old if repr(old[name]) != repr(new[name])],
+    }
 
 
-def in_turns(calls: dict[str, Callable[[], float]], min_rounds: int) -> dict[str, Any]:
+def in_turns(calls: Mapping[str, Callable[[], float]], min_rounds: int) -> dict[str, Any]:
     """Return median seconds by version, their median ratio, and the seconds of each round."""
-    rounds: dict[str, list[float]] = {name: [] for name in VERSIONS}
-    until = time.perf_counter() + BUDGET
-    for number in range(MAX_ROUNDS):
-        for name in VERSIONS:
-            rounds[name].append(calls[name]())
-        if number + 1 >= min_rounds and time.perf_counter() > until:
-            break
-    found: dict[str, Any] = {name: statistics.median(seconds) for name, seconds in rounds.items()}
-    found["ratio"] = statistics.median(new / old for old, new in zip(*rounds.values(), strict=True))
+    rounds = interleaved(calls, (min_rounds, MAX_ROUNDS), BUDGET)
+    ratio = statistics.median(new / old for old, new in zip(rounds["old"], rounds["new"], strict=True))
     print(".", end="", file=sys.stderr, flush=True)
-    return {**found, "rounds": rounds}
+    return {name: statistics.median(each) for name, each in rounds.items()} | {
+        "ratio": ratio,
+        "rounds": rounds,
+    }
 
 
 def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> list[dict[str, Any]]:
@@ -144,21 +126,14 @@ def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> 
     records = []
     with tempfile.TemporaryDirectory() as folder:
         for title, case in cases.items():
-            calls: dict[str, Callable[[], float]] = {}
-            for name, checkout in checkouts.items():
-                own = case._replace(words=[spelled(word, checkout) for word in case.words])
-                calls[name] = partial(startup.measure, own, f"{folder}/{name}", checkout)
-                if not case.cold:
-                    calls[name]()  # compiles
+            calls = {
+                name: partial(startup.measure, case, f"{folder}/{name}", checkout)
+                for name, checkout in checkouts.items()
+            }
+            if not case.cold:
+                interleaved(calls, (1, 1))  # compiles
             records.append({"line": title, **in_turns(calls, startup.COLD_RUNS if case.cold else MIN_ROUNDS)})
     return records
-
-
-def spelled(script: str, checkout: Path) -> str:
-    """Return a script with the names of arguments that a version has."""
-    for name, former in former_names(checkout).items():
-        script = script.replace(f"{name}=", f"{former}=")
-    return script
 
 
 def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tuple[str, bool]:
@@ -166,14 +141,11 @@ def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tupl
     rows, missed = [], False
     for record in [*records, *started]:
         differ = record.get("differ", [])  # start-up has no values
-        notes = (
-            ["over"]
-            if record["ratio"] > (MAX_RATIO_AT_K if AT_K.match(record["line"]) else MAX_RATIO)
-            else []
-        )
+        target = MAX_RATIO_AT_K if AT_K.match(record["line"]) else MAX_RATIO
+        notes = ["over"] if record["ratio"] > target else []
         notes += [f"values differ: {', '.join(differ)}"] if differ else []
         missed |= bool(notes)
-        seconds = "".join(f"{record[name]:>11.3g}" for name in VERSIONS)
+        seconds = "".join(f"{record[name]:>11.3g}" for name in ("old", "new"))
         rows.append(f"{record['line']:62}{seconds}{record['ratio']:>9.3f}  {'; '.join(notes)}".rstrip())
     head = f"{'line':62}{'old, s':>11}{'new, s':>11}{'new/old':>9}"
     text = "\n".join([head, *rows])

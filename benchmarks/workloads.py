@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,35 +91,26 @@ class Workload:
     def hits(self) -> NDArray[np.bool_]:
         """Return which ranked labels are relevant, bool (m, k)."""
         hits = np.empty(self.labels.shape, bool)
-        indptr, n_labels = self.truth.indptr, self.truth.shape[1]
         for start in range(0, len(hits), BLOCK_ROWS):
-            part = slice(start, min(start + BLOCK_ROWS, len(hits)))
-            lengths = np.diff(indptr[start : part.stop + 1])
-            rows = np.repeat(np.arange(len(lengths)), lengths)
-            keys = rows * n_labels + self.truth.indices[indptr[start] : indptr[part.stop]]
-            asked = np.arange(len(lengths))[:, None] * n_labels + self.labels[part]
-            place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-            hits[part] = keys[place] == asked
+            part = slice(start, start + BLOCK_ROWS)
+            truth, labels = self.truth[part], self.labels[part].astype(np.int64)
+            keys = np.repeat(np.arange(len(labels)), np.diff(truth.indptr)) * truth.shape[1] + truth.indices
+            hits[part] = np.isin(np.arange(len(labels))[:, None] * truth.shape[1] + labels, keys)
         return hits
 
     def save(self, folder: Path) -> None:
         """Write the arrays as .npy files."""
-        truth = self.truth
-        arrays: list[NDArray[Any]] = [truth.indptr, truth.indices, self.labels, self.scores, self.propensity]
-        for file, array in zip(_FILES, arrays, strict=True):
-            np.save(folder / f"{file}.npy", array, allow_pickle=False)
+        arrays = vars(self) | {"indptr": self.truth.indptr, "indices": self.truth.indices}
+        for name in arrays.keys() - {"name", "truth"}:
+            np.save(folder / f"{name}.npy", arrays[name], allow_pickle=False)
 
     @classmethod
     def load(cls, name: str, folder: Path) -> Workload:
         """Read the files of `save`."""
-        indptr, indices, labels, scores, propensity = (
-            np.load(folder / f"{file}.npy", allow_pickle=False) for file in _FILES
-        )
-        truth = _csr(np.ones(len(indices), np.float32), indices, indptr, len(propensity))
-        return cls(name, truth, labels, scores, propensity)
-
-
-_FILES = ("truth_indptr", "truth_indices", "labels", "scores", "propensity")
+        arrays = {file.stem: np.load(file, allow_pickle=False) for file in folder.glob("*.npy")}
+        indices, indptr = arrays.pop("indices"), arrays.pop("indptr")
+        truth = _csr(np.ones(len(indices), np.float32), indices, indptr, len(arrays["propensity"]))
+        return cls(name, truth, **arrays)
 
 
 class _Zipf:

@@ -107,10 +107,8 @@ def speed_table() -> str:
 
 
 def benchmark_tables() -> str:
-    """Return the tables and the plot of the latest benchmark results."""
-    text = (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
-    drawn = "Seconds over stored scores and over labels, on logarithmic axes"
-    return f"{text}\n\n![{drawn}](results/growth.svg)"
+    """Return the tables of the latest benchmark results."""
+    return (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
 
 
 def streams_table() -> str:
@@ -118,13 +116,6 @@ def streams_table() -> str:
     from benchmarks.streams import table_of
 
     return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
-
-
-def families_table() -> str:
-    """Return the table of what families of measures cost."""
-    from benchmarks.families import table_of
-
-    return table_of(json.loads((RESULTS / "families.json").read_text(encoding="utf-8")))
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
@@ -135,7 +126,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "speed": speed_table,
     "benchmarks": benchmark_tables,
     "streams": streams_table,
-    "families": families_table,
 }
 
 

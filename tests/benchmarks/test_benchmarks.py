@@ -1,38 +1,37 @@
 """The benchmarks run in small, write their tables and notice values that differ."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import growth, machine, run, side_by_side, startup, threads, versions
-from benchmarks.checkout import ROOT
-from benchmarks.comparisons import FAMILIES
+from benchmarks import comparison, machine, peers, run, startup, versions
+from benchmarks.cases import CASES
 from benchmarks.tables import read_results
+from benchmarks.worker import ROOT
 from scripts.readme import RESULTS
 
 ROWS = {  # of tables
-    "comparison": "\n| W1 | ",
-    "threads": "\n| LabelSets | W4 | ",
-    "growth": "\n| micro-AUC, top-100 arrays | 1e+03 to 1e+04 | ",
-    "startup": "\n| import xmleval | ",
+    "comparison": "| W1 | ",
+    "threads": "| diversity of the labels | W4 | ",
+    "growth": "| 1,000 labels, seconds by rows | 10 | 100 |\n",
+    "intervals": "| measures | W2, s | ",
+    "startup": "| import xmleval | ",
 }
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XMLEVAL_DATA", raising=False)
-    monkeypatch.setattr(machine, "read_bandwidth", lambda threads: 1e10 * threads)
-    monkeypatch.setattr(side_by_side, "TURN", 0.0)
+    monkeypatch.setattr(machine, "READ_BYTES", 8000)
+    monkeypatch.setattr(comparison, "TURN", 0.0)
     monkeypatch.setattr(startup, "COLD_RUNS", 1)
-    monkeypatch.setattr(threads, "BUDGET", 0.0)
-    sizes = {"BUDGET": 0.0, "ENTRIES": (10**6, 10**7), "LABELS": (1000,), "FIXED_LABELS": 1000}
-    for name, value in sizes.items():
-        monkeypatch.setattr(growth, name, value)
-    sets = FAMILIES["sets"]
-    libraries = {name: sets.libraries[name] for name in ("xmleval", "xmleval threads=1", "scikit-learn")}
-    monkeypatch.setitem(FAMILIES, "sets", replace(sets, libraries=libraries))
+    sizes = {"ROWS": (10**4, 10**5), "LABELS": (1000,), "FIXED_LABELS": 1000, "INTERVALS": ("W2",)}
+    budgets = {"GROWTH_BUDGET": 0.0, "THREADS_BUDGET": 0.0}
+    cases = {"CASES": {name: CASES[name] for name in ("P", "P from 100", "sets", "LabelSets", "micro_auc")}}
+    for name, value in (sizes | budgets | cases).items():
+        monkeypatch.setattr(run, name, value)
+    monkeypatch.setitem(peers.PEERS, "sets", {"scikit-learn": peers.PEERS["sets"]["scikit-learn"]})
 
 
 def run_part(part: str, folder: Path) -> int:
@@ -43,7 +42,7 @@ def run_part(part: str, folder: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ROWS)
 def test_a_part_writes_its_table(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if part not in ("threads", "growth"):  # which start no processes, where compiling would take seconds
+    if part in ("comparison", "startup"):  # which start processes, where compiling would take seconds
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     assert run_part(part, tmp_path) == 0
     assert ROWS[part] in (tmp_path / "tables.md").read_text()
@@ -52,7 +51,7 @@ def test_a_part_writes_its_table(part: str, tmp_path: Path, monkeypatch: pytest.
 
 def test_values_that_differ_end_in_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = [record for record in read_results(RESULTS)["comparison"]["records"] if "crashed" not in record]
-    monkeypatch.setattr(run, "compare_all", lambda *arguments: records)
+    monkeypatch.setattr(run, "measure_comparison", lambda *arguments: {"records": records})
     assert run_part("comparison", tmp_path) == 0
     monkeypatch.setattr(run, "tolerance_of", lambda library: -1.0)
     assert run_part("comparison", tmp_path) == 1
@@ -60,8 +59,8 @@ def test_values_that_differ_end_in_exit_code_1(tmp_path: Path, monkeypatch: pyte
 
 def test_a_difference_from_nan_is_infinite() -> None:
     nan, inf = float("nan"), float("inf")
-    assert side_by_side.difference({"a": 0.1, "b": nan}, {"a": 0.1, "b": 0.5}) == inf
-    assert side_by_side.difference({"a": nan, "b": 1.0}, {"a": nan, "b": 0.5}) == 0.5
+    assert comparison.difference({"a": 0.1, "b": nan}, {"a": 0.1, "b": 0.5}) == inf
+    assert comparison.difference({"a": nan, "b": 1.0}, {"a": nan, "b": 0.5}) == 0.5
 
 
 @pytest.mark.slow

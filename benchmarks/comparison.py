@@ -1,0 +1,132 @@
+"""Interleaved runs of libraries, each in its own process, on the same workload."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import CASES, is_ours
+from benchmarks.peers import PEERS
+from benchmarks.worker import Worker, interleaved
+from benchmarks.workloads import Workload, generate
+
+TURN = 0.3  # seconds of calls in a turn, at least one call
+SLOW, VERY_SLOW = 5.0, 60.0  # seconds of the first call, above which there is one more call, or none
+LARGE = 10**7  # number of scores above which only one other library at a time is in memory
+
+
+class Library(Worker):
+    """The process of a library that is compared, and its runs."""
+
+    def __init__(self, python: str, library: str, name: str, workload: str, folder: Path) -> None:
+        """Prepare a case, and call it once, or twice if that may have compiled."""
+        super().__init__(python)
+        self.library, self.runs = library, list[dict[str, float]]()
+        self.last: dict[str, Any] = {}
+        self.inputs = self.prepare(name, library, workload, folder)
+        self.first = self.time(0)
+        self.once = self.first > SLOW and not is_ours(library)
+        if not self.once or self.first <= VERY_SLOW:
+            self.runs.clear()
+        if self.once and not self.runs:
+            self.time(0)
+
+    def time(self, budget: float = TURN) -> float:
+        """Time calls until the budget of seconds is spent; return the seconds of the first one."""
+        answer = {} if "absent" in self.inputs else self.turn(budget)
+        if not answer:
+            return 0.0
+        self.last = answer
+        self.runs += answer["runs"]
+        return total(answer["runs"][0])
+
+    def record(self, expected: dict[str, float]) -> dict[str, Any]:
+        """Return the medians, the memory and the values, or why there are none."""
+        if "absent" in self.inputs:
+            return {"absent": self.inputs["absent"]}
+        if self.failed:
+            return {"failed": self.failed, "crashed": self.crashed}
+        seconds = [total(run) for run in self.runs]
+        return {
+            **self.inputs,
+            "seconds": statistics.median(seconds),
+            "runs": len(seconds),
+            "steps": {step: statistics.median(run[step] for run in self.runs) for step in self.runs[0]},
+            "above_bytes": self.last["above_bytes"],  # peak since the inputs were ready
+            "values": self.last["values"],
+            "difference": difference(self.last["values"], expected),
+        }
+
+
+def compare(name: str, workload: Workload, peers: str, rounds: int) -> list[dict[str, Any]]:
+    """Time the libraries of a case on one workload and return their records."""
+    packages = ["xmleval", "np.sort"] if name == "micro_auc" else ["xmleval"]
+    ours = [f"{package}{words}" for package in packages for words in ("", " threads=1")]
+    theirs = list(PEERS[name])
+    batches = [[library] for library in theirs] if workload.scores.size >= LARGE else [theirs]
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        workload.save(Path(folder))
+
+        def start(python: str, library: str) -> Library:
+            process = Library(python, library, name, workload.name, Path(folder))
+            stack.callback(process.close)
+            return process
+
+        processes = [start(sys.executable, library) for library in ours]
+        if processes[0].failed:
+            raise SystemExit(f"{ours[0]} {processes[0].failed}")
+        for batch in batches:
+            beside = [start(peers, library) for library in batch]
+            timed = [process for process in processes[: len(ours)] + beside if not process.once]
+            interleaved({process.library: process.time for process in timed}, (rounds, rounds))
+            for process in beside:
+                process.close()
+            processes += beside
+        expected = processes[0].last["values"]
+    records = []
+    for process in processes:
+        record: dict[str, Any] = {"family": name, "workload": workload.name, "library": process.library}
+        record |= process.record(expected)
+        records.append(record)
+    return records
+
+
+def total(run: dict[str, float]) -> float:
+    """Return the seconds of all steps."""
+    return sum(run.values())
+
+
+def difference(values: dict[str, float], expected: dict[str, float]) -> float:
+    """Return the largest absolute difference of a library's values from ours.
+
+    Equal or both undefined values differ by 0; a non-finite difference is infinite.
+    """
+    return max((_apart(value, expected[name]) for name, value in values.items()), default=0.0)
+
+
+def _apart(value: float, expected: float) -> float:
+    if value == expected or (math.isnan(value) and math.isnan(expected)):
+        return 0.0
+    apart = abs(value - expected)
+    return apart if math.isfinite(apart) else math.inf
+
+
+def measure_comparison(names: list[str], workloads: list[str], peers: str, rounds: int, scale: float) -> Any:
+    """Compare on one workload after another."""
+    records: list[dict[str, Any]] = []
+    for title in workloads:
+        cases = [name for name in names if title in CASES[name].libraries]
+        for depth in sorted({CASES[name].depth for name in cases}):
+            workload = generate(title, depth, scale)
+            for name in cases:
+                if CASES[name].depth == depth:
+                    start = time.perf_counter()
+                    records += compare(name, workload, peers, rounds)
+                    print(f"{name} {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return {"records": records}
