@@ -147,7 +147,7 @@ def test_memory_is_taken_once_also_in_threads_and_rows_get_the_rest() -> None:
         limit = budget.limit()
         assert limit.left == max(memory, LEAST_WHOLE) * 7 // 8
         limit.take(1 << 20)
-        assert 1 <= budget.rest(limit).memory <= max(memory - (1 << 20), memory // 8, 1)
+        assert 1 <= budget.without(limit).memory <= max(memory - (1 << 20), memory // 8, 1)
 
 
 POWERS = {"float32": (range(-149, 128), range(-45, 39)), "float64": (range(-1074, 1024), range(-323, 309))}

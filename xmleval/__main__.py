@@ -29,7 +29,7 @@ def _stop(number: int, frame: Any) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _show(message: Warning | str, *where: Any, **more: Any) -> None:
+def _show(message: Warning | str, *where: Any, **options: Any) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"xmleval: {message}\n")
 

@@ -122,11 +122,13 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
             arrays[f"model_{name}{end}_indices.npy"] = labels
             arrays[f"model_{name}{end}_scores.npy"] = scores
     matrices = {"Y_train.npz": demo.y_train, "Y_valid.npz": demo.y_valid, "Y_test.npz": demo.y_test}
-    known = {*arrays, *matrices, DOCUMENTS, HIERARCHY}
+    expected = {*arrays, *matrices, DOCUMENTS, HIERARCHY}
     folder.mkdir(parents=True, exist_ok=True)
-    others = sorted(path.name for path in folder.iterdir() if path.name not in known)
-    if others:
-        raise ValueError(f"{folder}: holds {others[0]!r}; expected a new folder, or that of an earlier demo")
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in expected)
+    if strangers:
+        raise ValueError(
+            f"{folder}: holds {strangers[0]!r}; expected a new folder, or that of an earlier demo"
+        )
     for file_name, matrix in matrices.items():
         with replacing(folder / file_name) as file:
             scipy.sparse.save_npz(file, matrix)

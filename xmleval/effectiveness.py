@@ -130,7 +130,7 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     0.0495
     """
     total = sum(_counts("errors", errors).reshape(-1).tolist())
-    if total > positive_integer("n_cells", n_cells, most=MOST_ROWS * MOST_LABELS):
+    if total > positive_integer("n_cells", n_cells, at_most=MOST_ROWS * MOST_LABELS):
         raise InputError("errors", f"sum {total} exceeds n_cells={n_cells}")
     return total / n_cells
 
@@ -185,10 +185,12 @@ def _counts(argument: str, value: Any) -> Ints:
     return counts.astype(np.int64)
 
 
-def _aligned(argument: str, value: Any, other: str, other_value: Any) -> tuple[Ints, Ints]:
+def _aligned(argument: str, value: Any, second_argument: str, second_value: Any) -> tuple[Ints, Ints]:
     """Return two vectors of the same length."""
-    one, two = _counts(argument, value), _counts(other, other_value)
-    if one.ndim and two.ndim and one.size != two.size:
-        raise InputError(other, f"length {two.size} does not match length {one.size} of {argument}")
-    shape = one.shape or two.shape
-    return np.broadcast_to(one, shape), np.broadcast_to(two, shape)
+    first, second = _counts(argument, value), _counts(second_argument, second_value)
+    if first.ndim and second.ndim and first.size != second.size:
+        raise InputError(
+            second_argument, f"length {second.size} does not match length {first.size} of {argument}"
+        )
+    shape = first.shape or second.shape
+    return np.broadcast_to(first, shape), np.broadcast_to(second, shape)

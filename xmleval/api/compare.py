@@ -107,7 +107,7 @@ def compare(
         raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
-    if positive_integer("worst", worst, least=0):
+    if positive_integer("worst", worst, at_least=0):
         refuse_no_labels(
             "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
         )

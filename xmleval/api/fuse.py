@@ -121,7 +121,7 @@ def fuse(
         raise InputError("predictions", "expected those of two models or more, in a list")
     refuse_unknown(files, FileOptions.__annotations__)
     checked = _checked(rule, len(predictions), weights, rank_constant, k, higher_is_better)
-    n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, most=MOST_LABELS)
+    n_labels = None if n_labels is None else positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
     options, models = cast(FileOptions, files), list[Any]()
     names = [f"predictions[{number}]" for number in range(len(predictions))]
     for name, value in zip(names, predictions, strict=True):

@@ -43,40 +43,40 @@ class MemoryLimit:
 
     def __init__(self, limit: float, memory: int | None = None) -> None:
         self.limit = limit
-        self.taken = 0
+        self.in_use = 0
         self._memory = memory
 
     @property
     def left(self) -> float:
         """Bytes that are not taken."""
-        return max(self.limit - self.taken, 0)
+        return max(self.limit - self.in_use, 0)
 
     def check(self, n_bytes: float, where: str = "") -> None:
         """Refuse a need for ``n_bytes`` beside what is taken already, before they are allocated."""
         if n_bytes <= self.left:
             return
-        beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
-        told = f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "
-        told += f"{size_text(self.limit)}, the share of "
+        already = f" beside {size_text(self.in_use)} that is taken already" if self.in_use else ""
+        need = f"{where}needs {size_text(n_bytes)} of memory or more{already}; expected at most "
+        need += f"{size_text(self.limit)}, the share of "
         source: object = "the memory of this machine"
         if self._memory is not None:
             source = Keyword("memory", size_text(self._memory))
-        raise OverLimitError(Message(told, source, " for what is not read in pieces"))
+        raise OverLimitError(Message(need, source, " for what is not read in pieces"))
 
     def take(self, n_bytes: int, where: str = "") -> None:
         """Count memory that is about to be held, or refuse it."""
         self.check(n_bytes, where)
-        self.taken += n_bytes
+        self.in_use += n_bytes
 
     @contextlib.contextmanager
     def lent(self, n_bytes: int = 0) -> Iterator[None]:
         """Take memory that is free again at the end, with what is taken within."""
-        before = self.taken
+        before = self.in_use
         self.take(n_bytes)
         try:
             yield
         finally:
-            self.taken = before
+            self.in_use = before
 
 
 LIMIT: ContextVar[MemoryLimit | None] = ContextVar("memory limit", default=None)
@@ -130,9 +130,9 @@ class Resources(NamedTuple):
         memory = max(self.memory, LEAST_WHOLE)
         return MemoryLimit(memory - memory // 8, memory)
 
-    def rest(self, limit: MemoryLimit) -> Resources:
+    def without(self, limit: MemoryLimit) -> Resources:
         """Return what files read whole leave of the memory."""
-        return self._replace(memory=max(self.memory - limit.taken, self.memory // 8, 1))
+        return self._replace(memory=max(self.memory - limit.in_use, self.memory // 8, 1))
 
     def piece(self, n_inputs: int) -> int:
         """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""
@@ -153,21 +153,21 @@ class Resources(NamedTuple):
         return self.memory // 8
 
     @property
-    def held(self) -> int:
+    def pooled(self) -> int:
         """Pooled scores held before they are spilled."""
         return self.memory * 3 // 4
 
-    def beside(self, n_bytes: int) -> int:
+    def left_for_pooled(self, n_bytes: int) -> int:
         """Return the pooled scores that new rows may hold beside those that are held."""
-        return max(self.held - n_bytes, self.held // 8)
+        return max(self.pooled - n_bytes, self.pooled // 8)
 
     def summed(self, n_bytes: int = 0) -> int:
         """Return the sums of weights by score that new rows may hold beside ``n_bytes`` that are held.
 
         Merging two arrays of sums takes as much again.
         """
-        most = self.memory * 3 // 8
-        return max(most - n_bytes, most // 8)
+        limit = self.memory * 3 // 8
+        return max(limit - n_bytes, limit // 8)
 
     @property
     def copied(self) -> int:
@@ -194,8 +194,8 @@ def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resour
     """Check ``memory``, ``threads`` and ``block_rows``."""
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    known = min(available_processors(), MOST_THREADS)
-    n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
+    processors = min(available_processors(), MOST_THREADS)
+    n_threads = processors if threads is None else positive_integer("threads", threads, at_most=MOST_THREADS)
     return Resources(memory_bytes("memory", memory), n_threads, block_rows)
 
 
@@ -206,8 +206,8 @@ def memory_bytes(argument: str, value: Any) -> int:
 
 @lru_cache(maxsize=16)  # small evaluations are called often
 def _bytes_of(argument: str, value: str) -> int:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
-    n_bytes = 0.0 if found is None else float(found[1]) * UNITS.get(found[2] or "b", 0)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
+    n_bytes = 0.0 if match is None else float(match[1]) * UNITS.get(match[2] or "b", 0)
     if not 1 <= n_bytes < 2**63:
         raise InputError(argument, f"{value!r} is not an amount of memory, such as 512MB or 2GiB")
     return int(n_bytes)

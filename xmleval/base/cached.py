@@ -32,5 +32,5 @@ class cached(Generic[T]):  # noqa: N801
         """Compute the value and store it, which shadows this descriptor."""
         if instance is None:
             return self
-        found = instance.__dict__[self._name] = self._compute(instance)
-        return found
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value

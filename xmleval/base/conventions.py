@@ -91,20 +91,20 @@ class Conventions:
             value = getattr(self, name)
             if name == "zero_division":
                 number = _number(value)
-                known = value == "both_empty"
+                is_valid = value == "both_empty"
                 if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
-                    known = True
+                    is_valid = True
                     object.__setattr__(self, name, number)
             else:
-                known = isinstance(value, str) and value in choices
-            if not known:
+                is_valid = isinstance(value, str) and value in choices
+            if not is_valid:
                 shown = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
                 raise ValueError(f"conventions: {name}={getattr(self, name)!r} is not one of {shown}")
         if self.unlisted != "below":
             score = _number(self.unlisted)
             if score is None or math.isnan(score):
-                given = Keyword("unlisted", repr(self.unlisted))
-                raise ValueError(Message(given, " is neither 'below' nor a number"))
+                keyword = Keyword("unlisted", repr(self.unlisted))
+                raise ValueError(Message(keyword, " is neither 'below' nor a number"))
             object.__setattr__(self, "unlisted", score + 0.0)
 
     @property
@@ -198,7 +198,7 @@ PRESETS: dict[str, Conventions] = {
 
 
 def resolve_conventions(
-    given: str | Conventions | Mapping[str, Any] | None,
+    value: str | Conventions | Mapping[str, Any] | None,
     unlisted: str | float | None = None,
     gains: str | None = None,
     link: str | None = None,
@@ -207,48 +207,48 @@ def resolve_conventions(
 
     A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and fields.
     """
-    if given is None:
-        found = PRESETS["default"]
-    elif isinstance(given, Conventions):
-        found = given
-    elif isinstance(given, str):
-        preset, *items = [item.strip() for item in given.split(",")]
+    if value is None:
+        conventions = PRESETS["default"]
+    elif isinstance(value, Conventions):
+        conventions = value
+    elif isinstance(value, str):
+        preset, *items = [item.strip() for item in value.split(",")]
         if "=" in preset:
             preset, items = "default", [preset, *items]
         if preset not in PRESETS:
             near = did_you_mean(preset, PRESETS)
             named = Keyword("conventions", repr(preset)), f" is not one of {', '.join(PRESETS)}"
             raise ValueError(Message(*named, f"; {near}" if near else ""))
-        found = _with_fields(PRESETS[preset], _fields_of(items))
-    elif isinstance(given, Mapping):
-        found = _with_fields(PRESETS["default"], given)
+        conventions = _with_fields(PRESETS[preset], _fields_of(items))
+    elif isinstance(value, Mapping):
+        conventions = _with_fields(PRESETS["default"], value)
     else:
-        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
+        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {value!r}")
     over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
     changed = {name: value for name, value in over.items() if value is not None}
-    return replace(found, **changed) if changed else found
+    return replace(conventions, **changed) if changed else conventions
 
 
 def _fields_of(items: list[str]) -> dict[str, str]:
     """Return the values of ``field=value`` texts."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            told = f"{item!r} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
-            raise ValueError(f"conventions: {told}")
-        if name in found:
-            raise ValueError(f"conventions: {name} is given twice, as {found[name]} and as {value}")
-        found[name] = value
-    return found
+            reason = f"{item!r} is not FIELD=VALUE, such as labels=present; give one preset at most, first"
+            raise ValueError(f"conventions: {reason}")
+        if name in values:
+            raise ValueError(f"conventions: {name} is given twice, as {values[name]} and as {value}")
+        values[name] = value
+    return values
 
 
 def _with_fields(conventions: Conventions, values: Mapping[str, Any]) -> Conventions:
     """Replace fields, or refuse those that do not exist."""
-    known = [f.name for f in fields(Conventions)]
-    unknown = next((name for name in values if name not in known), None)
+    names = [f.name for f in fields(Conventions)]
+    unknown = next((name for name in values if name not in names), None)
     if unknown is not None:
-        near = did_you_mean(str(unknown), known)
-        told = f"unknown field {unknown!r}; fields are {', '.join(known)}"
-        raise ValueError(f"conventions: {told}{near and f'; {near}'}")
+        near = did_you_mean(str(unknown), names)
+        reason = f"unknown field {unknown!r}; fields are {', '.join(names)}"
+        raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
     return replace(conventions, **values)

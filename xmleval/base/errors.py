@@ -27,7 +27,7 @@ LIST_TRANSPOSED = "looks transposed: rows are instances, columns ranks"
 NO_MATCH = "rows do not match", "row does not match"
 
 
-def counted(n: int, several: str, one: str | None = None) -> str:
+def counted(n: int, plural: str, singular: str | None = None) -> str:
     """Return a number with what it counts; ``one`` is what a single one is called, else without the s.
 
     Examples
@@ -35,10 +35,10 @@ def counted(n: int, several: str, one: str | None = None) -> str:
     >>> counted(2, "labels"), counted(1, "labels"), counted(1, "rows do not match", "row does not match")
     ('2 labels', '1 label', '1 row does not match')
     """
-    return f"{n} {several if n != 1 else one or several.removesuffix('s')}"
+    return f"{n} {plural if n != 1 else singular or plural.removesuffix('s')}"
 
 
-def did_you_mean(name: str, known: Iterable[str], among: Callable[[str], str] = str.lower) -> str:
+def did_you_mean(name: str, names: Iterable[str], among: Callable[[str], str] = str.lower) -> str:
     """Return a hint with the known names nearest to another, compared as ``among`` spells them; or nothing.
 
     Examples
@@ -48,9 +48,9 @@ def did_you_mean(name: str, known: Iterable[str], among: Callable[[str], str] = 
     """
     import difflib  # only once something is wrong
 
-    spelled = {among(one): one for one in known}
+    spelled = {among(candidate): candidate for candidate in names}
     near = difflib.get_close_matches(among(name), spelled, n=3)
-    return f"did you mean {' or '.join(spelled[one] for one in near)}?" if near else ""
+    return f"did you mean {' or '.join(spelled[candidate] for candidate in near)}?" if near else ""
 
 
 class Keyword(NamedTuple):
@@ -81,10 +81,10 @@ class Message(str):
 
     def __new__(cls, *parts: object) -> Message:
         """Join the parts."""
-        made = super().__new__(cls, "".join(map(str, parts)))
+        message = super().__new__(cls, "".join(map(str, parts)))
         nested = (part.parts if isinstance(part, Message) else (part,) for part in parts)
-        made.parts = tuple(p if isinstance(p, Keyword) else str(p) for several in nested for p in several)
-        return made
+        message.parts = tuple(p if isinstance(p, Keyword) else str(p) for texts in nested for p in texts)
+        return message
 
     def spelled(self, spell: Callable[[Keyword], str]) -> str:
         """Return the text with keywords spelled by ``spell``."""
@@ -143,12 +143,12 @@ class LabelRangeError(InputError):
     """A label id that is not among the labels there are: those of the truth, which may be what is wrong."""
 
 
-def positive_integer(argument: str, value: Any, least: int = 1, most: int = MOST) -> int:
+def positive_integer(argument: str, value: Any, at_least: int = 1, at_most: int = MOST) -> int:
     """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        raise InputError(argument, f"{value!r} is not a {'positive' if least else 'non-negative'} integer")
-    if value > most:
-        raise InputError(argument, f"{value} is more than {most}, the most there can be")
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < at_least:
+        raise InputError(argument, f"{value!r} is not a {'positive' if at_least else 'non-negative'} integer")
+    if value > at_most:
+        raise InputError(argument, f"{value} is more than {at_most}, the most there can be")
     return int(value)
 
 

@@ -102,33 +102,33 @@ class Note(Message):
         subject, effect = (texts[size == 1] for texts in (of_kind.subjects, of_kind.effects))
         such_as = f", such as {example}" if example else ""
         ends = ("; ", effect) if total is None or n < total else ()
-        made = super().__new__(cls, f"{argument}: {number} ", subject, such_as, *ends)
-        assert isinstance(made, Note)
-        made.fields = argument, kind, n, total, example, at_least
-        return made
+        note = super().__new__(cls, f"{argument}: {number} ", subject, such_as, *ends)
+        assert isinstance(note, Note)
+        note.fields = argument, kind, n, total, example, at_least
+        return note
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy is made from."""
         return Note, self.fields
 
-    def plus(self, other: Note) -> Note:
+    def plus(self, second: Note) -> Note:
         """Return the note on both of two inputs."""
         argument, kind, n, total, example, _ = self.fields
         if NOTE_KINDS[kind].adds:
-            both = None if total is None else total + (other.fields[3] or 0)
-            return Note(argument, kind, n + other.fields[2], both, example)
-        examples = [one for one in (example, other.fields[4]) if one]
-        return Note(argument, kind, max(n, other.fields[2]), total, min(examples, default=""), True)
+            sum_of_totals = None if total is None else total + (second.fields[3] or 0)
+            return Note(argument, kind, n + second.fields[2], sum_of_totals, example)
+        examples = [text for text in (example, second.fields[4]) if text]
+        return Note(argument, kind, max(n, second.fields[2]), total, min(examples, default=""), True)
 
 
-def joined_notes(notes: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+def joined_notes(notes: Iterable[str], new_notes: Iterable[str]) -> tuple[str, ...]:
     """Return all notes, each once, with counts of the same kind added up."""
-    found: dict[Any, str] = {}
-    for note in (*notes, *more):
+    note_of: dict[Any, str] = {}
+    for note in (*notes, *new_notes):
         key = note.fields[:2] if isinstance(note, Note) else str(note)
-        before = found.get(key)
-        found[key] = before.plus(note) if isinstance(before, Note) and isinstance(note, Note) else note
-    return (*found.values(),)
+        before = note_of.get(key)
+        note_of[key] = before.plus(note) if isinstance(before, Note) and isinstance(note, Note) else note
+    return (*note_of.values(),)
 
 
 def notes_as_json(notes: Sequence[str]) -> list[Any]:

@@ -73,7 +73,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     ended, died = [False] * len(workers), [True] * len(workers)
 
     def run(place: int, unclaimed: list[int], running: _thread.LockType) -> None:
-        if not _taken(unclaimed):
+        if not _claimed(unclaimed):
             return  # this thread took so long to begin that nobody waits for it
         try:
             work(workers[place])
@@ -97,7 +97,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
         stopped[0] = True
         failed.append((n, error))
     for place, unclaimed, running in started:
-        if unclaimed and _taken(unclaimed):
+        if unclaimed and _claimed(unclaimed):
             continue  # the thread has not begun, or died before it did
         while not ended[place]:
             try:
@@ -111,7 +111,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
         raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
 
 
-def _taken(unclaimed: list[int]) -> bool:
+def _claimed(unclaimed: list[int]) -> bool:
     """Take what nobody else has taken; only one of several threads can."""
     try:
         unclaimed.pop()
@@ -124,13 +124,13 @@ def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int)
     """Return the results of a task for each number, in order."""
     if threads == 1 or len(numbers) < 2:
         return [task(number) for number in numbers]
-    found: list[T | None] = [None] * len(numbers)
+    results: list[T | None] = [None] * len(numbers)
 
     def work(place: int) -> None:
-        found[place] = task(numbers[place])
+        results[place] = task(numbers[place])
 
     in_turns(len(numbers), [work] * min(threads, len(numbers)))
-    return cast(list[T], found)
+    return cast(list[T], results)
 
 
 def when_free(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:

@@ -162,7 +162,7 @@ class ScoredPairs(ScoredRows):
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
             conventions=Conventions(),
-            given=frozenset(["sample_weight"] * weighted),
+            inputs=frozenset(["sample_weight"] * weighted),
             any_scores=True,
         )
         super().__init__(plan, resources)
@@ -187,7 +187,7 @@ class Fitting:
                 "method", f"{method!r} is not one of {', '.join(METHODS)}{f'; {near}' if near else ''}"
             )
         self.method = method
-        self.k = None if k is None else positive_integer("k", k, most=MOST_K)
+        self.k = None if k is None else positive_integer("k", k, at_most=MOST_K)
 
     def pairs(self, n_labels: int, resources: Resources, weighted: bool = False) -> ScoredPairs:
         """Return the empty collection to add data to."""

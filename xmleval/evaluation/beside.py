@@ -129,7 +129,7 @@ def with_values_of_rows(rows: Inputs, arguments: Arguments) -> Inputs:
             names = None if rows.row_names is None else [*rows.row_names]
             of_rows_found[argument] = argument, np.asarray(of_rows(argument, value, names))
     if (first := arguments.get("first_row")) is not None:
-        first = positive_integer("first_row", first, least=0)
+        first = positive_integer("first_row", first, at_least=0)
     return rows._replace(of_rows=of_rows_found, first_row=first)
 
 

@@ -125,7 +125,7 @@ def with_batch(
             given |= {KEYED}
     start, (source, row) = counted.n_rows, counted.place
     if first_row is not None:
-        start = positive_integer("first_row", first_row, least=0)
+        start = positive_integer("first_row", first_row, at_least=0)
     spans, place = counted.spans, counted.place
     if first_row is not None or (settings.per_row and not source):  # one order
         spans = _refusing(settings, with_rows, spans, COMMON, start, start + n_rows)

@@ -190,7 +190,7 @@ def settle(run: Run) -> None:
             options["label_groups"] = groups
         if points and rows.scores:  # of lists without scores there is no curve
             options["curve_points"] = points if have_scores(*rows.scores[place], n_labels) else None
-        share = run.resources.rest(run.limit).evaluator(len(rows.scores))
+        share = run.resources.without(run.limit).evaluator(len(rows.scores))
         with naming_files(files):
             if "hierarchy" in values:
                 options["hierarchy"] = hierarchy_of(values["hierarchy"], n_labels, names, closed)
@@ -200,7 +200,7 @@ def settle(run: Run) -> None:
         if of_sets:  # what cannot be computed is left out
             settings = replace(settings, asked=[(spec, False) for spec, _ in settings.asked])
         run.evaluators.append(Evaluator.of(settings, share))
-    run.resources = run.resources.rest(run.limit)
+    run.resources = run.resources.without(run.limit)
     refuse_many_labels(rows.truth[0], max(run.widths), len(run.widths) * _label_bytes(settings))
     if not values.keys().isdisjoint(("exclude", "candidates")):
         run.excluded = _excluded(arguments, run.inputs.get("candidates", [None])[0])

@@ -184,7 +184,7 @@ def check_settings(
     refuse_unknown(options, Options.__annotations__)
     given = {name for name, value in options.items() if value is not None}
     labels = check_labels(options["labels"], n_labels) if "labels" in given else None
-    n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
+    n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names = names if labels is None else labels
     asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
@@ -301,7 +301,7 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     if curves and per_label and per_label is not True:
         curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
     more = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
-    return Plan(**vars(settings) | more, specs=tuple(specs), given=given)
+    return Plan(**vars(settings) | more, specs=tuple(specs), inputs=given)
 
 
 def _lacking(settings: Settings, given: frozenset[str]) -> dict[str, Message]:

@@ -66,4 +66,4 @@ class Facts(NamedTuple):
     """The truth of some rows, and what is known of it by name, for all models that are compared on them."""
 
     truth: Truth
-    known: dict[str, Any]
+    shared: dict[str, Any]

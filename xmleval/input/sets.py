@@ -58,7 +58,7 @@ def set_rows(
     if isinstance(value, Source):
         return value
     if n_labels is not None:
-        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
+        n_labels = positive_integer("n_labels", n_labels, at_most=MOST_LABELS)
     value, width, is_graded = as_plain(argument, value), n_labels or 0, gains in GRADED
     if is_sparse(value):
         value, width = matrix_rows(argument, value, n_labels), value.shape[1]

@@ -66,7 +66,7 @@ def spelled(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
 
 
-BY_NAME = {spelled(one.dataset): one for one in PUBLISHED}
+BY_NAME = {spelled(row.dataset): row for row in PUBLISHED}
 BY_NAME |= {spelled(alias): BY_NAME[spelled(name)] for alias, name in ALIASES.items()}
 WITHOUT = {spelled(name) for name in UNPUBLISHED}
 
@@ -75,13 +75,13 @@ def published(name: str) -> Published:
     """Return the constants of a data set, or refuse a name that has none."""
     if not isinstance(name, str):
         raise InputError("dataset", f"{name!r} is not the name of a data set")
-    found = BY_NAME.get(spelled(name))
-    if found is not None:
-        return found
+    constants = BY_NAME.get(spelled(name))
+    if constants is not None:
+        return constants
     if spelled(name) in WITHOUT:
         a, b = DEFAULT
-        told = f"nothing is published for {name!r}; most papers take a={a}, b={b}, which is "
-        raise InputError("dataset", Message(told, Keyword("dataset", "'default'")))
-    names = [one.dataset for one in PUBLISHED]
+        reason = f"nothing is published for {name!r}; most papers take a={a}, b={b}, which is "
+        raise InputError("dataset", Message(reason, Keyword("dataset", "'default'")))
+    names = [data_set.dataset for data_set in PUBLISHED]
     near = did_you_mean(name, [*names, *UNPUBLISHED], spelled) or f"known are {', '.join(names)}"
     raise InputError("dataset", Message(f"{name!r} is not known; {near}"))

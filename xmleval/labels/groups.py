@@ -170,9 +170,9 @@ def label_groups(
         raise InputError("y_train", "give either y_train or label_counts")
     limits = _checked(edges)
     if y_train is not None:
-        taken = take_truth("y_train", y_train, n_labels, labels)
-        truth = set_rows("y_train", taken.inputs[0], taken.n_labels)
-        counts, names, numbered = count_labels_of(truth), taken.label_names, taken.closed
+        train = take_truth("y_train", y_train, n_labels, labels)
+        truth = set_rows("y_train", train.inputs[0], train.n_labels)
+        counts, names, numbered = count_labels_of(truth), train.label_names, train.closed
     else:
         counts = as_array("label_counts", label_counts).reshape(-1)
         names, numbered = labels, True
@@ -180,14 +180,16 @@ def label_groups(
         if bad.size:
             value = counts[bad[0]]
             raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
-        for given, told in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
+        for given, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
             if given not in (None, counts.size):
-                raise InputError(told, f"{given} does not match the {counted(counts.size, 'label counts')}")
+                raise InputError(
+                    argument, f"{given} does not match the {counted(counts.size, 'label counts')}"
+                )
         counts = counts.astype(np.int64)
     if limits is None:
-        of, every = _decile(counts), range(1, N_DECILES + 1)
-        spans = ["0", *(_span(counts[of == n]) for n in every)]
-        return LabelGroups([UNSEEN, *(f"decile {n}" for n in every)], of, spans, names, numbered)
+        of, deciles = _decile(counts), range(1, N_DECILES + 1)
+        spans = ["0", *(_span(counts[of == n]) for n in deciles)]
+        return LabelGroups([UNSEEN, *(f"decile {n}" for n in deciles)], of, spans, names, numbered)
     ranges = [_range(low, high) for low, high in pairwise([-1, *limits])] + [f">{limits[-1]}"]
     seen = USUAL.get(len(limits), ranges[1:])
     return LabelGroups([UNSEEN, *seen], np.searchsorted(limits, counts), ranges, names, numbered)
@@ -199,11 +201,11 @@ def _checked(edges: Any) -> list[int] | None:
         if edges != DECILES:
             raise InputError("edges", f"{edges!r} is neither a list of numbers of rows nor {DECILES!r}")
         return None
-    found = [*edges] if hasattr(edges, "__iter__") else [edges]
-    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in found)
-    if not whole or not found or any(low >= high for low, high in pairwise(found)):
+    listed = [*edges] if hasattr(edges, "__iter__") else [edges]
+    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in listed)
+    if not whole or not listed or any(low >= high for low, high in pairwise(listed)):
         raise InputError("edges", f"{edges!r} are not rising numbers of training rows, such as [0, 10, 100]")
-    limits = [int(edge) for edge in found]
+    limits = [int(edge) for edge in listed]
     if len(limits) >= MOST_GROUPS:
         raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
     return limits if limits[0] == 0 else [0, *limits]
@@ -221,9 +223,9 @@ def _decile(counts: Ints) -> Ints:
     """Return the decile of each label from 1 on, 0 for labels that do not occur."""
     order = np.argsort(-counts, kind="stable")
     before = np.concatenate(([0], np.cumsum(counts[order])))
-    found = np.empty_like(counts)
-    found[order] = 1 + N_DECILES * before[:-1] // max(1, int(before[-1]))
-    return np.where(counts > 0, found, 0)
+    decile_of = np.empty_like(counts)
+    decile_of[order] = 1 + N_DECILES * before[:-1] // max(1, int(before[-1]))
+    return np.where(counts > 0, decile_of, 0)
 
 
 def given_groups(
@@ -283,12 +285,12 @@ def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list
 def _named(argument: str, value: Any) -> LabelGroups:
     """Return groups from a name or number for each label, numbers in their order."""
     texts = group_names(argument, value, "label")
-    every = [*dict.fromkeys(texts)]
-    last = [name for name in every if name == OTHER]
-    every = in_number_order([name for name in every if name != OTHER]) + last
-    refuse_many_groups(argument, len(every))
-    places = {name: place for place, name in enumerate(every)}
-    return LabelGroups(every, [places[text] for text in texts])
+    distinct = [*dict.fromkeys(texts)]
+    last = [name for name in distinct if name == OTHER]
+    distinct = in_number_order([name for name in distinct if name != OTHER]) + last
+    refuse_many_groups(argument, len(distinct))
+    places = {name: place for place, name in enumerate(distinct)}
+    return LabelGroups(distinct, [places[text] for text in texts])
 
 
 def in_number_order(names: list[str]) -> list[str]:
@@ -314,7 +316,7 @@ def group_names(argument: str, value: Any, of: str) -> list[str]:
         whole = hasattr(name, "__index__") or (isinstance(name, float) and name.is_integer())
         text = name if isinstance(name, str) else f"{int(name)}" if whole else None
         if not text:
-            place = next(place for place, own in enumerate(array) if own is name)
+            place = next(place for place, entry in enumerate(array) if entry is name)
             if text is None:
                 raise InputError(argument, f"{of} {place}: {name!r} is neither a text nor an integer")
             raise InputError(argument, f"{of} {place}: the name of its group is empty")
@@ -333,7 +335,7 @@ def check_row_groups(value: Any, n_rows: int) -> Groups:
     names = group_names("row_groups", value, "row")
     if len(names) != n_rows:
         raise InputError("row_groups", f"{counted(len(names), *NO_MATCH)} the {n_rows} of y_true")
-    every = [*dict.fromkeys(names)]
-    refuse_many_groups("row_groups", len(every))
-    places = {name: place for place, name in enumerate(every)}
-    return Groups(every, np.array([places[name] for name in names], np.int64))
+    distinct = [*dict.fromkeys(names)]
+    refuse_many_groups("row_groups", len(distinct))
+    places = {name: place for place, name in enumerate(distinct)}
+    return Groups(distinct, np.array([places[name] for name in names], np.int64))

@@ -59,9 +59,9 @@ def given_hierarchy(
         if value.shape != (n_labels, n_labels):
             expected = f"({n_labels}, {n_labels}): children by row, parents by column"
             raise InputError(ARGUMENT, f"shape {value.shape} is not {expected}")
-        found = value.tocoo()
-        kept = found.data != 0
-        edges = np.column_stack([found.row[kept], found.col[kept]]).astype(np.int64)
+        entries = value.tocoo()
+        kept = entries.data != 0
+        edges = np.column_stack([entries.row[kept], entries.col[kept]]).astype(np.int64)
         return from_edges(edges, n_labels, n_labels, names)
     if (
         names is None
@@ -82,8 +82,8 @@ def given_hierarchy(
         place = places[number] if places else f"edge {number}"
         for side, label in enumerate(pair):
             edges[number, side] = _number(label, place, n_labels, numbers, open_to)
-    every = range(n_labels) if numbers is None else [*numbers]
-    return from_edges(edges, n_labels, max(n_labels, len(every)), None if names is None else every)
+    node_names = range(n_labels) if numbers is None else [*numbers]
+    return from_edges(edges, n_labels, max(n_labels, len(node_names)), None if names is None else node_names)
 
 
 def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | None = None) -> Hierarchy:
@@ -101,19 +101,19 @@ def from_edges(edges: Ints, n_labels: int, n_nodes: int, names: Sequence[Any] | 
     _refuse_cycle(edges, graph, names)
     limit = memory_limit()
     dtype = label_dtype(n_nodes)
-    most = int(min(limit.left / dtype.itemsize, np.iinfo(np.int64).max))
+    max_entries = int(min(limit.left / dtype.itemsize, np.iinfo(np.int64).max))
     marks, stack = np.zeros((2, n_nodes), np.int64)
     up_ptr = np.empty(n_labels + 1, np.int64)
-    exceeding = list_ancestors(ptr, parents, most, marks, stack, up_ptr, np.empty(0, dtype))
+    exceeding = list_ancestors(ptr, parents, max_entries, marks, stack, up_ptr, np.empty(0, dtype))
     try:
         if exceeding >= 0:
-            limit.check((most + 1) * dtype.itemsize)
+            limit.check((max_entries + 1) * dtype.itemsize)
         limit.take(int(up_ptr[-1]) * dtype.itemsize)
     except OverLimitError as error:
         raise InputError(ARGUMENT, Message("listing the ancestors of all labels ", error.args[0])) from None
     up = np.empty(up_ptr[-1], dtype)
     marks[:] = 0
-    list_ancestors(ptr, parents, most, marks, stack, up_ptr, up)
+    list_ancestors(ptr, parents, max_entries, marks, stack, up_ptr, up)
     digest = hashlib.sha256(np.ascontiguousarray(edges, "<i8").tobytes()).hexdigest()
     above_all = np.flatnonzero(np.bincount(up, minlength=n_nodes) == n_labels)  # itself, if it is a label
     top = _called(int(above_all[0]), names) if n_labels > 1 and above_all.size else None
@@ -129,15 +129,17 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     """Return edges as pairs of a child and a parent."""
     if isinstance(value, Mapping):
         parents = {
-            child: [own] if isinstance(own, str) or not hasattr(own, "__iter__") else [*own]
-            for child, own in value.items()
+            child: [value_of]
+            if isinstance(value_of, str) or not hasattr(value_of, "__iter__")
+            else [*value_of]
+            for child, value_of in value.items()
         }
-        return [(child, parent) for child, several in parents.items() for parent in several]
+        return [(child, parent) for child, parents_of in parents.items() for parent in parents_of]
     refuse_other(ARGUMENT, value)
-    found = value.tolist() if hasattr(value, "tolist") else value
-    if not hasattr(found, "__iter__"):
+    edges = value.tolist() if hasattr(value, "tolist") else value
+    if not hasattr(edges, "__iter__"):
         raise InputError(ARGUMENT, f"{value!r} is no list of (child, parent) pairs")
-    pairs = [*found]
+    pairs = [*edges]
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InputError(ARGUMENT, f"edge {place}: {pair!r} is not a (child, parent) pair", value=pair)
@@ -148,28 +150,28 @@ def _number(label: Any, place: str, n_labels: int, numbers: dict[Any, int] | Non
     """Return the number of a label, a new one where other nodes may be named."""
     if numbers is None:
         if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
-            told = f"{place}: {label!r} is not a label id; here, labels have no names"
-            raise InputError(ARGUMENT, told, value=label)
+            reason = f"{place}: {label!r} is not a label id; here, labels have no names"
+            raise InputError(ARGUMENT, reason, value=label)
         if 0 <= label < n_labels:
             return int(label)
-        known = f"0..{n_labels - 1}"
+        choices = f"0..{n_labels - 1}"
     else:
-        found = numbers.get(label) if isinstance(label, str | int | np.integer) else None
-        if found is None and open_to and isinstance(label, str):
-            found = numbers.setdefault(label, len(numbers))
-        if found is not None:
-            return found
-        known = f"the {n_labels} labels"
+        number = numbers.get(label) if isinstance(label, str | int | np.integer) else None
+        if number is None and open_to and isinstance(label, str):
+            number = numbers.setdefault(label, len(numbers))
+        if number is not None:
+            return number
+        choices = f"the {n_labels} labels"
     fix = "leave out edges to what is no label, such as a root"
-    raise InputError(ARGUMENT, f"{place}: {label!r} is not one of {known}; {fix}", value=label)
+    raise InputError(ARGUMENT, f"{place}: {label!r} is not one of {choices}; {fix}", value=label)
 
 
 def _refuse_cycle(edges: Ints, graph: Any, names: Sequence[Any] | None) -> None:
     """Refuse edges that lead from a label back to it, and name the labels on the way."""
     from scipy.sparse.csgraph import connected_components
 
-    own = edges[edges[:, 0] == edges[:, 1]]
-    cycle = own[0].tolist() if own.size else []
+    loops = edges[edges[:, 0] == edges[:, 1]]
+    cycle = loops[0].tolist() if loops.size else []
     if not cycle:
         n_parts, part_of = connected_components(graph, connection="strong")
         if n_parts == graph.shape[0]:

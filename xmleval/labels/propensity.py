@@ -162,13 +162,13 @@ def inverse_propensity(
     """
     if dataset is not None and (a, b) != (None, None):
         raise InputError("dataset", "give either the data set or a and b")
-    found_in = None if dataset is None else published(dataset)
+    source = None if dataset is None else published(dataset)
     a, b = (
-        found_in[1:3]
-        if found_in
+        source[1:3]
+        if source
         else (
-            default if given is None else real_number(name, given)
-            for name, given, default in zip("ab", (a, b), DEFAULT, strict=True)
+            default if column is None else real_number(name, column)
+            for name, column, default in zip("ab", (a, b), DEFAULT, strict=True)
         )
     )
     if (y_train is None) == (label_counts is None):
@@ -176,35 +176,35 @@ def inverse_propensity(
     if y_train is not None:
         if n_instances is not None:
             raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-        taken = take_truth("y_train", y_train, n_labels, labels)
-        truth = set_rows("y_train", taken.inputs[0], taken.n_labels)
-        names, numbered = taken.label_names, taken.closed
+        train = take_truth("y_train", y_train, n_labels, labels)
+        truth = set_rows("y_train", train.inputs[0], train.n_labels)
+        names, numbered = train.label_names, train.closed
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
-        given = as_array("label_counts", label_counts)
-        names, numbered = None if labels is None else check_labels(labels, given.size), True
-        counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
+        column = as_array("label_counts", label_counts)
+        names, numbered = None if labels is None else check_labels(labels, column.size), True
+        counts = column.reshape(-1) if column.ndim == 2 and 1 in column.shape else column  # column sums
         if counts.ndim != 1:
-            raise InputError("label_counts", f"shape {given.shape} is not one count per label")
+            raise InputError("label_counts", f"shape {column.shape} is not one count per label")
         if n_labels is not None and counts.size != n_labels:
             raise InputError(
                 "label_counts", f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
             )
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
-        n_instances = positive_integer("n_instances", n_instances, least=0)
+        n_instances = positive_integer("n_instances", n_instances, at_least=0)
     if n_instances <= 2:
         raise InputError(
             "n_instances", f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
         )
     whole = counts.dtype.kind != "f"
-    for said, refused in (
+    for requirement, refused in (
         ("an integer", False if whole else ~np.isfinite(counts) | (counts != np.floor(counts))),
         (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),
     ):
         bad = np.flatnonzero(refused)  # before they become integers, which wrap
         if bad.size:
-            raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {said}")
+            raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {requirement}")
     distinct = np.unique(counts)
     for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((distinct + b > 0).all()))):
         if not fine:
@@ -215,11 +215,11 @@ def inverse_propensity(
         powers = 1.0 + scale * powers
     weights = np.empty(counts.size)
     for start in range(0, counts.size, LABELS_AT_A_TIME):  # far less memory than numbers of all labels
-        some = counts[start : start + LABELS_AT_A_TIME]
-        weights[start : start + some.size] = powers[np.searchsorted(distinct, some)]
+        piece = counts[start : start + LABELS_AT_A_TIME]
+        weights[start : start + piece.size] = powers[np.searchsorted(distinct, piece)]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
-    constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
+    constants = {"a": a, "b": b, "n": float(n_instances)} | (source.where() if source else {})
     return described(weights, constants, names, numbered, np.array(counts, label_dtype(n_instances)))
 
 
@@ -235,11 +235,11 @@ def given_or_estimated(
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
-    told = constants._asdict()
-    for name, value in {"y_train": y_train, **told}.items():
+    given_constants = constants._asdict()
+    for name, value in {"y_train": y_train, **given_constants}.items():
         if value is not None and q is not None:
-            other = Keyword("inverse_propensity")
-            raise InputError(name, Message("given together with ", other, "; choose one"))
+            keyword = Keyword("inverse_propensity")
+            raise InputError(name, Message("given together with ", keyword, "; choose one"))
         if value is not None and y_train is None:
             raise InputError(name, Message("needs the training labels, ", Keyword("y_train")))
     if q is None and y_train is None:
@@ -247,18 +247,18 @@ def given_or_estimated(
     if y_train is None:
         q, notes = of_labels("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
-    found = (
+    estimate = (
         y_train if constants == Constants() else None
     )  # which may be estimated, for several models at once
-    if not isinstance(found, InversePropensity):
+    if not isinstance(estimate, InversePropensity):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")
-        found = estimated(y_train, n_labels, constants)
-    if names is None and found.numbered and found.size != n_labels:
-        hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
-        raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
-    notes = of_labels("y_train", found, names)[1]
-    return _without_names(by_name("y_train", found, names, in_order)), notes
+        estimate = estimated(y_train, n_labels, constants)
+    if names is None and estimate.numbered and estimate.size != n_labels:
+        hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
+        raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
+    notes = of_labels("y_train", estimate, names)[1]
+    return _without_names(by_name("y_train", estimate, names, in_order)), notes
 
 
 def estimated(y_train: Any, n_labels: int, constants: Constants) -> InversePropensity:
@@ -288,12 +288,12 @@ def described(
     counts: Labels,
 ) -> InversePropensity:
     """Return inverse propensities with what is known of them; the arrays become read-only."""
-    found: InversePropensity = weights.view(InversePropensity)
-    found.flags.writeable = False
-    found.constants, found.label_names, found.numbered = constants, names, numbered
-    found.label_counts = counts
+    q: InversePropensity = weights.view(InversePropensity)
+    q.flags.writeable = False
+    q.constants, q.label_names, q.numbered = constants, names, numbered
+    q.label_counts = counts
     counts.flags.writeable = False
-    return found
+    return q
 
 
 def _power(base: float, exponent: float) -> float:
@@ -306,7 +306,7 @@ def count_labels_of(truth: Source[Truth], counts: Ints | None = None) -> Ints:
 
     Counts of labels that do not occur are not written: of very many labels, most take no memory.
     """
-    found = np.zeros(truth.n_labels, np.int64) if counts is None else counts
+    n_of = np.zeros(truth.n_labels, np.int64) if counts is None else counts
     for block in truth.blocks():
-        count_entries(block.labels, found)
-    return found
+        count_entries(block.labels, n_of)
+    return n_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.metrics.metric import Best, Metric, Setting, one, ratio
+from xmleval.metrics.metric import Best, Metric, Setting, best_one, ratio
 from xmleval.view.facts import Counts, Profile
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
 def within(table: Floats, k: int) -> Floats:
     """Sum a table over its first k ranks."""
     if len(table) > 64 * table.shape[1]:  # single rows: whole columns are added faster, in the same order
-        found = np.zeros(len(table))
+        total = np.zeros(len(table))
         for column in table[:, :k].T:
-            found += column
-        return found
+            total += column
+        return total
     return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
 
 
@@ -320,7 +320,7 @@ TABLE = (
         averages=("micro",),
         cutoff="none",
         whole=True,
-        best=one,
+        best=best_one,
         conventions=("unlisted",),
     ),
     of_whole_ranking(NDCG, ndcg_of_rows, "DCG / ideal DCG"),
@@ -336,7 +336,7 @@ TABLE = (
         state="label_totals",
         value=label_coverage,
         unsmooth=("",),
-        best=one,
+        best=best_one,
         conventions=("unlisted",),
     ),
     AT_K(

@@ -25,33 +25,33 @@ LEAST_PROBABILITY = 1e-8  # Mulan's
 MOST_LIMIT = 1 << 62
 
 
-def calibration_error(found: Binned, setting: Setting) -> float:
+def calibration_error(binned: Binned, setting: Setting) -> float:
     """Sum of abs(hits - sum of scores) over the bins, divided by the number of pairs; NaN without any."""
-    return _share(np.abs(found.hits - found.scores).sum(), found)
+    return _share(np.abs(binned.hits - binned.scores).sum(), binned)
 
 
-def overconfidence(found: Binned, setting: Setting) -> float:
+def overconfidence(binned: Binned, setting: Setting) -> float:
     """Sum the same over the bins whose scores are too high on average."""
-    return _share(np.maximum(found.scores - found.hits, 0).sum(), found)
+    return _share(np.maximum(binned.scores - binned.hits, 0).sum(), binned)
 
 
-def underconfidence(found: Binned, setting: Setting) -> float:
+def underconfidence(binned: Binned, setting: Setting) -> float:
     """Sum the same over the bins whose scores are too low on average."""
-    return _share(np.maximum(found.hits - found.scores, 0).sum(), found)
+    return _share(np.maximum(binned.hits - binned.scores, 0).sum(), binned)
 
 
-def brier_score(found: Binned, setting: Setting) -> float:
+def brier_score(binned: Binned, setting: Setting) -> float:
     """Mean squared error; NaN without pairs."""
-    return _share(found.squares, found)
+    return _share(binned.squares, binned)
 
 
-def log_loss(found: Binned, setting: Setting) -> float:
+def log_loss(binned: Binned, setting: Setting) -> float:
     """Mean logarithmic loss; NaN without pairs."""
-    return _share(found.logs, found)
+    return _share(binned.logs, binned)
 
 
-def _share(total: Any, found: Binned) -> float:
-    n = int(found.n.sum())
+def _share(total: Any, binned: Binned) -> float:
+    n = int(binned.n.sum())
     return int(total) / n if n else np.nan  # integers: rounded once
 
 
@@ -66,8 +66,8 @@ def limited_log_loss(view: View, setting: Setting) -> Floats:
     """Mean over all labels, each at most ln(limit)."""
     from xmleval.view.pairs import log_losses
 
-    most = float(Context(prec=28).ln(Decimal(setting.params["limit"])))  # rounded once
-    return log_losses(view, setting.conventions.link, 0.0, most) / setting.n_labels
+    limit = float(Context(prec=28).ln(Decimal(setting.params["limit"])))  # rounded once
+    return log_losses(view, setting.conventions.link, 0.0, limit) / setting.n_labels
 
 
 CALIBRATION = partial(

@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats
 from xmleval.base.conventions import TIE_CREDIT
-from xmleval.metrics.metric import Metric, Param, Setting, one, zero
+from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero
 from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.view.facts import Accepted, Curve
 
@@ -57,21 +57,21 @@ def fallout_at_recall(curve: Curve, setting: Setting) -> Floats:
 
 def partial_auc(curve: Curve, setting: Setting) -> Floats:
     """Area up to a false positive rate, from 0.5 for chance to 1; NaN without both classes."""
-    most = setting.params["max_fpr"]
+    max_fpr = setting.params["max_fpr"]
     # what is asked for takes the place of precision
-    area = np.where(curve.n_irrelevant > 0, most * per_relevant(curve, np.nan), np.nan)
-    least = 0.5 * most**2
-    return 0.5 * (1.0 + (area - least) / (most - least))
+    area = np.where(curve.n_irrelevant > 0, max_fpr * per_relevant(curve, np.nan), np.nan)
+    by_chance = 0.5 * max_fpr**2
+    return 0.5 * (1.0 + (area - by_chance) / (max_fpr - by_chance))
 
 
-def area_under_risk(found: Accepted, setting: Setting) -> float:
+def area_under_risk(accepted: Accepted, setting: Setting) -> float:
     """Mean over rows of the risk of those with at least their largest score; NaN without rows."""
-    return found.area
+    return accepted.area
 
 
-def risk_at_coverage(found: Accepted, setting: Setting) -> float:
+def risk_at_coverage(accepted: Accepted, setting: Setting) -> float:
     """Risk of the fewest rows, those of equal scores together, that reach the coverage; NaN without rows."""
-    return found.risk
+    return accepted.risk
 
 
 POOLED = partial(
@@ -81,7 +81,7 @@ POOLED = partial(
     needs=("scores", "entry scores"),
     averages=("micro", "macro", "weighted"),
     whole=True,
-    best=one,
+    best=best_one,
     conventions=("unlisted",),
     weighted_state="weighted_scores",
     every_label=True,
@@ -174,7 +174,7 @@ TABLE = (
         asks="fallout",
         value=fallout_at_recall,
         direction="down",
-        best=zero,
+        best=best_zero,
     ),
     ABSTAINING(
         name="aurc",

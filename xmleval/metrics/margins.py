@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Setting, one
+from xmleval.metrics.metric import Metric, Setting, best_one
 from xmleval.metrics.sets import WZ17
 from xmleval.view.facts import Extremes
 
@@ -18,8 +18,8 @@ def margin(extremes: Extremes, setting: Setting) -> Floats:
     """Lowest relevant score minus highest irrelevant score; 0 for equal infinities."""
     lowest, highest = extremes
     with np.errstate(invalid="ignore", over="ignore"):
-        found = lowest - highest
-    return np.where(lowest == highest, 0.0, found)
+        gaps = lowest - highest
+    return np.where(lowest == highest, 0.0, gaps)
 
 
 def margin_share(extremes: Extremes, setting: Setting) -> Floats:
@@ -57,6 +57,6 @@ TABLE = (
         symbol="Positive margins {average}",
         formula="[lowest relevant score > highest irrelevant score]",
         value=margin_share,
-        best=one,
+        best=best_one,
     ),
 )

@@ -36,12 +36,12 @@ class Param(NamedTuple):
 Best = Callable[[Ints, Setting], Floats]
 
 
-def one(n_relevant: Ints, setting: Setting) -> Floats:
+def best_one(n_relevant: Ints, setting: Setting) -> Floats:
     """1."""
     return np.ones(n_relevant.size)
 
 
-def zero(n_relevant: Ints, setting: Setting) -> Floats:
+def best_zero(n_relevant: Ints, setting: Setting) -> Floats:
     """0."""
     return np.zeros(n_relevant.size)
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from xmleval.metrics.at_k import dcg, ndcg, precision, recall
-from xmleval.metrics.metric import Metric, one
+from xmleval.metrics.metric import Metric, best_one
 
 NORMALISED = partial(
     Metric,
@@ -16,7 +16,7 @@ NORMALISED = partial(
     state="rank_profile",
     needs=("scores", "propensity"),
     table="gains/ideals",
-    best=one,
+    best=best_one,
     cutoff="required",
     conventions=("unlisted",),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.conventions import TIE_CREDIT
 from xmleval.metrics.at_k import has_relevant
-from xmleval.metrics.metric import Metric, Setting, one, ratio, zero
+from xmleval.metrics.metric import Metric, Setting, best_one, best_zero, ratio
 from xmleval.metrics.sets import WZ17, ZZ14
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def n_pairs(view: View, setting: Setting) -> Floats:
 
 def misordered_pairs(view: View, setting: Setting) -> Floats:
     """Misordered pairs; tied pairs count by the convention ``loss_ties``."""
-    found: Floats = view.ties.n_tied * TIE_CREDIT[setting.conventions.loss_ties]
-    found += view.ties.n_reversed
-    return found
+    misordered: Floats = view.ties.n_tied * TIE_CREDIT[setting.conventions.loss_ties]
+    misordered += view.ties.n_reversed
+    return misordered
 
 
 def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting) -> Floats:
@@ -165,7 +165,7 @@ TABLE = (
         value=ranking_loss,
         bounded=("",),
         direction="down",
-        best=zero,
+        best=best_zero,
         conventions=("loss_ties", "no_pairs", "unlisted"),
     ),
     RANKING(
@@ -176,7 +176,7 @@ TABLE = (
         reference=SS00,
         value=lrap,
         bounded=("",),
-        best=one,
+        best=best_one,
         conventions=("no_pairs", "unlisted"),
     ),
     RANKING(
@@ -188,7 +188,7 @@ TABLE = (
         value=instance_auc,
         averages=("samples",),
         bounded=("samples",),
-        best=one,
+        best=best_one,
         conventions=("auc_ties", "no_pairs", "unlisted"),
     ),
     RANKING(
@@ -210,7 +210,7 @@ TABLE = (
         reference="Crammer & Singer 2003 (JMLR 3)",
         value=is_error,
         direction="down",
-        best=zero,
+        best=best_zero,
         conventions=("loss_ties", "unlisted"),
     ),
     RANKING(
@@ -222,7 +222,7 @@ TABLE = (
         value=misordered_pairs,
         direction="down",
         range=(0.0, np.inf),
-        best=zero,
+        best=best_zero,
         conventions=("loss_ties", "unlisted"),
     ),
 )

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.metrics.metric import Metric, Param, Setting, one, zero
+from xmleval.metrics.metric import Metric, Param, Setting, best_one, best_zero
 from xmleval.view.facts import Counts
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
@@ -73,15 +73,15 @@ def balanced_accuracy(c: Counts, setting: Setting) -> Floats:
 
 def gmean(c: Counts, setting: Setting) -> Floats:
     """Geometric mean of recall and specificity."""
-    found: Floats = np.sqrt(recall(c, setting) * specificity(c, setting))
-    return found
+    means: Floats = np.sqrt(recall(c, setting) * specificity(c, setting))
+    return means
 
 
 def hmean(c: Counts, setting: Setting) -> Floats:
     """Harmonic mean of recall and specificity; 0 where both are 0."""
     r, s = recall(c, setting), specificity(c, setting)
-    found: Floats = 2.0 * r * s / np.maximum(r + s, TINY)
-    return found
+    means: Floats = 2.0 * r * s / np.maximum(r + s, TINY)
+    return means
 
 
 def mcc(c: Counts, setting: Setting) -> Floats:
@@ -120,7 +120,7 @@ OF_SETS = partial(
     family="sets",
     reference=ZZ14,
     needs=("sets",),
-    best=one,
+    best=best_one,
 )
 AVERAGED = partial(
     OF_SETS,
@@ -160,7 +160,7 @@ IN_HIERARCHY = partial(
     needs=("sets", "hierarchy"),
     averages=("samples", "micro"),
     cutoff="optional",
-    best=one,
+    best=best_one,
     conventions=("zero_division", "unlisted"),
 )
 
@@ -183,7 +183,7 @@ TABLE = (
         value=hamming_loss,
         every_label=True,
         direction="down",
-        best=zero,
+        best=best_zero,
         conventions=("unlisted",),
     ),
     PRECISION,

@@ -156,13 +156,13 @@ def parse_spec(text: str) -> Spec:
     ValueError
         If the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
-    found = GRAMMAR.fullmatch(canonical(text))
-    if found is None or len(found["k"] or "") > MOST_DIGITS:
+    match = GRAMMAR.fullmatch(canonical(text))
+    if match is None or len(match["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
-    name, average = found["name"], found["average"]
-    whole = found["k"] == "all"
-    k = None if whole else whole_number(found["k"])
+    name, average = match["name"], match["average"]
+    whole = match["k"] == "all"
+    k = None if whole else whole_number(match["k"])
     rows = [metric for metric in TABLE if metric.name == name]
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
@@ -170,9 +170,11 @@ def parse_spec(text: str) -> Spec:
         raise ValueError(f"{text!r}: unknown measure {name!r}; {nearest(name)}")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
-        known = ", ".join(averages)
-        said = f"no average {average!r}" if average else "needs an average"
-        raise ValueError(f"{text!r}: {said}; " + (f"choose from {known}" if known else "it takes none"))
+        choices = ", ".join(averages)
+        problem = f"no average {average!r}" if average else "needs an average"
+        raise ValueError(
+            f"{text!r}: {problem}; " + (f"choose from {choices}" if choices else "it takes none")
+        )
     if k is not None and not 0 < k <= MOST_K:
         raise ValueError(f"{text!r}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
     asked = "all" if whole else "none" if k is None else "required"
@@ -180,18 +182,18 @@ def parse_spec(text: str) -> Spec:
     if not rows:
         why = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
         raise ValueError(f"{text!r}: {name} {why[asked]}")
-    named = {item.partition("=")[0] for item in (found["params"] or "").split(",") if item}
+    named = {item.partition("=")[0] for item in (match["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
-    return Spec(rows[0], average, _parse_params(text, rows[0], average, found["params"]), k)
+    return Spec(rows[0], average, _parse_params(text, rows[0], average, match["params"]), k)
 
 
 def _parse_params(
-    text: str, metric: Metric, average: str | None, given: str | None
+    text: str, metric: Metric, average: str | None, text_of_params: str | None
 ) -> tuple[tuple[str, float], ...]:
-    found: dict[str, float] = {}
-    for item in (given or "").split(",") if given else []:
+    numbers: dict[str, float] = {}
+    for item in (text_of_params or "").split(",") if text_of_params else []:
         name, _, value = item.partition("=")
-        if name in found:
+        if name in numbers:
             raise ValueError(f"{text!r}: {name} is given twice")
         if name not in metric.params:
             of = f".{average}" if average else ""
@@ -201,21 +203,21 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value!r} is not a number")
         if not 0 <= number < 1e150:
             raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
-        found[name] = number
+        numbers[name] = number
         allowed = metric.params[name].allowed
         if allowed and not (number.is_integer() and int(number) in allowed):
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
         if metric.params[name].share and not 0 < number <= 1:
             raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
-        if name not in found and param.default:
-            found[name] = param.example
-        elif name not in found:
+        if name not in numbers and param.default:
+            numbers[name] = param.example
+        elif name not in numbers:
             _, _, cutoff = text.partition("@")
             of = f".{average}" if average else ""
             as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
-    return tuple(found.items())
+    return tuple(numbers.items())
 
 
 def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, Any]) -> Conventions:
@@ -257,19 +259,19 @@ def expand_metrics(
     if not (metrics is None or isinstance(metrics, Iterable)):
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
-    cutoffs = DEFAULT_K if ks is DEFAULT_K else tuple(positive_integer("k", k) for k in several)
+    listed_ks: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
+    cutoffs = DEFAULT_K if ks is DEFAULT_K else tuple(positive_integer("k", k) for k in listed_ks)
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
-    found: dict[str, tuple[Spec, bool]] = {}
+    explicit_of: dict[str, tuple[Spec, bool]] = {}
     for item in asked:
         if not isinstance(item, str):
             raise ValueError(f"metrics: {item!r} is not a name")
         explicit = item.strip().lower() not in (*GROUPS, "all")
         for spec in _named(item, cutoffs) if explicit else _members(item.strip().lower(), cutoffs):
-            known = found.get(spec.name)
-            found[spec.name] = (spec, explicit or (known is not None and known[1]))
-    return list(found.values())
+            earlier = explicit_of.get(spec.name)
+            explicit_of[spec.name] = (spec, explicit or (earlier is not None and earlier[1]))
+    return list(explicit_of.values())
 
 
 @lru_cache(maxsize=256)
@@ -288,7 +290,7 @@ def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
 def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if group != "all":
         names = [[f"{n}{k}" for k in ks] if n.endswith("@") else [n] for n in GROUPS[group]]
-        return tuple(parse_spec(name) for several in names for name in several)
+        return tuple(parse_spec(name) for at_ks in names for name in at_ks)
     specs: list[Spec] = []
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []

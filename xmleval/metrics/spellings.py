@@ -14,7 +14,7 @@ AT_K = {metric.name for metric in TABLE if metric.cutoff in ("required", "option
 JOINED = {  # f1_macro, macro_f1
     joined: f"{metric.name}.{average}"
     for metric in TABLE
-    for name in (metric.name, *(word for word, known in WORDS.items() if known == metric.name))
+    for name in (metric.name, *(word for word, name in WORDS.items() if name == metric.name))
     for average in metric.averages
     for joined in (f"{name}_{average}", f"{average}_{name}", f"{name}.{average}")
 }
@@ -54,13 +54,13 @@ def _dotted(name: str) -> str:
 
 def nearest(name: str) -> str:
     """Return a hint with the names nearest to an unknown one, or where all are listed."""
-    known = sorted({*NAMES, *JOINED.values(), *GROUPS, *(alias.rstrip("@") for alias in ALIASES)})
-    return did_you_mean(name, known, canonical) or "`xmleval metrics` lists all"
+    names = sorted({*NAMES, *JOINED.values(), *GROUPS, *(alias.rstrip("@") for alias in ALIASES)})
+    return did_you_mean(name, names, canonical) or "`xmleval metrics` lists all"
 
 
-def not_there(name: str, known: list[str]) -> str:
+def not_there(name: str, names: list[str]) -> str:
     """Say that a report has no such value, and which are near: of the same measure, or spelled alike."""
-    same = [one for one in known if one.split("@")[0] == canonical(name).split("@")[0]]
-    few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
-    near = f"it has {', '.join(same)}" if same else did_you_mean(name, known, canonical)
+    same = [name for name in names if name.split("@")[0] == canonical(name).split("@")[0]]
+    few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    near = f"it has {', '.join(same)}" if same else did_you_mean(name, names, canonical)
     return f"{name!r} is not in this report; {near or f'it has {few}'}"

@@ -77,7 +77,7 @@ def discount_sums(ranks: Ints) -> Floats:
     sums = _tabulated_sums()[np.minimum(ranks, TABULATED)]
     far = ranks > TABULATED
     if far.any():
-        found = sums[far]
-        add_far_discounts(ranks[far], TABULATED, tabulated_logs(), found)
-        sums[far] = found
+        sums_of_far = sums[far]
+        add_far_discounts(ranks[far], TABULATED, tabulated_logs(), sums_of_far)
+        sums[far] = sums_of_far
     return sums

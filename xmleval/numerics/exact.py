@@ -71,12 +71,12 @@ def exact_product(values: Floats, times: Ints) -> int:
     """Return the sum of finite values, each taken so many times, in units of 2^-1074; exact in any order."""
     total: Ints = np.zeros(SIZE, np.int64)
     high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
-    low, sign, rest, unit = values - high, np.sign(times), np.abs(times), 1.0
-    while rest.any():
-        some = sign * (rest & (1 << EXACT_BITS) - 1) * unit
+    low, sign, left, unit = values - high, np.sign(times), np.abs(times), 1.0
+    while left.any():
+        digits = sign * (left & (1 << EXACT_BITS) - 1) * unit
         for part in (high, low):
-            add_exact(part * some, NO_WEIGHT, total)
-        rest, unit = rest >> EXACT_BITS, unit * 2.0**EXACT_BITS
+            add_exact(part * digits, NO_WEIGHT, total)
+        left, unit = left >> EXACT_BITS, unit * 2.0**EXACT_BITS
     return _whole(total)
 
 
@@ -98,10 +98,10 @@ def scaled_sum(values: Floats, times: Ints | None = None) -> Any:
     terms = [values]
     if times is not None:
         high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
-        low, some = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
+        low, high_times = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
         terms = [high * low, (values - high) * low]
-        if some.any():
-            terms += [part * some * 2.0**EXACT_BITS for part in (high, values - high)]
+        if high_times.any():
+            terms += [part * high_times * 2.0**EXACT_BITS for part in (high, values - high)]
     total: Ints = np.zeros(LIMBS, np.int64)
     for part in terms:
         sum_terms(np.ascontiguousarray(part), NO_WEIGHT, total, total)

@@ -38,7 +38,7 @@ class LabelGroups(Parts):
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
-        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if spec.of_sets)
+        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.all_specs if spec.of_sets)
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == PROFILE)
         resources = resources._replace(memory=max(1, resources.memory // len(self.groups.names)))
         for name, labels in zip(self.groups.names, self.splits.labels, strict=True):

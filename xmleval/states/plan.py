@@ -116,9 +116,9 @@ class Settings:
             "hierarchy": none if hierarchy is None else hierarchy.edges,
         }
 
-    def unlike(self, other: Settings) -> str | None:
+    def unlike(self, theirs_of: Settings) -> str | None:
         """Return what is said of the first array of labels that differs, or None."""
-        for (name, mine), theirs in zip(self.of_labels.items(), other.of_labels.values(), strict=True):
+        for (name, mine), theirs in zip(self.of_labels.items(), theirs_of.of_labels.values(), strict=True):
             # np.array_equal hides what a handler raises
             if mine is not theirs and (mine.shape != theirs.shape or (mine != theirs).any()):
                 return {"label_counts": "y_train differs", "label_groups": "label_groups differ"}.get(
@@ -150,7 +150,7 @@ class Plan(Settings):
     ----------
     specs : tuple of Spec
         The measures to compute.
-    given : frozenset of str
+    inputs : frozenset of str
         Names of the inputs.
     not_computed : dict of str to Message
         Measures of groups that are left out, and the input they need.
@@ -161,7 +161,7 @@ class Plan(Settings):
     """
 
     specs: tuple[Spec, ...]
-    given: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()
     not_computed: dict[str, Message] = field(default_factory=dict)
     keep_curves: bool = False
     any_scores: bool = False
@@ -170,7 +170,7 @@ class Plan(Settings):
     # score of unlisted labels; None if they rank below every listed label
     unlisted: float | None = field(init=False)
     # the measures and the parts they are computed from, without duplicates
-    every: list[Spec] = field(init=False)
+    all_specs: list[Spec] = field(init=False)
     # the states to count, and the measures that read each
     states: dict[str, tuple[Spec, ...]] = field(init=False)
     # the rules whose hits and misses are kept by label, with the suffixes of their columns: the evaluation's,
@@ -195,13 +195,13 @@ class Plan(Settings):
 
     def __post_init__(self) -> None:
         """Work out what is read of rows, in one pass over the measures."""
-        level, decision, given = self.conventions.unlisted_score, self.decision, self.given
+        level, decision, inputs = self.conventions.unlisted_score, self.decision, self.inputs
         unlisted = level if self.higher_is_better or level is None else 0 - level
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
-        every = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
+        all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
         required = {spec.name for spec, explicit in self.asked if explicit}
         kept = self._kept_decisions() if self.per_label else {}
-        vars(self).update(weighted="sample_weight" in given, row_groups="row_groups" in given)
+        vars(self).update(weighted="sample_weight" in inputs, row_groups="row_groups" in inputs)
         states: dict[str, list[Spec]] = {}
         gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
@@ -209,7 +209,7 @@ class Plan(Settings):
         uses_decision = decision in kept and decision != GIVEN_SETS
         ordered = self.bounds or bool(kept and kept.keys() - {GIVEN_SETS})
         deepest, at_k = 0, 1  # one-error reads the first label
-        for spec in every:
+        for spec in all_specs:
             if name := self.state_of(spec):
                 states.setdefault(name, []).append(spec)
             if name == "row_sums" and self.bounded(spec):
@@ -229,17 +229,17 @@ class Plan(Settings):
             at_k = max(at_k, int(decision.value))
         elif decision is not None and decision.kind != "pred":
             whole |= uses_decision
-        beside = {
-            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in given,
+        extra = {
+            SETS_OF_LABELS: kept, self.state_of(CURVE): curves, SEEN: True, CEILING: WITHIN in inputs,
             LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups,
         }  # fmt: skip
-        for name, wanted in beside.items():
-            if wanted:
+        for name, is_read in extra.items():
+            if is_read:
                 states.setdefault(name, [])
         none_improbable = not probable or self.any_scores or self.conventions.link != "none"
         vars(self).update(
             unlisted=unlisted,
-            every=every,
+            all_specs=all_specs,
             states={name: tuple(states[name]) for name in STATES if name in states},
             kept_decisions=kept,
             reads_scores=reads_scores,
@@ -276,7 +276,7 @@ class Plan(Settings):
         """Return the plan for a part of the data, of which nothing is kept but values."""
         flags = ("per_row", "per_label", "keep_curves", "bounds")
         none: dict[str, Any] = {**dict.fromkeys(flags, False), "curve_points": 0, "label_groups": None}
-        return replace(self, given=self.given - {"row_groups", WITHIN}, **none | changed)
+        return replace(self, inputs=self.inputs - {"row_groups", WITHIN}, **none | changed)
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""

@@ -79,11 +79,11 @@ class Results:
     reliability: dict[str, Reliability] = field(default_factory=dict)
     estimates: dict[str, Estimate] = field(default_factory=dict)
 
-    def add(self, other: Results) -> None:
+    def add(self, results: Results) -> None:
         """Add the results of another state."""
-        for kind, found in vars(other).items():
-            if found:
-                vars(self)[kind].update(found)
+        for kind, values in vars(results).items():
+            if values:
+                vars(self)[kind].update(values)
 
     def negate_thresholds(self) -> None:
         """Turn thresholds of negated scores into those of the scores."""
@@ -94,9 +94,9 @@ class Results:
 
     def keep_only(self, names: list[str]) -> None:
         """Keep the results of some specs, in their order, with all labels, points and notes."""
-        for kind, held in vars(self).items():
-            if held and kind not in NOT_BY_SPEC:
-                vars(self)[kind] = {name: held[name] for name in names if name in held}
+        for kind, values in vars(self).items():
+            if values and kind not in NOT_BY_SPEC:
+                vars(self)[kind] = {name: values[name] for name in names if name in values}
 
     def leave_out(self, names: Collection[str]) -> None:
         """Leave some specs out, in groups, too."""

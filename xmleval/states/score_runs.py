@@ -60,7 +60,7 @@ class ScoreRuns(State):
         super().__init__(plan, specs, resources)
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self._share = resources.held  # bytes that updates may hold
+        self._share = resources.pooled  # bytes that updates may hold
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
@@ -101,7 +101,7 @@ class ScoreRuns(State):
 
     def merge(self, other: ScoreRuns) -> None:
         """Merge a state of other rows."""
-        self.store.merge(other.store, self.resources.held, self.resources)
+        self.store.merge(other.store, self.resources.pooled, self.resources)
         self.n_true = self.n_true + other.n_true
         self.n_rows += other.n_rows
         self.dtype = np.result_type(self.dtype, other.dtype)
@@ -116,7 +116,7 @@ class ScoreRuns(State):
         """Return an empty state to merge with this one, which spills to the same file."""
         found = ScoreRuns(self.plan, self.specs, self.resources)
         found.store.file = self.store.file
-        found._share = self.resources.beside(self.held_bytes)
+        found._share = self.resources.left_for_pooled(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
@@ -320,7 +320,7 @@ class ScoreRuns(State):
 
     def _restore(self, contents: Contents, name: str) -> None:
         """Take the scores of a kind."""
-        store, most = self.store, self.resources.held
+        store, most = self.store, self.resources.pooled
         n_labels = None if name in store.values else self.n_labels
         for key in contents.numbered(f"{name}.held"):
             keys = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels)

@@ -41,7 +41,7 @@ class Seen(State):
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
         self.reads: dict[str, int | None] = {}  # how many leading labels, by measure, as `Plan.reads` tells
         self.gapless, self.reads_lists = list[Spec](), False
-        for spec in plan.every:
+        for spec in plan.all_specs:
             self.reads[spec.name] = plan.reads(spec)
             self.reads_lists |= "scores" in spec.needs or "entry scores" in spec.needs
             if spec.metric.gapless and plan.unlisted is None:
@@ -130,7 +130,7 @@ class Seen(State):
         if not plan.counts_cells:
             needing = [spec.name for spec in plan.specs if spec.metric.every_label]
             results.not_computed |= dict.fromkeys(needing, ALL_LABELS)
-        predicted = [spec for spec in plan.every if spec.needs and spec.name not in results.not_computed]
+        predicted = [spec for spec in plan.all_specs if spec.needs and spec.name not in results.not_computed]
         if any(spec.metric.every_label or spec.state == SETS_OF_LABELS for spec in predicted):
             leave = "averages over labels, and measures of all cells such as Hamming loss, leave "
             results.notes["unknown"] = f"{leave}unknown labels out"

@@ -223,7 +223,7 @@ class Fitting:
                 raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: the number of labels to predict")
-        self.k = LEADING if k is None else positive_integer("k", k, most=MOST_K)
+        self.k = LEADING if k is None else positive_integer("k", k, at_most=MOST_K)
         self.fbr = 0.0 if fbr is None else real_number("fbr", fbr)
         if not 0 <= self.fbr <= 1:
             raise InputError("fbr", f"{fbr!r} is not within 0..1")

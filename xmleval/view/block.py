@@ -78,7 +78,7 @@ class Block(NamedTuple):
     facts: Facts | None = None
 
 
-def known_of(block: Block) -> dict[str, Any]:
+def shared_facts(block: Block) -> dict[str, Any]:
     """Return what is known of the truth of a block, to which may be added."""
     shared = block.facts is not None and block.facts.truth is block.truth
-    return block.facts.known if shared and block.facts else {}
+    return block.facts.shared if shared and block.facts else {}

@@ -81,9 +81,9 @@ class Decision:
         """Return a name that `parse_decision` reads, or one that identifies a fitted rule."""
         return self._name
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, operand: object) -> bool:
         """Compare by name."""
-        return isinstance(other, Decision) and str(self) == str(other)
+        return isinstance(operand, Decision) and str(self) == str(operand)
 
     def __hash__(self) -> int:
         """Hash the name."""
@@ -144,9 +144,9 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
     cut = np.empty_like(n_listed)
     if decision.kind == "rows":
         values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
-        own = np.empty(n_listed.size)
-        apply_weights(values, decision.numbers, own)
-        return Chosen(cut_rows(ranking, own, unlisted), ptr, labels)
+        thresholds_of_rows = np.empty(n_listed.size)
+        apply_weights(values, decision.numbers, thresholds_of_rows)
+        return Chosen(cut_rows(ranking, thresholds_of_rows, unlisted), ptr, labels)
     assert decision.kind == "threshold"
     count_leading(ptr, scores, as_score(decision.value, scores), False, cut)
     return Chosen(cut, ptr, labels)
@@ -184,8 +184,8 @@ def refuse_improbable(ranking: Ranking, start: int) -> None:
     place = find_outside(ranking.ptr, ranking.scores, MOST)
     if place >= 0:
         row, value = int(np.searchsorted(ranking.ptr, place, "right")) - 1, ranking.scores[place]
-        told = f"score {value} is no probability; a weighted rule needs them (`xmleval calibrate`)"
-        raise InputError("y_score", told, row=start + row, value=value)
+        reason = f"score {value} is no probability; a weighted rule needs them (`xmleval calibrate`)"
+        raise InputError("y_score", reason, row=start + row, value=value)
 
 
 def refuse_infinite_leading(leading: Floats, start: int) -> None:
@@ -233,19 +233,19 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     if rule is None or isinstance(rule, Decision):
         return rule
     text = rule.strip().lower() if isinstance(rule, str) else ""
-    found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
-    value = None if found is None else decimal_number(found[2])
-    if found is None or value is None or value != value or (found[1] == "top" and not 0 < value <= MOST):
+    match = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
+    value = None if match is None else decimal_number(match[2])
+    if match is None or value is None or value != value or (match[1] == "top" and not 0 < value <= MOST):
         neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
         raise ValueError(Message(Keyword("decision", repr(rule)), neither))
-    return Decision(found[1], value)
+    return Decision(match[1], value)
 
 
 def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
     """Refuse a rule fitted to another number of labels."""
     if n_fitted != n_labels:
-        given = Keyword("decision", str(decision))
-        raise ValueError(Message(given, f" has {counted(n_fitted, 'labels')}; {n_labels} were expected"))
+        keyword = Keyword("decision", str(decision))
+        raise ValueError(Message(keyword, f" has {counted(n_fitted, 'labels')}; {n_labels} were expected"))
 
 
 def check_decision(
@@ -259,18 +259,18 @@ def check_decision(
     score = conventions.unlisted_score
     if decision is None:
         return
-    given = Keyword("decision", str(decision))
+    keyword = Keyword("decision", str(decision))
     if decision.kind == "features":
-        raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
+        raise ValueError(Message(keyword, " reads features; apply the rule and pass ", Keyword("y_pred")))
     if not higher_is_better and (fitted or decision.fitted) and decision.kind != "listed":
-        raise ValueError(Message(given, " was fitted to scores of which higher ones are better"))
+        raise ValueError(Message(keyword, " was fitted to scores of which higher ones are better"))
     if decision.of_each:
         check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        own = Keyword("unlisted", str(conventions.unlisted))
-        raise ValueError(Message(given, " was not fitted with ", own))
+        unlisted = Keyword("unlisted", str(conventions.unlisted))
+        raise ValueError(Message(keyword, " was not fitted with ", unlisted))
     lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
     passed = score is not None and (lowest < score if higher_is_better else lowest > score)
     if decision.kind in ("threshold", "labels") and passed:
-        own = Keyword("unlisted", f"{conventions.unlisted_score:g}")
-        raise ValueError(Message(given, " with ", own, " would predict every unlisted label"))
+        unlisted = Keyword("unlisted", f"{conventions.unlisted_score:g}")
+        raise ValueError(Message(keyword, " with ", unlisted, " would predict every unlisted label"))

@@ -29,50 +29,50 @@ def check_features(features: Any, n_rows: int) -> Any:
                 if (np.diff(np.asarray(features.indptr, np.int64)) < 0).any():
                     raise ValueError("indptr is falling")
                 features.check_format(full_check=True)
-            given: Any = csr_array(features, dtype=np.float64, copy=True)
-            given.sum_duplicates()
+            matrix: Any = csr_array(features, dtype=np.float64, copy=True)
+            matrix.sum_duplicates()
         except (ValueError, TypeError, IndexError) as error:
             raise InputError("features", f"not a valid sparse matrix: {error}") from None
     else:
-        given = np.ascontiguousarray(as_array("features", features), np.float64)
-    if given.ndim != 2 or given.shape[0] != n_rows:
-        raise InputError("features", f"shape {given.shape} does not match {n_rows} rows")
-    if not given.shape[1]:
-        raise InputError("features", f"shape {given.shape} has no columns")
-    _refuse_infinite(given)
-    return given
+        matrix = np.ascontiguousarray(as_array("features", features), np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != n_rows:
+        raise InputError("features", f"shape {matrix.shape} does not match {n_rows} rows")
+    if not matrix.shape[1]:
+        raise InputError("features", f"shape {matrix.shape} has no columns")
+    _refuse_infinite(matrix)
+    return matrix
 
 
-def _refuse_infinite(given: Any) -> None:
-    numbers = given.data if is_sparse(given) else given.reshape(-1)
+def _refuse_infinite(matrix: Any) -> None:
+    numbers = matrix.data if is_sparse(matrix) else matrix.reshape(-1)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if not bad.size:
         return
     place = bad[0]
-    if is_sparse(given):
-        row, column = int(np.searchsorted(given.indptr, place, side="right")) - 1, int(given.indices[place])
+    if is_sparse(matrix):
+        row, column = int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
     else:
-        row, column = divmod(int(place), given.shape[1])
+        row, column = divmod(int(place), matrix.shape[1])
     value = numbers[place]
     raise InputError("features", f"{value} in column {column} is not a finite number", row=row, value=value)
 
 
-def linear_values(weights: Floats, given: Any) -> Floats:
+def linear_values(weights: Floats, matrix: Any) -> Floats:
     """Evaluate the model on each row, with bits that do not depend on other rows or on sparsity."""
-    values = np.empty(given.shape[0])
-    if is_sparse(given):
-        apply_weights_sparse(given.indptr, given.indices, given.data, weights, values)
+    values = np.empty(matrix.shape[0])
+    if is_sparse(matrix):
+        apply_weights_sparse(matrix.indptr, matrix.indices, matrix.data, weights, values)
     else:
-        apply_weights(given, weights, values)
+        apply_weights(matrix, weights, values)
     return values
 
 
-def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
+def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
     """Return the weights of a linear model, the intercept first; of several solutions that of minimum norm.
 
     Columns are scaled by their norms, so that the solution does not depend on their units.
     """
-    ones = np.ones((wanted.size, 1))
+    ones = np.ones((targets.size, 1))
     sparse = is_sparse(values)
     if sparse:
         from scipy.sparse import csr_array, hstack
@@ -82,7 +82,7 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     else:
         design = np.hstack([ones, values])
         largest = np.abs(design).max(axis=0)
-    scale = float(np.abs(wanted).max()) or 1.0  # squares of values outside -1..1 could overflow
+    scale = float(np.abs(targets).max()) or 1.0  # squares of values outside -1..1 could overflow
     with np.errstate(over="ignore", divide="ignore"):
         largest[~np.isfinite(scale / largest)] = np.inf  # the column would need an infinite weight
     design = _divided(design, largest)
@@ -92,15 +92,15 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     if sparse:
         from scipy.sparse.linalg import lsqr
 
-        found, stop = lsqr(design, wanted / scale, 0.0, 1e-12, 1e-12, 0.0, MAX_STEPS)[:2]
+        solution, stop = lsqr(design, targets / scale, 0.0, 1e-12, 1e-12, 0.0, MAX_STEPS)[:2]
         if stop not in CONVERGED:
             raise InputError(
                 argument, f"least squares did not converge in {MAX_STEPS} steps; remove duplicate columns"
             )
     else:
-        found = np.linalg.lstsq(design, wanted / scale, rcond=None)[0]
+        solution = np.linalg.lstsq(design, targets / scale, rcond=None)[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        weights: Floats = found / norms * (scale / largest)  # 0 for excluded columns
+        weights: Floats = solution / norms * (scale / largest)  # 0 for excluded columns
     if not np.isfinite(weights).all():
         column = int(np.isfinite(weights).argmin()) - 1
         raise InputError(argument, f"no finite weight for column {column}; rescale columns and scores")

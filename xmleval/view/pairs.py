@@ -42,7 +42,7 @@ def sigmoid(values: Scores) -> Floats:
     return out
 
 
-def log_losses(view: View, link: str, least: float, most: float) -> Floats:
+def log_losses(view: View, link: str, lowest: float, highest: float) -> Floats:
     """Return the sum over all labels of each row of `kernels.calibrating.limited_loss`; float64 (n,)."""
     ranking, n_listed = view.ranking, row_sizes(view.ranking.ptr)
     assert ranking.scores is not None
@@ -52,14 +52,14 @@ def log_losses(view: View, link: str, least: float, most: float) -> Floats:
     if view.unlisted is not None:
         level = np.array([as_score(view.unlisted, ranking.scores)])
         level = sigmoid(level) if link == "sigmoid" else level
-    hits, found = view.relevant_entries, np.empty(view.n_rows)
-    sum_log_losses(ranking.ptr, scores, hits, least, most, found)
+    hits, losses = view.relevant_entries, np.empty(view.n_rows)
+    sum_log_losses(ranking.ptr, scores, hits, lowest, highest, losses)
     n_hits = np.diff(np.concatenate([[0], np.cumsum(hits)])[ranking.ptr])
     n_missed = view.n_relevant - n_hits
     n_others = view.n_labels - n_listed - n_missed
     for n, hit in ((n_missed, True), (n_others, False)):
-        found += n * limited_loss(float(level[0]), hit, least, most)
-    return found
+        losses += n * limited_loss(float(level[0]), hit, lowest, highest)
+    return losses
 
 
 def first_outside(ranking: Ranking, depth: int) -> int:
@@ -75,16 +75,16 @@ def pairs_of(view: View, cutoffs: Cutoffs, link: str) -> Pairs:
     n_listed, flags = row_sizes(ranking.ptr), view.relevant_entries
     n_below = np.zeros(n_rows, np.int64) if unlisted is None else view.n_labels - n_listed
     sizes: Ints = np.empty((len(cutoffs), n_rows), np.int64)
-    for own, k in zip(sizes, cutoffs, strict=True):
-        own[:] = n_listed + n_below if k is None else view.predicted(top(k)).cut
+    for size, k in zip(sizes, cutoffs, strict=True):
+        size[:] = n_listed + n_below if k is None else view.predicted(top(k)).cut
     tiers, hits = np.empty(flags.size, np.uint8), np.zeros(sizes.shape, np.int64)
     find_tiers(ranking.ptr, flags, ranking.n_above, n_below, sizes, tiers, hits)
     n_unlisted, n_relevant, level = None, None, np.zeros(1)
     if unlisted is not None:
-        every = [view.n_relevant if k is None else view.hits(top(k))[1] for k in cutoffs]
+        n_hits = [view.n_relevant if k is None else view.hits(top(k))[1] for k in cutoffs]
         n_unlisted, n_relevant = (
-            np.diff(several, axis=0, prepend=0)
-            for several in (np.clip(sizes - ranking.n_above, 0, n_below), np.array(every) - hits)
+            np.diff(counts, axis=0, prepend=0)
+            for counts in (np.clip(sizes - ranking.n_above, 0, n_below), np.array(n_hits) - hits)
         )
         level = np.array([as_score(unlisted, ranking.scores)])
     scores = ranking.scores.astype(np.float64)

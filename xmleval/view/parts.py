@@ -21,11 +21,11 @@ from xmleval.view.view import View
 def rows_of(block: Block, rows: Ints) -> Block:
     """Return some rows of a block, which keep what does not depend on their numbers or on other rows."""
     names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged")
-    parts = {name: _taken(getattr(block, name), rows) for name in names}
+    parts = {name: _take_rows(getattr(block, name), rows) for name in names}
     return Block(**parts, first_row=0, unknown=block.unknown)
 
 
-def _taken(part: Any, rows: Ints) -> Any:
+def _take_rows(part: Any, rows: Ints) -> Any:
     """Return some rows of sets, of lists, or of an array; None of None."""
     if part is None or isinstance(part, np.ndarray):
         return part if part is None else part[rows]
@@ -37,8 +37,8 @@ def _taken(part: Any, rows: Ints) -> Any:
             take_entries(part.ptr, values, rows, column)
     if isinstance(part, Truth):
         return Truth(ptr, *columns)
-    given, n_above = Given(int(ptr[-1]), False), part.n_above[rows]
-    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, given, tie_order=part.tie_order)
+    seen, n_above = Given(int(ptr[-1]), False), part.n_above[rows]
+    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, seen, tie_order=part.tie_order)
 
 
 class WithinLabels(View):
@@ -60,7 +60,7 @@ class WithinLabels(View):
 
     def of_rows(self, rows: Ints) -> WithinLabels:
         """Return some of the rows."""
-        sets = {decision: _taken(chosen, rows) for decision, chosen in self._sets.items()}
+        sets = {decision: _take_rows(chosen, rows) for decision, chosen in self._sets.items()}
         return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
 
 
@@ -99,8 +99,8 @@ class LabelParts:
         ends = np.concatenate(([0], np.cumsum(np.bincount(groups.of, minlength=n_groups))))
         self.labels = [order[start:stop] for start, stop in pairwise(ends)]
         self._places = np.empty(groups.of.size, label_dtype(groups.of.size))
-        for own in self.labels:
-            self._places[own] = np.arange(own.size)
+        for labels in self.labels:
+            self._places[labels] = np.arange(labels.size)
 
     def within(self, view: View, decisions: Iterable[Decision]) -> Iterator[WithinLabels]:
         """Yield a view within each group."""
@@ -127,16 +127,16 @@ class LabelParts:
     def _split(self, sets: Truth | Ranking) -> _Split:
         return _Split(sets, self.groups, self._places)
 
-    def _ranking(self, ranking: Ranking, unlisted: float | None, own: Ints, ptr: Ints, at: Ints) -> Ranking:
+    def _ranking(self, ranking: Ranking, unlisted: float | None, kept: Ints, ptr: Ints, at: Ints) -> Ranking:
         scores = None if ranking.scores is None else ranking.scores[at]
         n_above = row_sizes(ptr)
         if unlisted is not None and scores is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        labels, given = self._places.take(ranking.labels[at]), Given(at.size, False)
+        labels, seen = self._places.take(ranking.labels[at]), Given(at.size, False)
         order = ranking.tie_order
         if order is not None:
-            order = np.argsort(np.argsort(order.take(own))).astype(order.dtype)
-        return Ranking(ptr, labels, scores, n_above, ranking.ordered, given, tie_order=order)
+            order = np.argsort(np.argsort(order.take(kept))).astype(order.dtype)
+        return Ranking(ptr, labels, scores, n_above, ranking.ordered, seen, tie_order=order)
 
 
 class _Split:

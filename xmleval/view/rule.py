@@ -172,8 +172,10 @@ class Rule:
                     "inputs without names"
                 )
             if {*self.label_names}.isdisjoint(names):
-                one, other = self.label_names[0], next(iter(names), None)
-                raise ValueError(f"rule {decision} knows none of these labels: {one!r} is unlike {other!r}")
+                own_name, asked_name = self.label_names[0], next(iter(names), None)
+                raise ValueError(
+                    f"rule {decision} knows none of these labels: {own_name!r} is unlike {asked_name!r}"
+                )
             by_label = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T
             missing = [math.inf] if decision.kind == "labels" else [0.0, LAST]
             numbers = for_names(by_label, self.label_names, names, missing).T.reshape(-1)
@@ -215,8 +217,8 @@ class Rule:
             raise InputError("y_score", "missing; a rule is applied to scores")
         names = None if self.label_names is None else [*self.label_names]
         if self.by_name and not has_label_names("y_score", y_score):
-            told = "y_score has no names: its columns are taken in the order of the rule's label_names"
-            warnings.warn(told, stacklevel=2)
+            warning = "y_score has no names: its columns are taken in the order of the rule's label_names"
+            warnings.warn(warning, stacklevel=2)
         y_score = take(None, y_score, None, self.n_labels, names, fits=True).inputs[1]
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
@@ -243,9 +245,9 @@ class Rule:
 
         joined = np.concatenate(labels)
         entries = np.ones(joined.size, np.bool_), joined, np.concatenate(ptr)
-        found = csr_array(entries, shape=(rows.n_rows, self.n_labels))
-        found.sort_indices()
-        return found
+        sets = csr_array(entries, shape=(rows.n_rows, self.n_labels))
+        sets.sort_indices()
+        return sets
 
     def _row_thresholds(self, features: Any, n_rows: int) -> Floats:
         """Return the thresholds of rows from features; empty if the rule does not use features."""
@@ -255,11 +257,11 @@ class Rule:
             return np.empty(0)
         if features is None:
             raise InputError("features", f"required by the rule: {self}")
-        given = check_features(features, n_rows)
+        matrix = check_features(features, n_rows)
         weights = self.decision.numbers
-        if given.shape[1] != weights.size - 1:
-            raise InputError("features", f"{given.shape[1]} columns; the rule has {weights.size - 1}")
-        return linear_values(weights, given)
+        if matrix.shape[1] != weights.size - 1:
+            raise InputError("features", f"{matrix.shape[1]} columns; the rule has {weights.size - 1}")
+        return linear_values(weights, matrix)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the rule to an .npz archive (no pickle), which replaces the file when it is complete.

@@ -37,7 +37,7 @@ from xmleval.kernels.rows import (
     summarise_ties,
 )
 from xmleval.numerics.discounts import discount_sums, tabulated_discounts, tabulated_logs
-from xmleval.view.block import Block, Hierarchy, known_of
+from xmleval.view.block import Block, Hierarchy, shared_facts
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 from xmleval.view.facts import Counts, Extremes, TieSummary
 
@@ -57,11 +57,11 @@ def in_groups(block: Block) -> Block:
     """Return a block with the jackknife group of each row, by default that of its number in all data."""
     if block.jackknife is not None:
         return block
-    known = known_of(block)
-    if GROUP not in known:
-        known[GROUP] = np.empty(block.truth.ptr.size - 1, np.uint8)
-        find_groups(np.arange(block.first_row, block.first_row + known[GROUP].size), known[GROUP])
-    return block._replace(jackknife=known[GROUP])
+    shared = shared_facts(block)
+    if GROUP not in shared:
+        shared[GROUP] = np.empty(block.truth.ptr.size - 1, np.uint8)
+        find_groups(np.arange(block.first_row, block.first_row + shared[GROUP].size), shared[GROUP])
+    return block._replace(jackknife=shared[GROUP])
 
 
 class View:
@@ -75,7 +75,7 @@ class View:
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
-        self.known = known_of(block)
+        self.shared = shared_facts(block)
         self.n_labels = n_labels
         self.unlisted = unlisted
         self._predicted: dict[Decision, Chosen] = {}
@@ -118,18 +118,18 @@ class View:
         weight = self.block.weight
         if weight is not None:
             return np.bincount(self.jackknife[weight > 0], minlength=N_GROUPS)
-        if IN_GROUPS not in self.known:
-            self.known[IN_GROUPS] = np.bincount(self.jackknife, minlength=N_GROUPS)
-        return np.asarray(self.known[IN_GROUPS])
+        if IN_GROUPS not in self.shared:
+            self.shared[IN_GROUPS] = np.bincount(self.jackknife, minlength=N_GROUPS)
+        return np.asarray(self.shared[IN_GROUPS])
 
     @property
     def group_order(self) -> tuple[Ints, Ints]:
         """Rows ordered by jackknife group, and where those of each group start."""
-        if GROUP_ORDER not in self.known:
+        if GROUP_ORDER not in self.shared:
             rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_GROUPS + 1, np.int64)
             order_by_group(self.jackknife, starts, rows)
-            self.known[GROUP_ORDER] = rows, starts
-        return tuple(self.known[GROUP_ORDER])
+            self.shared[GROUP_ORDER] = rows, starts
+        return tuple(self.shared[GROUP_ORDER])
 
     @cached
     def positions(self) -> Ints:
@@ -161,10 +161,10 @@ class View:
         ranking = self.ranking
         assert ranking.scores is not None
         unlisted = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
-        found = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
+        extremes = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
         flags = self.relevant_entries
-        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, unlisted, *found)
-        return found
+        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, unlisted, *extremes)
+        return extremes
 
     @cached
     def missing(self) -> tuple[Ints, Labels]:
@@ -178,8 +178,8 @@ class View:
         """Number of unlisted irrelevant labels of each row."""
         n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
         n_irrelevant_listed = row_sizes(self.ranking.ptr) - (self.n_relevant - n_missing)
-        found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
-        return found
+        n_left: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
+        return n_left
 
     @cached
     def _counted(self) -> tuple[Ints, Ints, Ints]:
@@ -200,8 +200,8 @@ class View:
         ranks = listed_ranks.copy()
         rank_positions(listed_ranks, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
         order, labels = ranking.tie_order, (truth.labels, ranking.labels)
-        own, listed = labels if order is None else (order.take(ids) for ids in labels)
-        rank_unlisted(self.positions, truth.ptr, own, ranking.ptr, listed, ranking.n_above, ranks)
+        relevant, listed = labels if order is None else (order.take(ids) for ids in labels)
+        rank_unlisted(self.positions, truth.ptr, relevant, ranking.ptr, listed, ranking.n_above, ranks)
         return ranks
 
     @cached
@@ -252,9 +252,9 @@ class View:
     @cached
     def ties(self) -> TieSummary:
         """Facts of tie groups per row."""
-        worst, found = np.empty(self.n_rows, np.int64), np.empty((4, self.n_rows))
-        summarise_ties(self.block.truth.ptr, *self.placed, worst, *found)
-        return TieSummary(worst, *found)
+        worst, sums = np.empty(self.n_rows, np.int64), np.empty((4, self.n_rows))
+        summarise_ties(self.block.truth.ptr, *self.placed, worst, *sums)
+        return TieSummary(worst, *sums)
 
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
