@@ -155,7 +155,7 @@ def fuse(
         def fused(start: int) -> Rows:
             rankings = block(start)
             for model, one in zip(models, rankings, strict=True):
-                given, n_rows_of = one.given, one.n_above.size
+                given, n_rows_of = one.raw, one.n_above.size
                 if given and (given.falls or (given.rises and given.n_listed - n_rows_of >= LEAST_STEPS)):
                     (falling if given.falls else rising).add(model.name)
             return _fused(checked, rankings, n_columns, start, best_first=joint is not None or width is None)

@@ -25,7 +25,7 @@ class Truth(NamedTuple):
     gains: Floats | None = None
 
 
-class Given(NamedTuple):
+class RawScores(NamedTuple):
     """What was seen of scores before they were ranked and cut to a depth.
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
@@ -47,7 +47,7 @@ class Ranking(NamedTuple):
     ptr : int64 (n + 1,); labels : (s,); scores : (s,) nonincreasing within a row, or None;
     n_above : int64 (n,), number of leading entries that rank above the unlisted labels.
     If not ordered, earlier entries of equal scores rank first.
-    given : what was seen, where it was
+    raw : what was seen, where it was
     cut_ties : labels that were cut from the end of each row and score as its last one, None if there are none
     tie_order : (n_labels,), place of each label among unlisted ones, where they compete; None: by id
     """
@@ -57,7 +57,7 @@ class Ranking(NamedTuple):
     scores: Scores | None
     n_above: Ints
     ordered: bool = True
-    given: Given | None = None
+    raw: RawScores | None = None
     cut_ties: Truth | None = None
     tie_order: Labels | None = None
 

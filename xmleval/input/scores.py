@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
 from xmleval.base.errors import InputError, Keyword, Message, counted
-from xmleval.input.canonical import Given, Ranking, Truth
+from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.input.csr import (
     MOST_LABELS,
     Source,
@@ -212,7 +212,7 @@ def _dense_rows(how: Reading, array: NDArray[Any], ids: Labels | None = None) ->
     def block(start: int, stop: int) -> Ranking:
         rows = rows_by_id(*every_cell(stop - start), array[start:stop].reshape(-1))
         scores = how.scores(rows, start)
-        return _ranked(how, rows.ptr, rows.labels, scores, start, Given(0, is_binary(scores)))
+        return _ranked(how, rows.ptr, rows.labels, scores, start, RawScores(0, is_binary(scores)))
 
     return Source(n_rows, width, (24.0 if how.ordered else PICKED_BYTES) * width, block)
 
@@ -255,7 +255,7 @@ def _ranked_entries(how: Reading, rows: Rows, start: int) -> Ranking:
         # such an entry says what its absence would say; ties then go by id among all of them
         competing = scores != as_score(how.unlisted, scores)
         ptr, labels, scores = pointer(competing)[ptr], labels[competing], scores[competing]
-    return _ranked(how, ptr, labels, scores, start, Given(0, binary, rises, drops, *seen))
+    return _ranked(how, ptr, labels, scores, start, RawScores(0, binary, rises, drops, *seen))
 
 
 def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
@@ -275,12 +275,12 @@ def _ranked_list(how: Reading, rows: Rows, start: int) -> Ranking:
         in_order, binary, drops = falls(ptr, scores), is_binary(scores), falls_somewhere(ptr, scores)
         scores = scores if in_order else how.scores(rows, start)
     rises = how.higher_is_better and not in_order  # distances do
-    given = Given(0, binary, rises, drops, *seen.tolist())
-    return _ranked(how, ptr, labels, scores, start, given, in_order)
+    raw = RawScores(0, binary, rises, drops, *seen.tolist())
+    return _ranked(how, ptr, labels, scores, start, raw, in_order)
 
 
 def _ranked(
-    how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, given: Given, in_order: bool = False
+    how: Reading, ptr: Ints, labels: Labels, scores: Any, start: int, raw: RawScores, in_order: bool = False
 ) -> Ranking:
     """Rank entries whose ids rise within each row, or those with equal scores as they stand.
 
@@ -289,7 +289,7 @@ def _ranked(
     ranking, level = Ranking(ptr, labels, scores, row_sizes(ptr)), how.unlisted
     ranking = how.left(ranking, start) if how.left else ranking
     ptr, labels, scores = ranking[:3]
-    ranking = ranking._replace(given=given._replace(n_listed=labels.size))
+    ranking = ranking._replace(raw=raw._replace(n_listed=labels.size))
     if not in_order:
         if how.depth is not None and how.picks:
             return _best(ranking, how.depth, in_order=False)

@@ -180,10 +180,10 @@ def label_groups(
         if bad.size:
             value = counts[bad[0]]
             raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
-        for given, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
-            if given not in (None, counts.size):
+        for size, argument in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
+            if size not in (None, counts.size):
                 raise InputError(
-                    argument, f"{given} does not match the {counted(counts.size, 'label counts')}"
+                    argument, f"{size} does not match the {counted(counts.size, 'label counts')}"
                 )
         counts = counts.astype(np.int64)
     if limits is None:

@@ -55,27 +55,27 @@ class Seen(State):
         named = not block.by_id and view.n_rows > 0
         n = Counter(rows=view.n_rows, relevant=n_relevant)
         n.update(named=named, judging=judging, unknown=block.unknown)
-        given = None if ranking is None else ranking.given
+        raw = None if ranking is None else ranking.raw
         if block.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
                     self._add_ids(*look_at_ids(part.labels))
-            if given is not None and view.n_rows:
-                self._add_ids(given.missing, given.highest)
+            if raw is not None and view.n_rows:
+                self._add_ids(raw.missing, raw.highest)
         if self.gapless:
             short = row_sizes(view.inside.ranking.ptr) < view.n_labels
             pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
             n.update(samples=int(np.count_nonzero(short & pairs)), macro=int(np.count_nonzero(short)))
-        if ranking is not None and given is not None:
-            n.update(listed=given.n_listed, graded=not given.binary, rising=given.rises, falling=given.falls)
+        if ranking is not None and raw is not None:
+            n.update(listed=raw.n_listed, graded=not raw.binary, rising=raw.rises, falling=raw.falls)
             if self.cutoffs.size and ranking.scores is not None:
                 n.update(tied=count_tied(view, self.cutoffs))
-            most, scored = max(self.plan.deepest, SEVERAL), self.plan.unlisted is not None
-            if scored or self.deepest < most:
+            deepest_read, scored = max(self.plan.deepest, SEVERAL), self.plan.unlisted is not None
+            if scored or self.deepest < deepest_read:
                 sizes = row_sizes(ranking.ptr)
                 deepest = int(sizes.max(initial=0))
                 n_deepest = int(np.count_nonzero(sizes == deepest)) if scored else 0
-                self._add_deepest(deepest if scored else min(deepest, most), n_deepest)
+                self._add_deepest(deepest if scored else min(deepest, deepest_read), n_deepest)
         self.n = self.n + n
 
     def _add_deepest(self, deepest: int, n_rows: int) -> None:
@@ -114,8 +114,8 @@ class Seen(State):
             if judging:
                 results.notes["judged"] = f"{alone} and {', '.join(judging)} is the precision"
         last, first = plan.n_labels - 1, min(FIRST_IDS, plan.n_labels) - 1
-        others = (1 << first) - 1 << 1  # ids that all occur where ids count from 1, however rare label 0 is
-        if not n["named"] and self.missing & (others | 1) == 1 and self.highest == last:
+        all_but_0 = (1 << first) - 1 << 1  # which all occur where ids count from 1, however rare label 0 is
+        if not n["named"] and self.missing & (all_but_0 | 1) == 1 and self.highest == last:
             ids = f"ids 1 to {first}{f' and {last}' if first < last else ''}" if first > 1 else "id 1"
             hint = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
             does = "averages over labels and measures of all cells count label 0, too"
@@ -161,8 +161,8 @@ class Seen(State):
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in results.short})
         if cutoffs:
             at_k = ", ".join([f"@{k}" for k in cutoffs])
-            most = f"lists hold at most {counted(self.deepest, 'labels')}"
-            results.notes["depth"] = f"{most}: measures {at_k} count the missing ones as wrong"
+            hold = f"lists hold at most {counted(self.deepest, 'labels')}"
+            results.notes["depth"] = f"{hold}: measures {at_k} count the missing ones as wrong"
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Ints, Labels, as_score, label_dtype, row_sizes
 from xmleval.base.cached import cached
-from xmleval.input.canonical import Given, Ranking, Truth
+from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.kernels.jackknife import point_to_rows, take_entries
 from xmleval.kernels.ranking import count_reaching
 from xmleval.view.block import Block, Groups
@@ -37,8 +37,8 @@ def _take_rows(part: Any, rows: Ints) -> Any:
             take_entries(part.ptr, values, rows, column)
     if isinstance(part, Truth):
         return Truth(ptr, *columns)
-    seen, n_above = Given(int(ptr[-1]), False), part.n_above[rows]
-    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, seen, tie_order=part.tie_order)
+    raw, n_above = RawScores(int(ptr[-1]), False), part.n_above[rows]
+    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, raw, tie_order=part.tie_order)
 
 
 class WithinLabels(View):
@@ -132,11 +132,11 @@ class LabelParts:
         n_above = row_sizes(ptr)
         if unlisted is not None and scores is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        labels, seen = self._places.take(ranking.labels[at]), Given(at.size, False)
+        labels, raw = self._places.take(ranking.labels[at]), RawScores(at.size, False)
         order = ranking.tie_order
         if order is not None:
             order = np.argsort(np.argsort(order.take(kept))).astype(order.dtype)
-        return Ranking(ptr, labels, scores, n_above, ranking.ordered, seen, tie_order=order)
+        return Ranking(ptr, labels, scores, n_above, ranking.ordered, raw, tie_order=order)
 
 
 class _Split:
