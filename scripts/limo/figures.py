@@ -11,24 +11,24 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from xmleval.base.arrays import Floats
-from xmleval.show.drawing import figure_of, save
-from xmleval.show.panels import Panel, Series
+from xmleval.show.diagrams import X_LABEL
+from xmleval.show.drawing import NewAxes, draw, draw_dots, save, size_of_dots
 from xmleval.show.style import SETTINGS
 
 METHODS = "LIMO", "LIMO-label", "LIMO-inst", "BR-SVM", "ML-kNN", "GFM"
 
 
-def dots(
-    values: Mapping[tuple[str, str], float], measures: Mapping[str, str], title: str, x_label: str
-) -> Panel:
-    """Return a line of dots per measure; ``measures`` maps names to titles."""
-    places = np.arange(len(measures), dtype=np.float64)
-    series = [
-        Series(method, np.array([values.get((measure, method), np.nan) for measure in measures]), places)
+def draw_methods(
+    new_axes: NewAxes, values: Mapping[tuple[str, str], float], measures: Mapping[str, str], x_label: str
+) -> None:
+    """Draw a row of dots per measure; ``measures`` maps names to titles."""
+    series = {
+        method: (np.array([values.get((measure, method), np.nan) for measure in measures]), None, True)
         for method in METHODS
         if any((measure, method) in values for measure in measures)
-    ]
-    return Panel(title, x_label, "measure", series, "dots", [*measures.values()])
+    }
+    axes = new_axes("", x_label, size=size_of_dots(len(measures), len(series)))
+    draw_dots(axes, [*measures.values()], series)
 
 
 def save_both(figure: Any, folder: Path, name: str) -> list[Path]:
@@ -43,8 +43,8 @@ def draw_ranks(
     folder: Path, ranks: Mapping[tuple[str, str], float], measures: Mapping[str, str]
 ) -> list[Path]:
     """Draw average ranks (figure 4 of the paper)."""
-    panel = dots(ranks, measures, "", "average rank over data sets (1 is best)")
-    return save_both(figure_of([panel]), folder, "average_ranks")
+    (axes,) = draw(lambda new_axes: draw_methods(new_axes, ranks, measures, X_LABEL))
+    return save_both(axes.figure, folder, "average_ranks")
 
 
 def draw_relative(
@@ -52,8 +52,12 @@ def draw_relative(
 ) -> list[Path]:
     """Draw relative values under both rules side by side (figures 2 and 3 of the paper)."""
     x_label = "relative value (1 is best, 0 is worst)"
-    panels = [dots(own, names, "", x_label) for own, names in zip(values, measures, strict=True)]
-    return save_both(figure_of(panels), folder, "relative_values")
+
+    def draw_both(new_axes: NewAxes) -> None:
+        for of_rule, names in zip(values, measures, strict=True):
+            draw_methods(new_axes, of_rule, names, x_label)
+
+    return save_both(draw(draw_both)[0].figure, folder, "relative_values")
 
 
 def draw_regions(folder: Path, points: Floats, labels: Any) -> list[Path]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from xmleval import Comparison, compare, evaluate, label_groups, rank
-from xmleval.results.ranking_page import plot_ranks
+from xmleval.results.ranking import plot_ranks
+from xmleval.show.drawing import numbers_of
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -38,60 +39,101 @@ def compared(n_models: int = 3) -> Comparison:
     return compare(models, truth, metrics=METRICS, **kept)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def panels_of(result: Any, kind: str, **options: Any) -> list[Any]:
+    return [*np.atleast_1d(result.plot(kind, **options))]
+
+
+def points_of(axes: Any) -> dict[str, Any]:
+    """Return places and values of each series of axes."""
+    return {series.get_label(): series[0].get_xydata().T for series in axes.containers}
+
+
+def table_of(axes: Any) -> list[dict[str, str]]:
+    """Return the numbers that a page has below a figure, by column."""
+    header, *rows = numbers_of(axes)
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["cutoffs", "groups", "roc"])
 def test_numbers_are_those_of_the_report(kind: str) -> None:
     comparison = compared()
     symbols = {spec.symbol: spec.name for spec in comparison.specs}
-    for panel in comparison.panels(kind):
-        for series in panel.series:
-            assert series.x.shape == series.y.shape
-            assert series.low is None or series.low.shape == series.y.shape
-            report = comparison.reports.get(series.name or "")
-            if report is not None and kind == "cutoffs":
-                names = [f"{panel.title.lower()}@{k:.0f}" for k in series.x]
-                assert series.y.tolist() == [report[name] for name in names]
-                assert series.low is not None
-                assert series.low.tolist() == [report.confidence[name][0] for name in names]
-            elif report is not None and kind == "groups":
-                name = symbols[panel.title]
-                assert series.y.tolist() == [part[name] for part in report.groups.values()]
-            elif report is not None and kind == "roc":
-                assert series.x.tolist() == report.roc_curve()[0].tolist()
-    (panel,) = comparison.panels("differences", ["p@1", "lrap"])
-    for series, pair in zip(panel.series, comparison.pairs, strict=True):
-        significant = [comparison.difference(name, *pair).better for name in ("p@1", "lrap")]
-        assert [*series.marked] == [better is not None for better in significant]
+    for axes in panels_of(comparison, kind):
+        title, points, table = axes.get_title(loc="left"), points_of(axes), table_of(axes)
+        assert [*points] == [*comparison.reports]
+        for model, report in comparison.reports.items():
+            x, y = points[model]
+            rows = [row for row in table if row["series"] == model]
+            if kind == "roc":
+                assert [x.tolist(), y.tolist()] == [each.tolist() for each in report.roc_curve()[:2]]
+                continue
+            names = [f"{title.lower()}@{k:.0f}" for k in x] if kind == "cutoffs" else [symbols[title]] * 3
+            parts = [report] * len(names) if kind == "cutoffs" else report.groups.values()
+            assert y.tolist() == [part[name] for part, name in zip(parts, names, strict=True)]
+            for row, part, name in zip(rows, parts, names, strict=True):
+                ends = part.confidence[name]
+                assert [row[column] for column in ("value", "lower", "upper")] == [
+                    f"{value:.4g}" for value in (part[name], *ends)
+                ]
+
+
+def test_differences_are_full_where_they_are_significant() -> None:
+    comparison = compared()
+    (axes,) = panels_of(comparison, "differences", metrics=["p@1", "lrap"])
+    hollow = [line.get_xdata() for line in axes.lines if line.get_markerfacecolor() == "white"]
+    for (a, b), drawn, (x, _) in zip(comparison.pairs, hollow, points_of(axes).values(), strict=True):
+        differences = [comparison.difference(name, a, b) for name in ("p@1", "lrap")]
+        assert x.tolist() == [difference.value for difference in differences]
+        assert np.isnan(drawn).tolist() == [difference.better is not None for difference in differences]
+    lines = panels_of(compared(12), "ranks")[0].containers
+    assert not any(band.get_visible() for _, _, bands in lines for band in bands)  # they cover each other
+    assert all(row["lower"] for row in table_of(lines[0][0].axes))
 
 
 def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
     truth, models = made_scores(3)
-    (panel,) = compared().panels("ranks")
-    for series, scores in zip(panel.series, models.values(), strict=True):
+    (axes,) = panels_of(compared(), "ranks")
+    for (_, y), scores in zip(points_of(axes).values(), models.values(), strict=True):
         order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
-        np.testing.assert_allclose(series.y, np.take_along_axis(truth, order, 1).mean(0))
-        assert series.low is not None
-        assert series.high is not None
-        assert ((series.low <= series.y) & (series.y <= series.high)).all()
+        np.testing.assert_allclose(y, np.take_along_axis(truth, order, 1).mean(0))
+    value = "share of rows with a relevant label there"
+    assert all(float(row["lower"]) <= float(row[value]) <= float(row["upper"]) for row in table_of(axes))
     report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
     for kind in ("cutoffs", "ranks"):
-        (panel,) = report.panels(kind)
-        assert panel.series[0].x.tolist() == [1, 2, 3]  # as many as labels
+        (axes,) = panels_of(report, kind)
+        assert points_of(axes)[""][0].tolist() == [1, 2, 3]  # as many as labels
 
 
 def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
     truth, models = made_scores(2)
     scores = models["model_0"].astype(np.float32)
     report = evaluate(truth, scores, metrics=["auc.micro"], curve_points=10_000)
-    (panel,) = report.panels("calibration")
-    lows, highs, shares = panel.series[0].x[::3], panel.series[0].x[1::3], panel.series[0].y[::3]
+    x, y = points_of(report.plot("calibration"))[""]
+    lows, highs, shares = x[::3], x[1::3], y[::3]
     for n, (low, high, share) in enumerate(zip(lows, highs, shares, strict=True)):
         is_last = n == len(shares) - 1
         in_bin = (scores >= low) & ((scores <= high) if is_last else (scores < high))
         assert truth[in_bin].mean() == pytest.approx(share)
     reports = {n: evaluate(truth, s, metrics=["ece@1", "ece@2", "ece@3"]) for n, s in models.items()}
-    assert len(Comparison(reports).panels("calibration")) == 3
-    (panel,) = Comparison(reports, only=["ece(bins=15)@2"]).panels("calibration")
-    assert panel.title.endswith("@2")
+    assert len(panels_of(Comparison(reports), "calibration")) == 3
+    (axes,) = panels_of(Comparison(reports, only=["ece(bins=15)@2"]), "calibration")
+    assert axes.get_title(loc="left").endswith("@2")
+
+
+def test_curves_end_where_lists_end_and_figures_say_that_lists_differ() -> None:
+    truth, models = made_scores(2)
+    cut = zip(models.items(), (3, 6), strict=True)
+    lists = {name: (np.argsort(-scores)[:, :n], -np.sort(-scores)[:, :n]) for (name, scores), n in cut}
+    comparison = compare(lists, truth, metrics=["p@1", "p@5", "auc.micro"], curve_points=10_000)
+    for kind in ("values", "roc", "precision_recall", "differences"):
+        (axes,) = panels_of(comparison, kind)
+        names = ["model_0 (lists of 3)", "model_1 (lists of 6)"]
+        assert [*points_of(axes)] == ([" - ".join(names)] if kind == "differences" else names)
+        for n, (x, y) in zip((3, 6), points_of(axes).values(), strict=False):
+            share = np.take_along_axis(truth, lists[f"model_{n // 6}"][0], 1).sum() / truth.sum()
+            assert kind not in ("roc", "precision_recall") or share == pytest.approx(max(x[-1], y[-1]))
+    (axes,) = panels_of(comparison, "values", metrics="p@1")
+    assert [*points_of(axes)] == ["model_0", "model_1"]  # of which every list is long enough
 
 
 def figure_of(axes: Any) -> Any:
@@ -194,7 +236,7 @@ def test_groups_are_drawn_from_head_to_tail() -> None:
     ticks, names = [], []
     for groups in (deciles, {0: "b", 1: "a"}):
         report = evaluate(truth, models["model_0"], metrics=["p@1"], label_groups=groups)
-        ticks.append(report.panels("groups")[0].ticks)
+        ticks.append([text.get_text() for text in panels_of(report, "groups")[0].get_xticklabels()])
         names.append([*report.groups])
     assert ticks[1] == names[1]
     assert ticks[0][-1] == "0"

@@ -74,10 +74,10 @@ def pages() -> Iterator[tuple[str, str, str]]:
     """Yield a page, what its summary says, and what it does not."""
     whole = compared().to_html()
     yield whole, "model_0 has the highest P@1, 0.", "is seen between"
-    yield whole, "It is significantly better than model_1 and model_2.", "is seen between"
+    yield whole, "labels; significantly better than model_1 and model_2.", "is seen between"
     same = {"a": np.eye(40)[:, :4], "b": np.eye(40)[:, :4]}
     equal = compare(same, np.eye(40)[:, :4], metrics=["p@1"])
-    yield equal.to_html(), "No significant difference is seen between a and b.", "is significantly"
+    yield equal.to_html(), "; no significant difference is seen between a and b.", "significantly better"
     alone = Comparison({name: replace(one) for name, one in compared().reports.items()})
     yield alone.to_html(), "whether the difference is real is not known", "significantly better"
     rng = np.random.default_rng(3)
@@ -85,7 +85,7 @@ def pages() -> Iterator[tuple[str, str, str]]:
     ids = {name: np.argsort(rng.random((60, 8)))[:, :n] for name, n in (("a", 4), ("b", 6))}
     lists = {name: (labels, -np.arange(labels.shape[1]) + 0.0 * labels) for name, labels in ids.items()}
     untested = compare(lists, truth, metrics=["auc.samples"])
-    yield untested.to_html(), "could not be tested.", "No significant difference"
+    yield untested.to_html(), "could not be tested.", "no significant difference"
     groups = label_groups(truth, edges=[0, 15, 18])
     good = compare({"a": truth, "b": ~truth}, truth, metrics=["p@1"], label_groups=groups)
     won = f"tests, each model won (p < 0.05 after Holm's correction): a {good.n_tests}, b 0."
@@ -131,4 +131,4 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
     models = {name: (ids, -np.arange(5.0) + 0 * ids) for name, ids in zip("ab", lists, strict=True)}
     text = compare(models, truth, metrics=["p@1", "p@5"], per_label=["p@1"]).to_html()
     assert len(text) < 500_000
-    assert "of 100000 labels" in text[text.index("Each relevant label by both models") - 100_000 :]
+    assert "100000 labels" in text[text.index("Each relevant label by both models") - 100_000 :]

@@ -17,9 +17,9 @@ from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.model_values import LEAVE_OUT, by_data_set, by_short_names, load_models, shared_measures
+from xmleval.results.pages import page_of_ranks
+from xmleval.results.ranking import plot_ranks, ranks_as_csv
 from xmleval.results.ranking import rank as rank_models
-from xmleval.results.ranking import ranks_as_csv
-from xmleval.results.ranking_page import page_of_ranks, plot_ranks
 from xmleval.results.saved_results import files_by_data_set
 
 EXAMPLES = """Examples:

@@ -260,8 +260,11 @@ class Comparison(Printed, Plotted):
     def _plotted(self) -> Sequence[Spec]:
         return self._shared
 
-    def _models(self) -> Mapping[str, Report]:
-        return dict(zip(short_names([*self.reports]), self.reports.values(), strict=True))
+    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
+        lengths = self._list_lengths([spec for spec in specs if not self._is_fair(spec)])
+        names = zip(self.reports, short_names([*self.reports]), strict=True)
+        shown = [f"{short} (lists of {lengths[n]:.3g})" if n in lengths else short for n, short in names]
+        return dict(zip(shown, self.reports.values(), strict=True))
 
     def _compared(self) -> Comparison | None:
         return None if self.test is None else self
@@ -311,16 +314,20 @@ class Comparison(Printed, Plotted):
         short = any(spec.name in report.results.short for report in reports)
         return not short or max(depths) <= self.same_depth * min(depths)
 
+    def _list_lengths(self, specs: Sequence[Spec]) -> dict[str, float]:
+        """Return how many labels a row lists, by model, where that is less than a measure reads."""
+        lengths = {
+            name: [report.results.short[spec.name] for spec in specs if spec.name in report.results.short]
+            for name, report in self.reports.items()
+        }
+        return {name: max(of_model) for name, of_model in lengths.items() if of_model}
+
     def _unequal_depths(self) -> list[str]:
         """Name the measures whose best value is not marked, and how many labels a row lists."""
         unfair = [spec for spec in self.specs if not self._is_fair(spec)]
         if not unfair:
             return []
-        depths = {
-            name: [report.results.short[spec.name] for spec in unfair if spec.name in report.results.short]
-            for name, report in self.reports.items()
-        }
-        shown = [f"{name} {max(several):.4g}" for name, several in depths.items() if several]
+        shown = [f"{name} {length:.4g}" for name, length in self._list_lengths(unfair).items()]
         told = f"lists hold different numbers of labels a row ({', '.join(shown)})"
         unmarked = "no value is marked as best for"
         if self.test is not None:

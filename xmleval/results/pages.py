@@ -1,189 +1,192 @@
-"""What the page of a report, or of several, shows."""
+"""What the pages of results show: the decision in a sentence, then tables and figures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.changes import MOST_CHANGED, find_changes
-from xmleval.show.kinds import KINDS
-from xmleval.show.page import Figure, Page, Section, rows_of
+from xmleval.show.diagrams import draw_average_ranks, draw_critical_differences
+from xmleval.show.drawing import draw
+from xmleval.show.figures import KINDS
+from xmleval.show.page import Section, as_page, rows_of
 from xmleval.show.tables import Table, short
-from xmleval.version import __version__
 
-HEADINGS = {
-    "values": ("Values", "Values of each measure; lines are confidence intervals where there are any."),
-    "differences": (
-        "Differences",
-        "Differences of pairs with their intervals; full marks are significant after Holm's correction.",
-    ),
-    "cutoffs": ("Measures against k", "Bands are confidence intervals of each value alone."),
-    "ranks": ("Precision at each rank", "The share of rows whose label at this rank alone is relevant."),
-    "groups": (
-        "Groups of labels",
-        "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
-        "its labels are left out.",
-    ),
-    "precision_recall": (
-        "Precision-recall curve",
-        "Precision and recall of all entries, by threshold of scores.",
-    ),
-    "roc": ("ROC curve", "Shares of relevant and of irrelevant entries, by threshold of scores."),
-    "scores": (
-        "Scores",
-        "Shares of listed entries with this score or a better one, relevant and irrelevant.",
-    ),
-    "calibration": (
-        "Calibration",
-        "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
-    ),
-    "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
-}
+if TYPE_CHECKING:
+    from xmleval.results.ranking import Ranking
+
 MOST_ROWS = 1000  # of the tables below a figure
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
-def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Page:
-    """Return the page of a `Report`, a `Comparison` or what was compared."""
-    models = told._models()
+def page_of(result: Any, title: str | None, about: Mapping[str, str] | None) -> str:
+    """Return the page of a `Report` or a `Comparison`."""
+    models = result._models()
+    title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
+    about = {"Data": result.size()} | dict(about or {})
+    return as_page(title, summary_of(result, models), _sections(result, models), about)
+
+
+def _sections(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield the results, the figures that they suffice for, and further tables."""
     names = None if len(models) == 1 else [*models]
-    tables = told.tables_by_kind(names)
+    tables = result.tables_by_kind(names)
     figures = []
-    for kind in KINDS:
-        panels = _panels(told, kind)
-        if panels:
-            figures.append(Figure(*HEADINGS[kind], panels, *_most(tables.pop(kind, []))))
-    size = told.size()
-    grid = told.grid() if names is None else told.grid_of(names)
-    rest = [one for several in tables.values() for one in several]
-    return Page(
-        title=title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"),
-        summary=summary_of(told, models),
-        results=Section("Results", [Table(size, grid), *rest], _notes(told, names)),
-        figures=figures,
-        sections=[
-            *_changed(told, models),
-            *_of_truth(models, told.specs),
-        ],
-        about={"xmleval": __version__, "Data": size} | dict(about or {}),
-    )
+    for name, kind in KINDS.items():
+        axes = draw(result.drawing(name))
+        if axes:
+            below, lines = _first_tables(tables.pop(name, []))
+            figures.append(Section(kind.heading, below, lines, axes, kind.caption))
+    without_figure = [table for of_kind in tables.values() for table in of_kind]
+    values = Table(result.size(), result.grid() if names is None else result.grid_of(names))
+    yield Section("Results", [values, *without_figure], _notes(result, names))
+    yield from figures
+    if len(models) > 1:
+        yield from _changed(result, models)
+    first = next(iter(models.values()))
+    shown = {spec.name for spec in result.specs}
+    of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown]
+    if of_truth:
+        rows = rows_of(["measure", "value"], [[spec.symbol, short(first[spec.name])] for spec in of_truth])
+        yield Section("Data set", [Table("measures of the truth", rows)])
 
 
-def _notes(told: Any, names: Sequence[str] | None) -> list[str]:
+def _notes(result: Any, names: Sequence[str] | None) -> list[str]:
     """Return the lines below the table under names of the models, as the table has them."""
-    lines: list[str] = told.footnotes()
-    for name, shown in zip(told.reports, names, strict=True) if names else ():
+    lines: list[str] = result.footnotes()
+    for name, shown in zip(result.reports, names, strict=True) if names else ():
         start = f"{name}: "
         lines = [f"{shown}: {line[len(start) :]}" if line.startswith(start) else line for line in lines]
     return lines
 
 
-def _most(tables: Sequence[Table]) -> tuple[Sequence[Table], str]:
-    """Return the first tables, as many as a page has room for, and a line on the others."""
-    n_rows, shown = 0, 0
-    while shown < len(tables) and n_rows + len(tables[shown].rows) <= MOST_ROWS:
-        n_rows, shown = n_rows + len(tables[shown].rows), shown + 1
-    more = len(tables) - shown
-    return tables[
-        :shown
-    ], f"{counted(more, 'more tables', 'more table')}; CSV and JSON have all." if more else ""
+def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
+    """Return as many tables as a page has room for, and a line on those that are left out."""
+    n_rows, first = 0, list[Table]()
+    for table in tables:
+        n_rows += len(table.rows)
+        if n_rows > MOST_ROWS:
+            n_left = counted(len(tables) - len(first), "more tables", "more table")
+            return first, [f"{n_left}; CSV and JSON have all."]
+        first.append(table)
+    return first, []
 
 
-def _panels(told: Any, kind: str) -> Any:
-    try:
-        return told.panels(kind)
-    except ValueError:  # it needs what was not computed
-        return []
-
-
-def summary_of(told: Any, models: Mapping[str, Any]) -> list[str]:
-    """Return the result in a sentence or two: the first measure, and whether its differences are real."""
-    spec = next((spec for spec in told.specs if spec.metric.direction in SUPERLATIVES), None)
+def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
+    """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
+    spec = next((spec for spec in result.specs if spec.metric.direction in SUPERLATIVES), None)
     if spec is None:
         return []
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
     if len(models) == 1:
         return [f"{spec.symbol} is {first.shown(spec)} on {rows}."]
-    known = {name: one for name, one in models.items() if not math.isnan(one[spec.name])}
-    if not known:
+    defined = {name: report for name, report in models.items() if not math.isnan(report[spec.name])}
+    if not defined:
         return [f"{spec.symbol} is undefined on {rows}."]
     sign = 1 if spec.metric.direction == "up" else -1
-    best = max(known, key=lambda name: sign * known[name][spec.name])
-    superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
-    equal = [name for name in known if subtract(known[name][spec.name], known[best][spec.name]) == 0]
+    best = max(defined, key=lambda name: sign * defined[name][spec.name])
+    equal = [name for name in defined if subtract(defined[name][spec.name], defined[best][spec.name]) == 0]
     has = "have" if equal[1:] else "has"
-    told_best = f"{_listed(equal)} {has} {superlative}, {known[best].shown(spec)}, on {rows}."
-    compared = told._compared()
-    if compared is None:
-        return [told_best, "The models were not compared: whether the difference is real is not known."]
-    return [told_best, *_decision(compared, spec, dict(zip(compared.reports, models, strict=True)), best)]
+    superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
+    start = f"{_listed(equal)} {has} {superlative}, {defined[best].shown(spec)}, on {rows}"
+    comparison = result._compared()
+    if comparison is None:
+        return [f"{start}; the models were not compared: whether the difference is real is not known."]
+    names = dict(zip(comparison.reports, models, strict=True))
+    decision = _decision(comparison, spec, names, best)
+    return ["; ".join([start, *decision]) + ".", *_tests(comparison, names)]
 
 
-def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) -> list[str]:
-    """Return which differences to the best model are significant, and how all tests ended."""
-    ahead, level, untested, lines = list[str](), list[str](), list[str](), list[str]()
-    for one in compared.differences:
-        pair = [names[one.a], names[one.b]]
-        if one.name == spec.name and best in pair:
-            other = pair[pair[0] == best]
-            seen = ahead if one.better is not None else untested if math.isnan(one.p_value) else level
-            seen.append(other)
-    if ahead:
-        lines.append(f"It is significantly better than {_listed(ahead)}.")
-    if level:
-        lines.append(f"No significant difference is seen between {best} and {_listed(level)}.")
-    if untested:
-        lines.append(f"Its differences to {_listed(untested)} could not be tested.")
-    wins = [names[one.better] for own in compared.parts for one in own.differences if one.better is not None]
+def _decision(comparison: Any, spec: Spec, names: Mapping[str, str], best: str) -> list[str]:
+    """Return what is known of the differences to the best model."""
+    worse, similar, untested = list[str](), list[str](), list[str]()
+    for difference in comparison.differences:
+        pair = [names[difference.a], names[difference.b]]
+        if difference.name == spec.name and best in pair:
+            is_untested = math.isnan(difference.p_value)
+            members = worse if difference.better is not None else untested if is_untested else similar
+            members.append(pair[pair[0] == best])
+    parts = [f"significantly better than {_listed(worse)}"] if worse else []
+    parts += [f"no significant difference is seen between {best} and {_listed(similar)}"] if similar else []
+    return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
+
+
+def _tests(comparison: Any, names: Mapping[str, str]) -> list[str]:
+    """Return how all tests ended."""
+    if not comparison.n_tests:
+        return []
+    every = (difference for part in comparison.parts for difference in part.differences)
+    wins = [names[difference.better] for difference in every if difference.better is not None]
+    chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
+    if not wins:
+        return [f"None of {counted(comparison.n_tests, 'tests')} is significant ({chance})."]
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
-    chance = f"p < {1 - compared.level:.4g} after Holm's correction"
-    if compared.n_tests and not wins:
-        lines.append(f"None of {counted(compared.n_tests, 'tests')} is significant ({chance}).")
-    elif compared.n_tests:
-        lines.append(f"Of {counted(compared.n_tests, 'tests')}, each model won ({chance}): {counts}.")
-    return [" ".join(lines)]
+    return [f"Of {counted(comparison.n_tests, 'tests')}, each model won ({chance}): {counts}."]
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _changed(told: Any, models: Mapping[str, Any]) -> list[Section]:
-    """Return the labels and the rows that changed most from the first model to the second."""
-    if len(models) < 2:
-        return []
+def _changed(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield the labels and the rows that changed most from the first model to the second."""
     pair = dict([*models.items()][:2])
-    first, second = pair.values()
+    (a, first), (b, second) = pair.items()
     names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-    read = told.lists_of and partial(told.lists_of, dict([*told.reports.items()][:2]))
-    found = told.changes or find_changes(told.specs, pair, MOST_CHANGED, read, first.row_names, names)
-    a, b = pair
-    sections = []
-    if found.labels:
-        table = Table(f"from {a} to {b} by {found.label_column}", found.label_grid())
-        sections.append(Section("Labels that changed most", [table]))
-    if found.rows:
-        table = Table(f"from {a} to {b} by {found.spec.symbol}; of equal changes, losses first", found.grid())
-        marks = ["* relevant"] if found.rows[0].lists else []
-        sections.append(Section("Rows that changed most", [table], [found._title(), *marks]))
-    return sections
+    read = result.lists_of and partial(result.lists_of, dict([*result.reports.items()][:2]))
+    diff = result.changes or find_changes(result.specs, pair, MOST_CHANGED, read, first.row_names, names)
+    if diff.labels:
+        table = Table(f"from {a} to {b} by {diff.label_column}", diff.label_grid())
+        yield Section("Labels that changed most", [table])
+    if diff.rows:
+        table = Table(f"from {a} to {b} by {diff.spec.symbol}; of equal changes, losses first", diff.grid())
+        marks = ["* relevant"] if diff.rows[0].lists else []
+        yield Section("Rows that changed most", [table], [diff._title(), *marks])
 
 
-def _of_truth(models: Mapping[str, Any], shown: Sequence[Spec]) -> list[Section]:
-    """Return a table of what was measured of the truth alone, where the results leave it out."""
-    first = next(iter(models.values()))
-    told = {spec.name for spec in shown}
-    rows = [
-        [spec.symbol, short(first[spec.name])]
-        for spec in first.specs
-        if not spec.needs and spec.name not in told
-    ]
-    if not rows:
-        return []
-    return [Section("Data set", [Table("measures of the truth", rows_of(["measure", "value"], rows))])]
+def page_of_ranks(
+    rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
+) -> str:
+    """Return a page of rankings by one or more measures."""
+    renamed = [ranking.with_short_names() for ranking in rankings]
+    return as_page(title or "Ranking of models", [*map(_best, renamed)], _rank_sections(renamed), about or {})
+
+
+def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
+    """Yield the tables of rankings, and their figures."""
+    are_many = len(rankings) > 1
+    tables = [Table(f"{ranking.symbol}: {ranking.size()}", ranking.grid()) for ranking in rankings]
+    notes = [(f"{ranking.symbol}: " * are_many, ranking.footnotes()) for ranking in rankings]
+    yield Section("Results", tables, [f"{start}{line}" for start, lines in notes for line in lines])
+    if are_many:
+        axes = draw(partial(draw_average_ranks, rankings))
+        yield Section("Average ranks", axes=axes, caption="Average rank of each model by each measure.")
+    for ranking in rankings:
+        caption = "Models that a bar joins are not significantly different."
+        if ranking.control is not None:
+            caption = (
+                f"Models within the bar are not significantly different from {ranking.control}, the control."
+            )
+        heading = f"Critical differences by {ranking.symbol}" if are_many else "Critical differences"
+        yield Section(heading, axes=draw(partial(draw_critical_differences, [ranking])), caption=caption)
+
+
+def _best(ranking: Ranking) -> str:
+    """Return the best model and those that do not differ from it, in a sentence."""
+    best, rank = next(iter(ranking.average_ranks.items()))
+    if ranking.control in (None, best):
+        near = next((group for group in ranking.groups if best in group), [best])
+        similar = ", ".join(model for model in near if model != best)
+        decision = "all others differ significantly"
+        if similar:
+            decision = f"no significant difference is seen to {similar}"
+    else:
+        seen = "no significant" if any(best in group for group in ranking.groups) else "a significant"
+        decision = f"{seen} difference is seen to {ranking.control}, the control"
+    return f"{best} has the best average rank by {ranking.symbol}, {rank:.3g}; {decision}."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from xmleval.base.errors import Message, did_you_mean
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
 
 if TYPE_CHECKING:
-    from xmleval.show.panels import Panel
+    from xmleval.show.drawing import Draw
 
 
 class Plotted:
@@ -18,8 +19,8 @@ class Plotted:
     specs: Any
     lists_of: Any = None  # gives what to show of rows of two reports
 
-    def _models(self) -> Mapping[str, Any]:
-        """Return the reports by name."""
+    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Any]:
+        """Return the reports by name, with lengths of lists where some are too short for measures."""
         raise NotImplementedError
 
     def _plotted(self) -> Sequence[Spec]:
@@ -72,19 +73,25 @@ class Plotted:
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
-        from xmleval.show.drawing import draw  # only here: few look at pictures
+        from xmleval.show.drawing import plot  # only here: few look at pictures
+        from xmleval.show.figures import KINDS
 
-        return draw(self.panels(kind, metrics), ax)
+        draw_panels = self.drawing(kind, metrics)
+        return plot(draw_panels, ax, Message(f"kind: {kind!r} needs ", KINDS[kind].needs))
 
-    def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
-        """Return the numbers of a figure, see `plot` (@private)."""
-        from xmleval.show.kinds import AGAINST_K, OF_TABLES, panels_of
+    def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
+        """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
+        from xmleval.show.figures import KINDS
 
-        specs = list(self.specs) if kind in OF_TABLES else self._plotted()
+        if kind not in KINDS:
+            hint = did_you_mean(str(kind), KINDS) or f"there are {', '.join(KINDS)}"
+            raise ValueError(f"kind: {kind!r} is no figure; {hint}")
+        specs = list(self.specs) if KINDS[kind].of_tables else self._plotted()
         chosen = specs if metrics is None else _chosen(specs, metrics)
-        if kind in AGAINST_K:
+        if KINDS[kind].against_k:
             chosen = _at_all_cutoffs(chosen, specs)
-        return panels_of(kind, self._models(), chosen, self._compared())
+        models, comparison = self._models(chosen), self._compared()
+        return lambda new_axes: KINDS[kind].draw(new_axes, models, chosen, comparison)
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with tables and figures, as one HTML file that needs no network.
@@ -117,32 +124,30 @@ class Plotted:
         '<title>Identity</title>'
         """
         from xmleval.results.pages import page_of
-        from xmleval.show.page import as_page
 
-        return as_page(page_of(self, title, about))
+        return page_of(self, title, about)
 
 
-def _chosen(every: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
+def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
     """Return those of the specs that some names stand for."""
-    known = {spec.name: spec for spec in every}
-    cutoffs = sorted({spec.k for spec in every if spec.k}) or [1]
+    by_name = {spec.name: spec for spec in specs}
+    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
     chosen: dict[str, Spec] = {}
     for item in [metrics] if isinstance(metrics, str) else metrics:
         names = [spec.name for spec, _ in expand_metrics(item, cutoffs)]
-        found = {name: known[name] for name in names if name in known}
-        if not found:
-            raise KeyError(not_there(item, [*known]))
-        chosen |= found
+        if by_name.keys().isdisjoint(names):
+            raise KeyError(not_there(item, [*by_name]))
+        chosen |= {name: by_name[name] for name in names if name in by_name}
     return [*chosen.values()]
 
 
-def _at_all_cutoffs(chosen: Sequence[Spec], every: Sequence[Spec]) -> list[Spec]:
-    """Return measures at the cutoffs that were chosen, or at all where one alone was."""
+def _at_all_cutoffs(chosen: Sequence[Spec], specs: Sequence[Spec]) -> list[Spec]:
+    """Return measures at the cutoffs that were chosen, or at all where a single one was."""
     families: dict[str, list[Spec]] = {}
     for spec in chosen:
         families.setdefault(spec.family, []).append(spec)
     return [
-        one
-        for family, own in families.items()
-        for one in (own if len(own) > 1 else [spec for spec in every if spec.family == family])
+        spec
+        for family, members in families.items()
+        for spec in (members if len(members) > 1 else [spec for spec in specs if spec.family == family])
     ]

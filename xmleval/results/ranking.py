@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,7 @@ import numpy as np
 from xmleval.base.errors import InputError, counted, did_you_mean, real_number
 from xmleval.results.model_values import Measure, by_data_set, measure_of, table_of
 from xmleval.show.printed import Printed
-from xmleval.show.tables import (
-    Cell,
-    as_csv,
-    as_json_value,
-    as_text,
-    short,
-    short_names,
-)
+from xmleval.show.tables import Cell, as_csv, as_json_value, short, short_names
 from xmleval.statistics.friedman import (
     OmnibusTest,
     count_ties,
@@ -132,45 +126,54 @@ class Ranking(Printed):
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def grid_of(self, names: Mapping[str, str]) -> list[list[Cell]]:
-        """Return a header, a row for each data set, and the average ranks, under other names (@private)."""
-        spec, direction = self.measure.spec, "up" if self.higher_is_better else "down"
-        head = Cell(spec.symbol if spec else self.metric or "value", direction)
-        rows = [[head, *(Cell(names[model]) for model in self.average_ranks)]]
+    @property
+    def symbol(self) -> str:
+        """The measure as tables and figures name it (@private)."""
+        return self.measure.spec.symbol if self.measure.spec else self.metric or "value"
+
+    def grid(self) -> list[list[Cell]]:
+        """Return a header, a row for each data set, and the average ranks (@private)."""
+        head = Cell(self.symbol, "up" if self.higher_is_better else "down")
+        rows = [[head, *map(Cell, self.average_ranks)]]
         for data_set, ranks in self.ranks.items():
             values = self.values[data_set]
             rows.append([Cell(data_set), *(Cell(f"{short(values[m])} ({ranks[m]:g})") for m in ranks)])
         rows.append([Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())])
         return rows
 
-    def footnotes_of(self, names: Mapping[str, str]) -> list[str]:
-        """Return the tests and which models do not differ, under other names, and `notes` (@private)."""
+    def _footnotes(self) -> list[str]:
+        """Return the tests and which models do not differ, and `notes`."""
         lines = [_told(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_told(**self.corrected)}")
         test = "Bonferroni-Dunn" if self.control else "Nemenyi"
         lines.append(f"critical difference {short(self.critical_difference)} ({test}, alpha {self.alpha:g})")
-        to = f" from {names[self.control]}" if self.control else ""
+        to = f" from {self.control}" if self.control else ""
         for group in self.groups:
-            shown = ", ".join(names[model] for model in group if model != self.control)
-            lines.append(f"not significantly different{to}: {shown}")
+            similar = ", ".join(model for model in group if model != self.control)
+            lines.append(f"not significantly different{to}: {similar}")
         if not self.groups:
             lines.append(f"all significantly different{to}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def _names(self) -> dict[str, str]:
-        return {model: model for model in self.average_ranks}
+    def with_short_names(self) -> Ranking:
+        """Return the ranking with short names of models, as terminals, figures and pages have (@private)."""
+        names = dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
-    def grid(self) -> list[list[Cell]]:
-        """Return the table under the names of the models (@private)."""
-        return self.grid_of(self._names())
+        def renamed(by_model: Mapping[str, float]) -> dict[str, float]:
+            return {names[model]: value for model, value in by_model.items()}
 
-    def _footnotes(self) -> list[str]:
-        return self.footnotes_of(self._names())
+        return replace(
+            self,
+            control=None if self.control is None else names[self.control],
+            average_ranks=renamed(self.average_ranks),
+            ranks={data_set: renamed(by_model) for data_set, by_model in self.ranks.items()},
+            values={data_set: renamed(by_model) for data_set, by_model in self.values.items()},
+            groups=[[names[model] for model in group] for group in self.groups],
+        )
 
     def _text(self, width: int | None, colour: bool) -> str:
-        names = self.shown_names()
-        return as_text(self._title(), self.grid_of(names), self.footnotes_of(names), width, colour)
+        return Printed._text(self.with_short_names(), width, colour)
 
     def plot(self, kind: str = "critical_difference", *, ax: Any = None) -> Any:
         """Draw a figure with matplotlib.
@@ -204,9 +207,7 @@ class Ranking(Printed):
         >>> ranking.plot("average_ranks").get_xlabel()
         'average rank over data sets (1 is best)'
         """
-        from xmleval.results.ranking_page import plot_rank
-
-        return plot_rank(self, kind, ax)
+        return plot_ranks([self], kind, ax)
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with the tables and the diagram, as one HTML file that needs no network.
@@ -236,18 +237,13 @@ class Ranking(Printed):
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Two models</title>'
         """
-        from xmleval.results.ranking_page import page_of_ranks
+        from xmleval.results.pages import page_of_ranks
 
         return page_of_ranks([self], title, about)
 
     def size(self) -> str:
         """Tell the numbers of models and data sets (@private)."""
         return self._title()
-
-    def shown_names(self) -> dict[str, str]:
-        """Return the short name of each model (@private)."""
-        models = [*self.average_ranks]
-        return dict(zip(models, short_names(models), strict=True))
 
     def to_csv(self) -> str:
         """Return CSV: a row for each model, with its average rank and its rank on each data set.
@@ -321,6 +317,16 @@ def _told(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
         for name, test in (("Friedman chi-square", friedman), ("Iman-Davenport F", iman_davenport))
     )
     return f"{chi_square}; {f}"
+
+
+def plot_ranks(rankings: Sequence[Ranking], kind: str = "critical_difference", ax: Any = None) -> Any:
+    """Draw a figure of rankings by one or more measures, and return its axes."""
+    from xmleval.show.diagrams import KINDS  # only here: few look at pictures
+    from xmleval.show.drawing import plot
+
+    if kind not in KINDS:
+        raise ValueError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
+    return plot(partial(KINDS[kind], [ranking.with_short_names() for ranking in rankings]), ax)
 
 
 def ranks_as_csv(rankings: Sequence[Ranking]) -> str:

@@ -399,7 +399,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             parts.append("sample_weight=given")
         return " ".join(filter(None, parts))
 
-    def _models(self) -> Mapping[str, Report]:
+    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         return {"": self}
 
     def _footnotes(self) -> list[str]:

@@ -1,244 +1,261 @@
-"""Panels drawn by matplotlib."""
+"""Figures with matplotlib: axes that a figure asks for, series in them, and their numbers read back."""
 
 from __future__ import annotations
 
 import base64
 import io
-import math
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.errors import InputError, counted, import_optional
-from xmleval.show.panels import Panel, Series, abridged
-from xmleval.show.style import COLOURS, INK, SETTINGS, look
+from xmleval.show.style import INK, SETTINGS, abridged, look
 
-FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
-CELLS = 48  # a side
 MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_MARKERS = 25  # of a line; beyond these it has none
-MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
-SIZE = 3.4, 2.7  # of a panel, in inches
+MOST_BELOW = 4  # wide panels in one column
+SIZE, ALONE, WIDE = (3.4, 2.7), (4.6, 3.6), 7.0  # of a panel, of one without others, in inches
 FORMS = "png", "svg", "pdf"
 
+NewAxes = Callable[..., Any]  # of a title, labels of x and y, and a size
+Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws into them
 
-def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
-    """Draw panels side by side and below one another, and return their axes.
+
+def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
+    """Draw panels into a new figure, or into axes of the caller.
 
     Parameters
     ----------
-    panels : sequence of Panel
-        What to draw.
+    draw_panels : callable
+        Calls its argument for the axes of each panel, and draws into these.
     ax : matplotlib Axes, or array of as many as panels, optional
         Axes to draw into; default a new figure.
+    missing : str, default ""
+        What to say where nothing can be drawn.
 
     Returns
     -------
     Axes, or ndarray of Axes if there are several panels
     """
     import_optional("matplotlib", "plot()", "plot")
-    import matplotlib as mpl
+    if ax is None:
+        from matplotlib import pyplot
 
-    with mpl.rc_context(SETTINGS):
-        if ax is None:
-            from matplotlib import pyplot
-
-            axes = _new_axes(pyplot.figure, panels)
-        else:
-            axes = checked_axes(ax, len(panels))
-        for panel, one in zip(panels, axes, strict=True):
-            draw_panel(panel, one)
-        if ax is None:
-            _add_legend(axes[0].figure)
-        elif max(len(panel.series) for panel in panels) > 1:
-            axes[0].legend()
+        axes = draw(draw_panels, pyplot.figure)
+    else:
+        axes = _draw_into(ax, draw_panels)
+    if not axes:
+        raise ValueError(missing)
     return axes[0] if len(axes) == 1 else np.array(axes, object)
 
 
-def checked_axes(ax: Any, n_panels: int) -> list[Any]:
-    """Return the axes of a caller, one for each panel, or refuse them."""
-    from matplotlib.axes import Axes
-
-    axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
-    wrong = next((one for one in axes if not isinstance(one, Axes)), None)
-    if wrong is not None:
-        raise InputError("ax", f"{type(wrong).__name__} is no Axes of matplotlib")
-    if len(axes) != n_panels:
-        raise InputError("ax", f"has {len(axes)} axes, and the figure {counted(n_panels, 'panels')}")
-    return axes
-
-
-def figure_of(panels: Sequence[Panel]) -> Any:
-    """Return a figure of panels that no window shows."""
+def draw(draw_panels: Draw, new_figure: Any = None) -> list[Any]:
+    """Draw panels into a new figure, by default one that no window shows, and return their axes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    axes, sizes = list[Any](), list[Any]()
+
+    def new_axes(*labels: str, size: tuple[float, float] = SIZE) -> Any:
+        figure = axes[0].figure if axes else (new_figure or Figure)(layout="constrained")
+        axes.append(figure.add_subplot())
+        sizes.append(size)
+        return _labelled(axes[-1], *labels)
+
     with mpl.rc_context(SETTINGS):
-        axes = _new_axes(Figure, panels)
-        for panel, one in zip(panels, axes, strict=True):
-            draw_panel(panel, one)
-        _add_legend(axes[0].figure)
-    return axes[0].figure
+        draw_panels(new_axes)
+        if axes:
+            _arrange(axes, [ALONE] if sizes == [SIZE] else sizes)
+    return axes
+
+
+def _draw_into(ax: Any, draw_panels: Draw) -> list[Any]:
+    """Draw panels into axes of the caller, as many as there are panels."""
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+
+    axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
+    wrong = next((each for each in axes if not isinstance(each, Axes)), None)
+    if wrong is not None:
+        raise InputError("ax", f"{type(wrong).__name__} is no Axes of matplotlib")
+    n_panels = len(draw(draw_panels))  # drawn aside first: axes that do not suffice stay as they are
+    if n_panels and len(axes) != n_panels:
+        raise InputError("ax", f"has {len(axes)} axes, and the figure {counted(n_panels, 'panels')}")
+    in_order = iter(axes)
+    with mpl.rc_context(SETTINGS):
+        draw_panels(lambda *labels, **_: _labelled(next(in_order), *labels))
+        handles, names = _legend(axes)
+        if len(names) > 1:
+            axes[0].legend(handles, names)
+    return axes
+
+
+def _labelled(axes: Any, title: str = "", x_label: str = "", y_label: str = "") -> Any:
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.set_title(title)
+    return axes
+
+
+def _arrange(axes: Sequence[Any], sizes: Sequence[tuple[float, float]]) -> None:
+    """Put panels side by side and below one another, and each series once into a legend below them."""
+    figure, width = axes[0].figure, max(width for width, _ in sizes)
+    columns = columns_of(len(axes)) if width < WIDE else 1 if len(axes) <= MOST_BELOW else 2
+    rows = [sizes[start : start + columns] for start in range(0, len(sizes), columns)]
+    heights = [max(height for _, height in row) for row in rows]
+    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
+    for each, place in zip(axes, grid, strict=False):
+        each.set_subplotspec(place)
+    handles, names = _legend(axes)
+    n_lines = 0
+    if len(names) > 1:
+        across = max(1, int(width * columns / (0.09 * max(map(len, names)) + 0.55)))
+        n_lines = -(-len(names) // across)
+        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)))
+    figure.set_size_inches(width * columns, sum(heights) + 0.2 * n_lines)
+
+
+def columns_of(n_panels: int) -> int:
+    """Return how many panels of common size stand side by side."""
+    return min(3, n_panels) if n_panels != 4 else 2
+
+
+def _legend(axes: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """Return the series of panels, and their names as a legend has them; not of diagrams, which name them."""
+    series = {each.get_label(): each for panel in axes if panel.axison for each in panel.containers}
+    return [*series.values()], [*map(abridged, series)]
+
+
+def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: Any) -> None:
+    """Draw a series as a line, with a band between the ends of its intervals."""
+    style = look(len(axes.containers)) | ({"marker": ""} if len(x) > MOST_MARKERS else {}) | style
+    (line,) = axes.plot(x, y, **style)
+    band = (
+        () if ends is None else (axes.fill_between(x, *ends, color=style["color"], alpha=0.15, linewidth=0),)
+    )
+    add_series(axes, name, line, band)
+    if len(axes.containers) > MOST_BANDS:
+        for _, _, bands in axes.containers:
+            for each in bands:
+                each.set_visible(False)
+
+
+def draw_dots(axes: Any, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]) -> None:
+    """Draw a row of dots for each tick, from the top; those of several series a little apart.
+
+    ``series`` maps names to values, the ends of their intervals (or None), and which dots are full.
+    """
+    for n, (name, (x, ends, is_full)) in enumerate(series.items()):
+        y = np.arange(len(ticks)) + ((n + 0.5) / len(series) - 0.5) * 0.7
+        style = look(n) | {"linestyle": ""}
+        bars = () if ends is None else (axes.hlines(y, *ends, color=style["color"], linewidth=1.4),)
+        (line,) = axes.plot(x, y, **style)
+        axes.plot(np.where(is_full, np.nan, x), y, **style, markerfacecolor="white")
+        add_series(axes, name, line, bars)
+    axes.set(yticks=range(len(ticks)), yticklabels=map(abridged, ticks), ylim=(len(ticks) - 0.5, -0.5))
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
+def size_of_dots(n_ticks: int, n_series: int) -> tuple[float, float]:
+    """Return the size of a panel of dots, in inches."""
+    return 5.6, max(1.0 + max(0.3, 0.1 * n_series) * n_ticks, 1.8)
+
+
+def draw_diagonal(axes: Any, low: float = 0, high: float = 1) -> None:
+    """Draw the line on which x and y are equal."""
+    axes.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+
+
+def add_series(axes: Any, name: str, line: Any, intervals: tuple[Any, ...] = ()) -> None:
+    """Note which artists are a series, for the legend and the numbers."""
+    from matplotlib.container import ErrorbarContainer
+
+    series = ErrorbarContainer((line, (), intervals))
+    axes.add_container(series)
+    series.set_label(name)  # only now: matplotlib puts a name of its own for an empty one
+
+
+def numbers_of(axes: Any) -> list[list[str]]:
+    """Return a header and the numbers of the series of axes, or of their named points."""
+    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
+    if not axes.containers:
+        points = [[text.get_text(), *map(shown, text.xy)] for text in axes.texts]
+        return [["label", x_label, y_label], *points]
+    place, name_of = _places(axes)
+    header = [y_label or "measure", x_label] if place else [x_label, y_label]
+    is_named = any(series.get_label() for series in axes.containers)  # a report alone has no name
+    is_bounded = any(intervals for _, _, intervals in axes.containers)
+    rows = [[*(["series"] * is_named), *header, *(["lower", "upper"] * is_bounded)]]
+    for series in axes.containers:
+        line, _, intervals = series
+        ends: dict[float, list[float]] = {}
+        for path in (path for each in intervals for path in each.get_paths()):
+            for vertex in path.vertices:
+                ends.setdefault(vertex[place], []).append(vertex[1 - place])
+        for point in line.get_xydata():
+            if np.isnan(point[place]):  # a gap of a line
+                continue
+            bounds = ends.get(point[place], [np.nan])
+            row = [name_of(point[place]), shown(point[1 - place])]
+            row += [shown(min(bounds)), shown(max(bounds))] if is_bounded else []
+            rows.append([*([series.get_label()] * is_named), *row])
+    return rows
+
+
+def _places(axes: Any) -> tuple[int, Callable[[float], str]]:
+    """Return the axis, 0 or 1, along which values are at places, and how to print a place."""
+    from matplotlib.ticker import ScalarFormatter
+
+    formats = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
+    named = [number for number in (0, 1) if not isinstance(formats[number], ScalarFormatter)]
+    return (named[0], lambda place: formats[named[0]](round(place))) if named else (0, shown)
+
+
+def shown(value: float) -> str:
+    """Return a number with four digits; nothing if it is undefined."""
+    return "" if np.isnan(value) else f"{value:.4g}"
+
+
+def described(axes: Any) -> str:
+    """Return a sentence that stands for the picture of axes."""
+    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
+    title = f"{axes.get_title(loc='left')}: ".removeprefix(": ")
+    if not axes.containers:
+        names = ", ".join(text.get_text() for text in axes.texts)
+        far = f" Farthest from the diagonal: {names}." if names else ""
+        return f"{title}{y_label} against {x_label}.{far}"
+    place, _ = _places(axes)
+    ranges = []
+    for series in axes.containers:
+        values = series[0].get_xydata()[:, 1 - place]
+        values = values[~np.isnan(values)]
+        if values.size:
+            ranges.append(
+                f"{series.get_label()} from {shown(values.min())} to {shown(values.max())}".lstrip()
+            )
+    what = x_label if place else f"{y_label} against {x_label}"
+    return f"{title}{what}; {', '.join(ranges) or 'no value is defined'}."
 
 
 def as_image(figure: Any) -> str:
     """Return the address of a figure for a page, which holds it as SVG."""
-    import matplotlib as mpl
-
     file = io.BytesIO()
-    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # browsers have fonts for what one font lacks
-        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+    _write(figure, file, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def save(axes: Any, file: Any, form: str) -> None:
     """Write the figure of axes to a path or binary file, in one of `FORMS`; equal ones give equal bytes."""
+    _write(np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure, file, form)
+
+
+def _write(figure: Any, file: Any, form: str) -> None:
     import matplotlib as mpl
 
-    figure = np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         if form == "svg":
-            warnings.filterwarnings("ignore", "Glyph")  # as in `as_svg`
+            warnings.filterwarnings("ignore", "Glyph")  # browsers have fonts for what one font lacks
         figure.savefig(file, format=form, dpi=200, bbox_inches="tight", metadata=metadata)
-
-
-def _new_axes(new_figure: Any, panels: Sequence[Panel]) -> list[Any]:
-    """Return axes of a new figure for panels, at most three in a row."""
-    columns = columns_of(panels)
-    rows = -(-len(panels) // columns)
-    width, height = SIZE
-    if any(panel.form == "dots" for panel in panels):
-        tick = max(0.3, 0.1 * max(len(panel.series) for panel in panels))
-        width, height = 5.6, max(1.0 + tick * max(len(panel.ticks) for panel in panels), 1.8)
-    elif len(panels) == 1:
-        width, height = 4.6, 3.6
-    names = dict.fromkeys(abridged(one.name) for panel in panels for one in panel.series)
-    legend = 0.2 * -(-len(names) // _columns_of(names, width * columns)) if len(names) > 1 else 0.0
-    figure = new_figure(figsize=(width * columns, height * rows + legend), layout="constrained")
-    return [figure.add_subplot(rows, columns, n + 1) for n in range(len(panels))]
-
-
-def columns_of(panels: Sequence[Panel]) -> int:
-    """Return how many panels stand side by side."""
-    return min(3, len(panels)) if len(panels) != 4 else 2
-
-
-def _columns_of(names: Collection[str], inches: float) -> int:
-    """Return how many columns of a legend fit."""
-    return max(1, min(len(names), math.floor(inches / (0.09 * max(map(len, names)) + 0.55))))
-
-
-def _add_legend(figure: Any) -> None:
-    """Add a legend below the panels, with each series once, if there are several."""
-    handles: dict[str, Any] = {}
-    for one in figure.axes:
-        for handle, name in zip(*one.get_legend_handles_labels(), strict=True):
-            handles.setdefault(name, handle)
-    if len(handles) > 1:
-        columns = _columns_of(handles, figure.get_size_inches()[0])
-        figure.legend([*handles.values()], [*handles], loc="outside lower center", ncols=columns)
-
-
-def draw_panel(panel: Panel, axes: Any) -> None:
-    """Draw one panel into its axes."""
-    axes.set_title(panel.title)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel("" if panel.form == "dots" else panel.y_label)
-    {"dots": _draw_dots, "points": _draw_points}.get(panel.form, _draw_lines)(panel, axes)
-    if panel.reference == "diagonal":
-        low, high = (0, 1) if panel.form != "points" else axes.get_xlim()
-        axes.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    elif panel.reference == "zero":
-        axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
-
-
-def _draw_lines(panel: Panel, axes: Any) -> None:
-    for n, one in enumerate(panel.series):
-        style = look(n)
-        if panel.form == "curves" or one.x.size > MOST_MARKERS:
-            style["marker"] = ""
-        axes.plot(one.x, one.y, label=abridged(one.name), **style)
-        if one.low is not None and one.high is not None and len(panel.series) <= MOST_BANDS:
-            axes.fill_between(one.x, one.low, one.high, color=style["color"], alpha=0.15, linewidth=0)
-    if panel.ticks:
-        names = [abridged(name, 14) for name in panel.ticks]
-        turned = max(map(len, names)) * len(names) > MOST_ACROSS
-        axes.set_xticks(range(len(names)), names, rotation=40 * turned, ha="right" if turned else "center")
-    elif panel.form == "lines" and all(
-        (one.x == np.round(one.x)).all() and one.x.size <= MOST_MARKERS for one in panel.series
-    ):
-        axes.xaxis.get_major_locator().set_params(integer=True)
-
-
-def _draw_dots(panel: Panel, axes: Any) -> None:
-    """Draw a line of dots for each tick, those of several series a little apart."""
-    n_series = len(panel.series)
-    for n, one in enumerate(panel.series):
-        style = look(n) | {"linestyle": ""}
-        y = one.y + ((n + 0.5) / n_series - 0.5) * 0.7 if n_series > 1 else one.y
-        if one.low is not None and one.high is not None:
-            axes.hlines(y, one.low, one.high, color=style["color"], linewidth=1.4)
-        full = np.ones(one.x.size, bool) if not len(one.marked) else np.asarray(one.marked, bool)
-        axes.plot(one.x[full], y[full], label=abridged(one.name), **style)
-        if not full.all():
-            axes.plot(one.x[~full], y[~full], **style, markerfacecolor="white")
-    axes.set_yticks(range(len(panel.ticks)), [abridged(name) for name in panel.ticks])
-    axes.set_ylim(len(panel.ticks) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-
-
-def _draw_points(panel: Panel, axes: Any) -> None:
-    """Draw points in a square; many as cells by their number."""
-    one: Series = panel.series[0]
-    if one.x.size <= FEW_POINTS:
-        axes.plot(one.x, one.y, "o", color=COLOURS[0], markersize=3, alpha=0.5, markeredgewidth=0)
-    else:
-        from matplotlib.colors import LogNorm
-
-        cells = {"gridsize": CELLS, "mincnt": 1, "norm": LogNorm(), "cmap": "viridis_r", "linewidths": 0.1}
-        drawn = axes.hexbin(one.x, one.y, **cells)
-        most = int(drawn.get_array().max())
-        ticks = [10**n for n in range(len(str(most)))] if most >= 10 else [1, most][:most]
-        bar = axes.figure.colorbar(drawn, ax=axes, label="labels", location="top", shrink=0.6, ticks=ticks)
-        bar.ax.set_xticks(ticks, [_rounded(tick) for tick in ticks])
-        bar.ax.set_xticks([], minor=True)
-    low, high = np.nanmin([one.x, one.y]), np.nanmax([one.x, one.y])
-    gap = 0.04 * ((high - low) or 1)
-    axes.set_xlim(low - gap, high + gap)
-    axes.set_ylim(low - gap, high + gap)
-    axes.set_aspect("equal")
-    # names stand in a column on the right, where none covers another or a point
-    lines = sorted(panel.outliers, key=lambda outlier: outlier.y)
-    span = high - low + 2 * gap
-    places = _spread([(outlier.y - low + gap) / span for outlier in lines], 0.075)
-    for place, outlier in zip(places, lines, strict=True):
-        axes.plot([outlier.x], [outlier.y], "o", color=COLOURS[1], markersize=4)
-        axes.annotate(
-            abridged(outlier.name, 20), (outlier.x, outlier.y), (1.04, place), textcoords="axes fraction",
-            va="center", fontsize=8, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2},
-        )  # fmt: skip
-
-
-def _rounded(n: int) -> str:
-    """Return a number of labels in few characters, such as 10k."""
-    return next((f"{n // unit}{sign}" for unit, sign in ((10**6, "M"), (1000, "k")) if n >= unit), str(n))
-
-
-def _spread(places: Sequence[float], gap: float) -> list[float]:
-    """Return rising places at least a gap apart, near where they were, within [0, 1] if they fit."""
-    found: list[float] = []
-    for place in places:
-        found.append(max(place, found[-1] + gap) if found else place)
-    over = max(0.0, found[-1] - 1) if found else 0.0
-    top = 1.0
-    for n in range(len(found) - 1, -1, -1):
-        if over and found[n] > top:
-            found[n] = top
-        top = found[n] - gap
-    return found

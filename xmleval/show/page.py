@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from xmleval.base.errors import import_optional, printable
-from xmleval.show.drawing import as_image, columns_of, figure_of
-from xmleval.show.panels import Panel, as_table, described
+from xmleval.show.drawing import as_image, columns_of, described, numbers_of
 from xmleval.show.tables import ARROWS, Cell, Table
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
-PARTS = "page.html.jinja", "page.css", "page.js"
 MOST_ROWS = 1200  # of the numbers beside a figure
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure under a heading: its panels, and a line on what it shows."""
-
-    heading: str
-    text: str
-    panels: Sequence[Panel]
-    tables: Sequence[Table] = ()
-    more: str = ""  # on tables that are left out
-    drawn: Any = None  # a figure of matplotlib, where panels alone do not tell how
-
-
-@dataclass(frozen=True)
 class Section:
-    """Tables and lines of text under a heading."""
+    """Tables and lines of text under a heading, below a figure if there is one.
+
+    Parameters
+    ----------
+    heading : str
+        What is shown.
+    tables : list of Table
+        Tables in order.
+    lines : list of str
+        Notes on them.
+    axes : list of matplotlib Axes
+        The panels of the figure.
+    caption : str
+        What the figure shows.
+    """
 
     heading: str
     tables: Sequence[Table] = ()
     lines: Sequence[str] = ()
+    axes: Sequence[Any] = ()
+    caption: str = ""
+
+    @property
+    def image(self) -> str:
+        """The address of the figure."""
+        return as_image(self.axes[0].figure)
+
+    @property
+    def columns(self) -> int:
+        """How many panels stand side by side."""
+        return columns_of(len(self.axes))
+
+    @property
+    def described(self) -> str:
+        """A text in place of the figure."""
+        return " ".join(map(described, self.axes))
+
+    @property
+    def numbers(self) -> list[Table]:
+        """The numbers of each panel, thinned out evenly where they are many."""
+        tables = []
+        for axes in self.axes:
+            header, *rows = numbers_of(axes)
+            chosen = rows[:: -(-len(rows) * len(self.axes) // MOST_ROWS) or 1]
+            caption = axes.get_title(loc="left") or self.heading
+            if len(chosen) < len(rows):
+                caption = f"{caption} ({len(chosen)} of {len(rows)} rows)"
+            tables.append(Table(caption, rows_of(header, chosen)))
+        return tables
 
 
-@dataclass(frozen=True)
-class Page:
-    """What a page shows, from the top.
+def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], about: Mapping[str, str]) -> str:
+    """Return a page as HTML.
 
     Parameters
     ----------
@@ -48,26 +77,10 @@ class Page:
         Name of what was evaluated.
     summary : list of str
         The result in a sentence or two.
-    results : Section
-        The main table with its notes.
-    figures : list of Figure
-        Figures in order.
-    sections : list of Section
-        Further tables.
+    sections : iterable of Section
+        The results, and what else is shown, in order; made once the libraries are there.
     about : dict of str to str
         How it was computed.
-    """
-
-    title: str
-    summary: Sequence[str]
-    results: Section
-    figures: Sequence[Figure] = ()
-    sections: Sequence[Section] = ()
-    about: Mapping[str, str] = field(default_factory=dict)
-
-
-def as_page(page: Page) -> str:
-    """Return a page as HTML.
 
     Raises
     ------
@@ -76,40 +89,13 @@ def as_page(page: Page) -> str:
     """
     jinja2 = import_optional("jinja2", "to_html()", "html")
     import_optional("matplotlib", "to_html()", "html")
-    markup = import_optional("markupsafe", "to_html()", "html").Markup
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["shown"] = printable
     here = jinja2.PackageLoader("xmleval.show", ".")
-    parts = {name: here.get_source(environment, name)[0] for name in PARTS}
-    template = environment.from_string(parts["page.html.jinja"])
-    figures = []
-    for figure in page.figures:
-        numbers = [(panel.title or figure.heading, as_table(panel)) for panel in figure.panels]
-        figures.append(
-            {
-                "heading": figure.heading,
-                "text": figure.text,
-                "tables": figure.tables,
-                "more": figure.more,
-                "described": " ".join(described(panel) for panel in figure.panels),
-                "columns": columns_of(figure.panels),
-                "image": as_image(figure.drawn or figure_of(figure.panels)),
-                "numbers": [
-                    (told, header, rows[:: -(-len(rows) * len(numbers) // MOST_ROWS) or 1], len(rows))
-                    for told, (header, rows) in numbers
-                ],
-            }
-        )
-    text: str = template.render(
-        page=page,
-        figures=figures,
-        style=markup(parts["page.css"]),
-        script=markup(parts["page.js"]),
-        is_number=_is_number,
-        arrows=ARROWS,
-        spoken=SPOKEN,
-        version=__version__,
-    )
+    environment = jinja2.Environment(loader=here, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = printable
+    text: str = environment.get_template("page.html.jinja").render(
+        title=title, summary=summary, sections=[*sections], about={"xmleval": __version__} | dict(about),
+        is_number=_is_number, arrows=ARROWS, spoken=SPOKEN, version=__version__,
+    )  # fmt: skip
     return text
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
+from xmleval.base.errors import printable
+
+LONGEST = 28  # characters of a name in a figure
 INK, RULE = "#1b1f24", "#d4d7dc"  # of text and axes, and of the grid
 # Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe and Ito).
 COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]
@@ -42,3 +46,15 @@ def look(n: int) -> dict[str, Any]:
     turn, colour = divmod(n, len(COLOURS))
     dashes = DASHES[turn % len(DASHES)]
     return {"color": COLOURS[colour], "marker": MARKERS[n % len(MARKERS)], "linestyle": dashes}
+
+
+def abridged(name: str, longest: int = LONGEST) -> str:
+    """Return a name for a figure: printable, on one line, and cut in its middle where it is too long.
+
+    Examples
+    --------
+    >>> abridged("a name that goes on and on and on and on")
+    'a name that g…and on and on'
+    """
+    text = "".join(c for c in printable(name) if unicodedata.category(c)[0] != "C")
+    return text if len(text) <= longest else f"{text[: (longest - 1) // 2]}…{text[-(longest // 2) :]}"

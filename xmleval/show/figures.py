@@ -1,0 +1,374 @@
+"""The kinds of figures of reports.
+
+A kind is one function: it asks ``new_axes`` for each panel and draws into it. The pages of results, and the
+options of the command line, take their kinds and what they say of each from `KINDS`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.base.arrays import Floats
+from xmleval.base.errors import Keyword, counted
+from xmleval.metrics.spec import Spec
+from xmleval.show.drawing import ALONE, NewAxes, draw_diagonal, draw_dots, draw_line, size_of_dots
+from xmleval.show.style import COLOURS, INK, abridged
+from xmleval.show.tables import ARROWS
+from xmleval.statistics.jackknife import estimate
+
+Models = Mapping[str, Any]  # reports by name
+MOST_PANELS = 6  # of groups
+BINS = 10  # of scores
+MOST_OUTLIERS = 6
+MOST_PAIRS = 6
+FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
+CELLS = 48  # a side
+MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
+
+
+class Kind(NamedTuple):
+    """A figure: what it shows, what it needs, how it is drawn, and its heading and caption on a page."""
+
+    shows: str
+    needs: str | Keyword
+    draw: Callable[[NewAxes, Models, Sequence[Spec], Any], None]
+    heading: str
+    caption: str
+    of_tables: bool = False  # shows the measures that the table shows; else all that were computed
+    against_k: bool = False  # shows a measure at several cutoffs
+
+
+def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw a row of dots for each measure with values within [0, 1]."""
+    specs = [spec for spec in specs if spec.metric.range == (0, 1)]
+    if specs:
+        level = next(iter(models.values())).confidence_level
+        x_label = "value" if level is None else f"value, {level:.4g} interval"
+        series = {n: (*_values_of([(report, s) for s in specs]), True) for n, report in models.items()}
+        draw_dots(new_axes("", x_label, size=size_of_dots(len(specs), len(series))), _symbols(specs), series)
+
+
+def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw differences of each pair with their intervals, full where they are significant."""
+    specs = [spec for spec in specs if spec.metric.range == (0, 1)]
+    if comparison is None or not specs:
+        return
+    names = dict(zip(comparison.reports, models, strict=True))
+    wins = [difference.better for difference in comparison.differences]
+    best = max(comparison.reports, key=wins.count)
+    series = {}
+    for a, b in comparison.pairs:
+        if len(comparison.pairs) > MOST_PAIRS and best not in (a, b):
+            continue
+        differences = [comparison.difference(spec.name, a, b) for spec in specs]
+        values = np.array([difference.value for difference in differences])
+        bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
+        is_significant = np.array([difference.better is not None for difference in differences])
+        series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
+    x_label = f"difference, {comparison.level:.4g} interval (full: significant)"
+    axes = new_axes("", x_label, size=size_of_dots(len(specs), len(series)))
+    draw_dots(axes, _symbols(specs), series)
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
+
+
+def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw a panel for each measure with two or more cutoffs."""
+    families: dict[str, list[Spec]] = {}
+    for spec in specs:
+        if _is_within(spec, models):
+            families.setdefault(spec.family, []).append(spec)
+    for title, members in families.items():
+        if len(members) > 1:
+            members.sort(key=lambda spec: int(spec.cutoff))
+            axes = new_axes(title, "k", "value")
+            for name, report in models.items():
+                cutoffs = [int(spec.cutoff) for spec in members]
+                draw_line(axes, name, cutoffs, *_values_of([(report, spec) for spec in members]))
+            axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
+    names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
+    deepest = next((rank - 1 for rank in range(1, len(names) + 2) if rank not in names), 0)
+    if deepest < 2:
+        return
+    ranks = range(1, deepest + 1)
+
+    def at_ranks(column: Mapping[str, Any]) -> Any:
+        return np.diff([rank * np.asarray(column[names[rank]]) for rank in ranks], axis=0, prepend=0)
+
+    axes = new_axes("Precision at each rank", "rank", "share of rows with a relevant label there")
+    for name, report in models.items():
+        values, ends, replicates = at_ranks(report.results.values), None, report.results.replicates
+        if all(names[rank] in replicates for rank in ranks):
+            pairs = zip(values.tolist(), at_ranks(replicates), strict=True)
+            estimates = [estimate(value, each, report.confidence_level, 0.0, 1.0) for value, each in pairs]
+            ends = np.array([e[:2] if e else (math.nan, math.nan) for e in estimates]).T
+        draw_line(axes, name, ranks, values, ends)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw a panel for each measure, at its last cutoff, within groups of labels in their order."""
+    first, *_ = models.values()
+    names = [name for name in first.groups if all(name in report.groups for report in models.values())]
+    ranges = dict(zip(first.groups, first.group_ranges, strict=False))
+    names = _by_frequency(names, ranges)
+    parts = {model: [report.groups[name] for name in names] for model, report in models.items()}
+    deepest = {spec.family: spec for spec in specs}.values()
+    shared = [s for s in deepest if all(s.name in part for of_model in parts.values() for part in of_model)]
+    ticks = [abridged(ranges.get(name, name), 14) for name in names]
+    is_turned = len(ticks) * max(map(len, ticks), default=0) > MOST_ACROSS
+    for spec in shared[:MOST_PANELS] if names else ():
+        axes = new_axes(spec.symbol, "labels by training rows" if ranges else "labels", "value")
+        for model, of_model in parts.items():
+            draw_line(axes, model, range(len(names)), *_values_of([(part, spec) for part in of_model]))
+        turned = {"rotation": 40, "ha": "right"} if is_turned else {}
+        axes.set_xticks(range(len(ticks)), ticks, **turned)
+
+
+def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
+    """Return names of groups in their order, or from head to tail where zero-shot labels stand before."""
+    smallest = {name: re.match(r"[<>]*(\d+)", ranges.get(name, "")) for name in names}
+    n_rows = {name: -1 if match is None else int(match[1]) for name, match in smallest.items()}
+    falls = [n_rows[a] > n_rows[b] for a, b in pairwise(names)]
+    is_mixed = -1 not in n_rows.values() and any(falls) and not all(falls)
+    return sorted(names, key=lambda name: -n_rows[name]) if is_mixed else names
+
+
+def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw ROC curves of all entries."""
+    curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
+    if curves:
+        axes = new_axes("ROC", "share of irrelevant entries", "share of relevant entries")
+        _draw_curves(axes, curves)
+        draw_diagonal(axes)
+
+
+def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw precision-recall curves of all entries."""
+    curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
+    if curves:
+        axes = new_axes("Precision and recall", "recall", "precision")
+        _draw_curves(axes, {name: (x, y, thresholds) for name, (y, x, thresholds) in curves.items()})
+
+
+def _draw_curves(axes: Any, curves: Mapping[str, tuple[Floats, Floats, Floats]]) -> None:
+    """Draw curves from their start as far as entries are listed: unlisted ones would add a straight line."""
+    for name, (x, y, thresholds) in curves.items():
+        is_drawn = np.isfinite(thresholds)
+        is_drawn[0] = True
+        draw_line(axes, name, x[is_drawn], y[is_drawn], marker="")
+
+
+def _with_curves(models: Models) -> Models:
+    return {name: report for name, report in models.items() if "micro" in report.results.points}
+
+
+def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
+    for name, report in _with_curves(models).items():
+        fpr, tpr, thresholds = report.roc_curve()
+        is_listed = np.isfinite(thresholds)
+        y_label = f"share of listed at or {'above' if report.higher_is_better else 'below'}"
+        axes = new_axes(abridged(name), "score", y_label)
+        for kind, shares in (("relevant", tpr), ("irrelevant", fpr)):
+            of_listed = shares[is_listed] / (shares[is_listed].max(initial=0) or 1)
+            draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
+
+
+def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
+    tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
+    for spec in specs:
+        if any(spec.name in report.reliability for report in models.values()):
+            tables.setdefault((spec.state, spec.params, spec.k), spec)
+    for spec in tables.values():
+        x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
+        axes = new_axes(f"Calibration, {spec.symbol}", x_label, "share that is relevant")
+        for name, report in models.items():
+            bins = report.reliability.get(spec.name)
+            if bins is not None:
+                is_filled = bins["n"] > 0
+                draw_line(axes, name, bins["mean_score"][is_filled], bins["hit_rate"][is_filled])
+        draw_diagonal(axes)
+    curves = {}
+    for name, report in () if tables else _with_curves(models).items():
+        points = report.results.points["micro"]
+        points = points[np.isfinite(points[:, 0])]
+        is_share = len(points) > 1 and points[:, 0].min() >= 0 and points[:, 0].max() <= 1
+        if is_share and report.higher_is_better:  # distances are no probabilities
+            curves[name] = _shares_by_score(points)
+    if curves:
+        axes = new_axes("Calibration", "score (bins of listed entries)", "share that is relevant")
+        for name, (x, y) in curves.items():
+            draw_line(axes, name, x, y, marker="")
+        draw_diagonal(axes)
+
+
+def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of bins of scores and the share of relevant entries in each, as lines with gaps.
+
+    Bins end at the points next to equal steps. A bin has no mean score: calibrated ones cross the diagonal.
+    """
+    nearest = [int(np.abs(points[:, 0] - edge).argmin()) for edge in np.linspace(1, 0, BINS + 1)]
+    edges = np.unique([0, *nearest, len(points) - 1])
+    lines = []
+    for start, end in pairwise(edges.tolist()):
+        hits, misses = points[end, 1:] - (points[start, 1:] if start else 0)
+        share = hits / (hits + misses) if hits + misses else math.nan
+        lines.append([(points[end, 0], share), (points[start, 0], share), (math.nan, math.nan)])
+    x, y = np.array(lines[::-1]).reshape(-1, 2)[:-1].T
+    return x, y
+
+
+def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+    """Draw values by label of the first two models; the labels that differ most have their names."""
+    if len(models) < 2:
+        return
+    (a, first), (b, second) = [*models.items()][:2]
+    wanted = [*(spec.label_column for spec in specs), "f1", "ap", "auc"]
+    wanted += [f"f1@{spec.k}" for spec in specs if spec.k]
+    columns = first.results.labels.keys() & second.results.labels.keys()
+    column = next((name for name in wanted if name in columns), None)
+    if column is None:
+        return
+    n = min(report.results.labels[column].size for report in (first, second))
+    x, y = (report.results.labels[column][:n].astype(np.float64) for report in (first, second))
+    is_drawn = ~np.isnan(x + y)
+    if "support" in columns:
+        is_drawn &= first.results.labels["support"][:n] > 0
+    if not is_drawn.any():
+        return
+    title = counted(int(is_drawn.sum()), "labels")
+    axes = new_axes(title, f"{column} of {abridged(a)}", f"{column} of {abridged(b)}", size=ALONE)
+    if is_drawn.sum() <= FEW_POINTS:
+        style = {"color": COLOURS[0], "markersize": 3, "alpha": 0.5, "markeredgewidth": 0}
+        axes.plot(x[is_drawn], y[is_drawn], "o", **style)
+    else:
+        from matplotlib.ticker import EngFormatter
+
+        counts = {"gridsize": CELLS, "mincnt": 1, "bins": "log", "cmap": "viridis_r", "linewidths": 0.1}
+        cells = axes.hexbin(x[is_drawn], y[is_drawn], **counts)
+        bar = {"label": "labels", "location": "top", "shrink": 0.6, "format": EngFormatter(sep="")}
+        axes.figure.colorbar(cells, ax=axes, **bar).minorticks_off()
+    both = np.concatenate([x[is_drawn], y[is_drawn]])
+    draw_diagonal(axes, both.min(), both.max())
+    axes.set_aspect("equal")
+    away = np.where(is_drawn, np.abs(y - x), 0.0)
+    farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
+    farthest.sort(key=lambda label: float(y[label]))
+    names = first.label_names
+    for n, label in enumerate(farthest):  # in a column on the right, where no name covers another or a point
+        axes.plot(x[label], y[label], "o", color=COLOURS[1], markersize=4)
+        axes.annotate(
+            abridged(str(label if names is None else names[label]), 20), (x[label], y[label]),
+            (1.04, (n + 0.5) / len(farthest)), textcoords="axes fraction", va="center", fontsize=8,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2},
+        )  # fmt: skip
+
+
+OF_CURVES = "scores, and curve_points="
+KINDS = {
+    "values": Kind(
+        "values of measures with their intervals",
+        "measures within 0 and 1",
+        draw_values,
+        "Values",
+        "Values of each measure; lines are confidence intervals where there are any.",
+        of_tables=True,
+    ),
+    "differences": Kind(
+        "differences of models with their intervals",
+        "a comparison",
+        draw_differences,
+        "Differences",
+        "Differences of pairs with their intervals; full marks are significant after Holm's correction.",
+        of_tables=True,
+    ),
+    "cutoffs": Kind(
+        "measures against k",
+        "measures at two cutoffs or more, such as p@1 and p@5",
+        draw_cutoffs,
+        "Measures against k",
+        "Bands are confidence intervals of each value alone.",
+        against_k=True,
+    ),
+    "ranks": Kind(
+        "precision at each rank",
+        "p@1, p@2 and so on, without a gap",
+        draw_ranks,
+        "Precision at each rank",
+        "The share of rows whose label at this rank alone is relevant.",
+        against_k=True,
+    ),
+    "groups": Kind(
+        "measures within groups of labels",
+        Keyword("label_groups"),
+        draw_groups,
+        "Groups of labels",
+        "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
+        "its labels are left out.",
+        of_tables=True,
+    ),
+    "precision_recall": Kind(
+        "precision-recall curves",
+        OF_CURVES,
+        draw_precision_recall,
+        "Precision-recall curve",
+        "Precision and recall of all entries, by threshold of scores. A curve ends where lists end.",
+    ),
+    "roc": Kind(
+        "ROC curves",
+        OF_CURVES,
+        draw_roc,
+        "ROC curve",
+        "Shares of relevant and of irrelevant entries, by threshold of scores. A curve ends where lists end.",
+    ),
+    "scores": Kind(
+        "scores of listed entries, relevant and irrelevant",
+        OF_CURVES,
+        draw_scores,
+        "Scores",
+        "Shares of listed entries with this score or a better one, relevant and irrelevant.",
+    ),
+    "calibration": Kind(
+        "share of relevant entries by score",
+        "ece, or scores within 0 and 1 and curve_points=",
+        draw_calibration,
+        "Calibration",
+        "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
+        of_tables=True,
+    ),
+    "labels": Kind(
+        "values by label of two models",
+        "two models and per_label=True, with a label that both have a value for",
+        draw_labels,
+        "Labels",
+        "Each relevant label by both models; those that differ most have their names.",
+    ),
+}
+
+
+def _is_within(spec: Spec, models: Models) -> bool:
+    """Tell whether a measure has a cutoff that is no larger than the number of labels."""
+    return spec.cutoff.isdigit() and int(spec.cutoff) <= max(report.n_labels for report in models.values())
+
+
+def _symbols(specs: Sequence[Spec]) -> list[str]:
+    return [f"{spec.symbol} {ARROWS[spec.metric.direction]}".rstrip() for spec in specs]
+
+
+def _values_of(pairs: Sequence[tuple[Any, Spec]]) -> tuple[Floats, Floats | None]:
+    """Return the value of each measure in its report, and the ends of their confidence intervals, if any."""
+    values = np.array([report[spec.name] for report, spec in pairs])
+    ends = np.array([report.confidence.get(spec.name, (math.nan, math.nan)) for report, spec in pairs]).T
+    return values, None if np.isnan(ends).all() else ends
