@@ -74,7 +74,7 @@ def test_evaluate_marks_no_best_of_equal_values() -> None:
 def test_page_names_all_equal_models() -> None:
     text = compare(MODELS, TRUTH, metrics="map@12").to_html()
     assert "a and b have the highest MAP@12, 0.5833, on 20 rows" in text
-    assert "No significant difference is seen between" in text
+    assert "; no significant difference is seen between" in text
 
 
 @pytest.mark.parametrize("metric", MEASURES)

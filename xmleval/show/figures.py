@@ -264,13 +264,13 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
     axes.set_aspect("equal")
     away = np.where(is_drawn, np.abs(y - x), 0.0)
     farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
-    farthest.sort(key=lambda label: float(y[label]))
-    names = first.label_names
-    for n, label in enumerate(farthest):  # in a column on the right, where no name covers another or a point
+    names, order = first.label_names, np.argsort(np.argsort(y[farthest], kind="stable"))
+    # in a column on the right, where no name covers another or a point
+    for label, height in zip(farthest, (order + 0.5) / max(len(farthest), 1), strict=True):
         axes.plot(x[label], y[label], "o", color=COLOURS[1], markersize=4)
         axes.annotate(
             abridged(str(label if names is None else names[label]), 20), (x[label], y[label]),
-            (1.04, (n + 0.5) / len(farthest)), textcoords="axes fraction", va="center", fontsize=8,
+            (1.04, height), textcoords="axes fraction", va="center", fontsize=8,
             annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2},
         )  # fmt: skip
