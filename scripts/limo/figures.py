@@ -27,7 +27,7 @@ def draw_methods(
         for method in METHODS
         if any((measure, method) in values for measure in measures)
     }
-    axes = new_axes("", x_label, size=size_of_dots(len(measures), len(series)))
+    axes = new_axes(xlabel=x_label, size=size_of_dots(len(measures), len(series)))
     draw_dots(axes, [*measures.values()], series)
 
 

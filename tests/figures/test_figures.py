@@ -11,7 +11,7 @@ import pytest
 
 from xmleval import Comparison, compare, evaluate, label_groups, rank
 from xmleval.results.ranking import plot_ranks
-from xmleval.show.drawing import numbers_of
+from xmleval.show.drawing import read
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -50,7 +50,7 @@ def points_of(axes: Any) -> dict[str, Any]:
 
 def table_of(axes: Any) -> list[dict[str, str]]:
     """Return the numbers that a page has below a figure, by column."""
-    header, *rows = numbers_of(axes)
+    header, *rows = read(axes)[0]
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 

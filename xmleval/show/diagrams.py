@@ -23,7 +23,7 @@ def draw_average_ranks(rankings: Sequence[Any], new_axes: NewAxes) -> None:
         model: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
         for model in models
     }
-    axes = new_axes("", X_LABEL, size=size_of_dots(len(rankings), len(series)))
+    axes = new_axes(xlabel=X_LABEL, size=size_of_dots(len(rankings), len(series)))
     draw_dots(axes, [ranking.symbol for ranking in rankings], series)
 
 
@@ -50,7 +50,7 @@ def _draw_critical_difference(ranking: Any, new_axes: NewAxes, title: str) -> No
     depth = 0.5 + 0.25 * len(bars)  # inches from the axis to the first name
     half = -(-len(ranks) // 2)
     height = depth + STEP * half
-    axes = new_axes(title, X_LABEL, size=(WIDTH, height + MARGIN))
+    axes = new_axes(title=title, xlabel=X_LABEL, size=(WIDTH, height + MARGIN))
     axes.set(xlim=(low - 0.42 * width, high + 0.42 * width), ylim=(height, -0.75))
     axes.set_yticks([0], [ranking.symbol])  # for the numbers
     axes.axis("off")

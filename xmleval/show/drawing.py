@@ -19,82 +19,75 @@ MOST_BELOW = 4  # wide panels in one column
 SIZE, ALONE, WIDE = (3.4, 2.7), (4.6, 3.6), 7.0  # of a panel, of one without others, in inches
 FORMS = "png", "svg", "pdf"
 
-NewAxes = Callable[..., Any]  # of a title, labels of x and y, and a size
+NewAxes = Callable[..., Any]  # of title=, xlabel=, ylabel= and size=, in inches
 Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws into them
 
 
 def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
-    """Draw panels into a new figure, or into axes of the caller.
+    """Draw panels into axes of the caller, or into a figure of pyplot, and return Axes or an array of them.
 
-    Parameters
-    ----------
-    draw_panels : callable
-        Calls its argument for the axes of each panel, and draws into these.
-    ax : matplotlib Axes, or array of as many as panels, optional
-        Axes to draw into; default a new figure.
-    missing : str, default ""
-        What to say where nothing can be drawn.
-
-    Returns
-    -------
-    Axes, or ndarray of Axes if there are several panels
+    Where nothing can be drawn, ``missing`` says why.
     """
     import_optional("matplotlib", "plot()", "plot")
-    if ax is None:
-        from matplotlib import pyplot
+    from matplotlib import pyplot
 
-        axes = draw(draw_panels, pyplot.figure)
-    else:
-        axes = _draw_into(ax, draw_panels)
+    axes = draw(draw_panels, pyplot.figure, ax)
     if not axes:
         raise ValueError(missing)
     return axes[0] if len(axes) == 1 else np.array(axes, object)
 
 
-def draw(draw_panels: Draw, new_figure: Any = None) -> list[Any]:
-    """Draw panels into a new figure, by default one that no window shows, and return their axes."""
+def draw(draw_panels: Draw, new_figure: Any = None, ax: Any = None) -> list[Any]:
+    """Draw panels into axes of the caller, or into a new figure that by default no window shows.
+
+    Parameters
+    ----------
+    draw_panels : callable
+        Calls its argument for the axes of each panel, and draws into these.
+    new_figure : callable, optional
+        Makes the figure; default `matplotlib.figure.Figure`.
+    ax : matplotlib Axes, or array of as many as panels, optional
+        Axes to draw into; default a new figure.
+
+    Returns
+    -------
+    list of Axes
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    axes, sizes = list[Any](), list[Any]()
+    to_fill = None if ax is None else iter(_checked(ax, len(draw(draw_panels))))
+    axes, sizes = list[Any](), list[tuple[float, float]]()
 
-    def new_axes(*labels: str, size: tuple[float, float] = SIZE) -> Any:
-        figure = axes[0].figure if axes else (new_figure or Figure)(layout="constrained")
-        axes.append(figure.add_subplot())
+    def new_axes(size: tuple[float, float] = SIZE, **labels: str) -> Any:
+        if to_fill is None:
+            figure = axes[0].figure if axes else (new_figure or Figure)(layout="constrained")
+            axes.append(figure.add_subplot())
+        else:
+            axes.append(next(to_fill))
+        axes[-1].set(**labels)
         sizes.append(size)
-        return _labelled(axes[-1], *labels)
+        return axes[-1]
 
     with mpl.rc_context(SETTINGS):
         draw_panels(new_axes)
-        if axes:
+        if axes and to_fill is None:
             _arrange(axes, [ALONE] if sizes == [SIZE] else sizes)
+        elif len(_legend(axes)) > 1:
+            axes[0].legend(_legend(axes).values(), _legend(axes))
     return axes
 
 
-def _draw_into(ax: Any, draw_panels: Draw) -> list[Any]:
-    """Draw panels into axes of the caller, as many as there are panels."""
-    import matplotlib as mpl
+def _checked(ax: Any, n_panels: int) -> list[Any]:
+    """Return the axes of a caller, one for each panel, or refuse them."""
     from matplotlib.axes import Axes
 
     axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
     wrong = next((each for each in axes if not isinstance(each, Axes)), None)
     if wrong is not None:
         raise InputError("ax", f"{type(wrong).__name__} is no Axes of matplotlib")
-    n_panels = len(draw(draw_panels))  # drawn aside first: axes that do not suffice stay as they are
     if n_panels and len(axes) != n_panels:
         raise InputError("ax", f"has {len(axes)} axes, and the figure {counted(n_panels, 'panels')}")
-    in_order = iter(axes)
-    with mpl.rc_context(SETTINGS):
-        draw_panels(lambda *labels, **_: _labelled(next(in_order), *labels))
-        handles, names = _legend(axes)
-        if len(names) > 1:
-            axes[0].legend(handles, names)
-    return axes
-
-
-def _labelled(axes: Any, title: str = "", x_label: str = "", y_label: str = "") -> Any:
-    axes.set(xlabel=x_label, ylabel=y_label)
-    axes.set_title(title)
     return axes
 
 
@@ -107,12 +100,11 @@ def _arrange(axes: Sequence[Any], sizes: Sequence[tuple[float, float]]) -> None:
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     for each, place in zip(axes, grid, strict=False):
         each.set_subplotspec(place)
-    handles, names = _legend(axes)
-    n_lines = 0
-    if len(names) > 1:
-        across = max(1, int(width * columns / (0.09 * max(map(len, names)) + 0.55)))
-        n_lines = -(-len(names) // across)
-        figure.legend(handles, names, loc="outside lower center", ncols=min(across, len(names)))
+    series, n_lines = _legend(axes), 0
+    if len(series) > 1:
+        across = min(len(series), max(1, int(width * columns / (0.09 * max(map(len, series)) + 0.55))))
+        n_lines = -(-len(series) // across)
+        figure.legend(series.values(), series, loc="outside lower center", ncols=across)
     figure.set_size_inches(width * columns, sum(heights) + 0.2 * n_lines)
 
 
@@ -121,10 +113,11 @@ def columns_of(n_panels: int) -> int:
     return min(3, n_panels) if n_panels != 4 else 2
 
 
-def _legend(axes: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the series of panels, and their names as a legend has them; not of diagrams, which name them."""
+def _legend(axes: Sequence[Any]) -> dict[str, Any]:
+    """Return the series of panels by name, as a legend has them; not of diagrams, which name them."""
     series = {each.get_label(): each for panel in axes if panel.axison for each in panel.containers}
-    return [*series.values()], [*map(abridged, series)]
+    names = [*map(abridged, series)]
+    return dict(zip(names if len({*names}) == len(names) else series, series.values(), strict=True))
 
 
 def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: Any) -> None:
@@ -135,10 +128,9 @@ def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: A
         () if ends is None else (axes.fill_between(x, *ends, color=style["color"], alpha=0.15, linewidth=0),)
     )
     add_series(axes, name, line, band)
-    if len(axes.containers) > MOST_BANDS:
-        for _, _, bands in axes.containers:
-            for each in bands:
-                each.set_visible(False)
+    for _, _, bands in axes.containers if len(axes.containers) > MOST_BANDS else ():
+        for each in bands:
+            each.set_visible(False)
 
 
 def draw_dots(axes: Any, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]) -> None:
@@ -177,66 +169,44 @@ def add_series(axes: Any, name: str, line: Any, intervals: tuple[Any, ...] = ())
     series.set_label(name)  # only now: matplotlib puts a name of its own for an empty one
 
 
-def numbers_of(axes: Any) -> list[list[str]]:
-    """Return a header and the numbers of the series of axes, or of their named points."""
-    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
-    if not axes.containers:
-        points = [[text.get_text(), *map(shown, text.xy)] for text in axes.texts]
-        return [["label", x_label, y_label], *points]
-    place, name_of = _places(axes)
-    header = [y_label or "measure", x_label] if place else [x_label, y_label]
-    is_named = any(series.get_label() for series in axes.containers)  # a report alone has no name
-    is_bounded = any(intervals for _, _, intervals in axes.containers)
-    rows = [[*(["series"] * is_named), *header, *(["lower", "upper"] * is_bounded)]]
-    for series in axes.containers:
-        line, _, intervals = series
-        ends: dict[float, list[float]] = {}
-        for path in (path for each in intervals for path in each.get_paths()):
-            for vertex in path.vertices:
-                ends.setdefault(vertex[place], []).append(vertex[1 - place])
-        for point in line.get_xydata():
-            if np.isnan(point[place]):  # a gap of a line
-                continue
-            bounds = ends.get(point[place], [np.nan])
-            row = [name_of(point[place]), shown(point[1 - place])]
-            row += [shown(min(bounds)), shown(max(bounds))] if is_bounded else []
-            rows.append([*([series.get_label()] * is_named), *row])
-    return rows
-
-
-def _places(axes: Any) -> tuple[int, Callable[[float], str]]:
-    """Return the axis, 0 or 1, along which values are at places, and how to print a place."""
+def read(axes: Any) -> tuple[list[list[str]], str]:
+    """Return a header and the numbers that axes show, and a sentence that stands for the picture."""
     from matplotlib.ticker import ScalarFormatter
 
-    formats = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
-    named = [number for number in (0, 1) if not isinstance(formats[number], ScalarFormatter)]
-    return (named[0], lambda place: formats[named[0]](round(place))) if named else (0, shown)
+    title = f"{axes.get_title(loc='left')}: ".removeprefix(": ")
+    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
+    if not axes.containers:  # points, some with names
+        named = [[text.get_text(), *map(shown, text.xy)] for text in axes.texts]
+        far = f" Farthest from the diagonal: {', '.join(name for name, *_ in named)}." if named else ""
+        return [["label", x_label, y_label], *named], f"{title}{y_label} against {x_label}.{far}"
+    tick_texts = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
+    have_names = [not isinstance(each, ScalarFormatter) for each in tick_texts]
+    place = int(have_names[1])  # the axis, 0 or 1, along which values are at places
+    labels = [y_label or "measure", x_label] if place else [x_label, y_label]
+    rows, ranges = [["series", *labels, "lower", "upper"]], []
+    for series in axes.containers:
+        (line, _, intervals), name = series, series.get_label()
+        ends: dict[float, list[float]] = {}
+        for vertex in (vertex for each in intervals for path in each.get_paths() for vertex in path.vertices):
+            ends.setdefault(vertex[place], []).append(vertex[1 - place])
+        points = line.get_xydata()
+        for point in points[~np.isnan(points[:, place])]:  # without gaps of a line
+            at, bounds = point[place], ends.get(point[place], [np.nan])
+            values = map(shown, (point[1 - place], min(bounds), max(bounds)))
+            rows.append([name, tick_texts[place](round(at)) if have_names[place] else shown(at), *values])
+        values = points[~np.isnan(points[:, 1 - place]), 1 - place]
+        if values.size:
+            ranges.append(f"{name} from {shown(values.min())} to {shown(values.max())}".lstrip())
+    bounded = any(intervals for _, _, intervals in axes.containers)
+    columns = slice(0 if any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
+    what = x_label if place else f"{y_label} against {x_label}"
+    text = f"{title}{what}; {', '.join(ranges) or 'no value is defined'}."
+    return [row[columns] for row in rows], text
 
 
 def shown(value: float) -> str:
     """Return a number with four digits; nothing if it is undefined."""
     return "" if np.isnan(value) else f"{value:.4g}"
-
-
-def described(axes: Any) -> str:
-    """Return a sentence that stands for the picture of axes."""
-    x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
-    title = f"{axes.get_title(loc='left')}: ".removeprefix(": ")
-    if not axes.containers:
-        names = ", ".join(text.get_text() for text in axes.texts)
-        far = f" Farthest from the diagonal: {names}." if names else ""
-        return f"{title}{y_label} against {x_label}.{far}"
-    place, _ = _places(axes)
-    ranges = []
-    for series in axes.containers:
-        values = series[0].get_xydata()[:, 1 - place]
-        values = values[~np.isnan(values)]
-        if values.size:
-            ranges.append(
-                f"{series.get_label()} from {shown(values.min())} to {shown(values.max())}".lstrip()
-            )
-    what = x_label if place else f"{y_label} against {x_label}"
-    return f"{title}{what}; {', '.join(ranges) or 'no value is defined'}."
 
 
 def as_image(figure: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.show.drawing import ALONE, NewAxes, draw_diagonal, draw_dots, draw_line, size_of_dots
+from xmleval.show.drawing import NewAxes, draw_diagonal, draw_dots, draw_line, size_of_dots
 from xmleval.show.style import COLOURS, INK, abridged
 from xmleval.show.tables import ARROWS
 from xmleval.statistics.jackknife import estimate
@@ -33,11 +33,11 @@ MOST_ACROSS = 36  # characters of names below a panel; beyond these they are tur
 
 
 class Kind(NamedTuple):
-    """A figure: what it shows, what it needs, how it is drawn, and its heading and caption on a page."""
+    """A figure: how it is drawn, what it shows, what it needs, and its heading and caption on a page."""
 
+    draw: Callable[[NewAxes, Models, Sequence[Spec], Any], None]
     shows: str
     needs: str | Keyword
-    draw: Callable[[NewAxes, Models, Sequence[Spec], Any], None]
     heading: str
     caption: str
     of_tables: bool = False  # shows the measures that the table shows; else all that were computed
@@ -51,7 +51,9 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         level = next(iter(models.values())).confidence_level
         x_label = "value" if level is None else f"value, {level:.4g} interval"
         series = {n: (*_values_of([(report, s) for s in specs]), True) for n, report in models.items()}
-        draw_dots(new_axes("", x_label, size=size_of_dots(len(specs), len(series))), _symbols(specs), series)
+        draw_dots(
+            new_axes(xlabel=x_label, size=size_of_dots(len(specs), len(series))), _symbols(specs), series
+        )
 
 
 def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
@@ -72,7 +74,7 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
         is_significant = np.array([difference.better is not None for difference in differences])
         series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
     x_label = f"difference, {comparison.level:.4g} interval (full: significant)"
-    axes = new_axes("", x_label, size=size_of_dots(len(specs), len(series)))
+    axes = new_axes(xlabel=x_label, size=size_of_dots(len(specs), len(series)))
     draw_dots(axes, _symbols(specs), series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
@@ -86,7 +88,7 @@ def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compa
     for title, members in families.items():
         if len(members) > 1:
             members.sort(key=lambda spec: int(spec.cutoff))
-            axes = new_axes(title, "k", "value")
+            axes = new_axes(title=title, xlabel="k", ylabel="value")
             for name, report in models.items():
                 cutoffs = [int(spec.cutoff) for spec in members]
                 draw_line(axes, name, cutoffs, *_values_of([(report, spec) for spec in members]))
@@ -104,7 +106,8 @@ def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compari
     def at_ranks(column: Mapping[str, Any]) -> Any:
         return np.diff([rank * np.asarray(column[names[rank]]) for rank in ranks], axis=0, prepend=0)
 
-    axes = new_axes("Precision at each rank", "rank", "share of rows with a relevant label there")
+    title, y_label = "Precision at each rank", "share of rows with a relevant label there"
+    axes = new_axes(title=title, xlabel="rank", ylabel=y_label)
     for name, report in models.items():
         values, ends, replicates = at_ranks(report.results.values), None, report.results.replicates
         if all(names[rank] in replicates for rank in ranks):
@@ -127,7 +130,8 @@ def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
     ticks = [abridged(ranges.get(name, name), 14) for name in names]
     is_turned = len(ticks) * max(map(len, ticks), default=0) > MOST_ACROSS
     for spec in shared[:MOST_PANELS] if names else ():
-        axes = new_axes(spec.symbol, "labels by training rows" if ranges else "labels", "value")
+        x_label = "labels by training rows" if ranges else "labels"
+        axes = new_axes(title=spec.symbol, xlabel=x_label, ylabel="value")
         for model, of_model in parts.items():
             draw_line(axes, model, range(len(names)), *_values_of([(part, spec) for part in of_model]))
         turned = {"rotation": 40, "ha": "right"} if is_turned else {}
@@ -147,7 +151,7 @@ def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compariso
     """Draw ROC curves of all entries."""
     curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
     if curves:
-        axes = new_axes("ROC", "share of irrelevant entries", "share of relevant entries")
+        axes = new_axes(title="ROC", xlabel="share of irrelevant entries", ylabel="share of relevant entries")
         _draw_curves(axes, curves)
         draw_diagonal(axes)
 
@@ -156,7 +160,7 @@ def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spe
     """Draw precision-recall curves of all entries."""
     curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
     if curves:
-        axes = new_axes("Precision and recall", "recall", "precision")
+        axes = new_axes(title="Precision and recall", xlabel="recall", ylabel="precision")
         _draw_curves(axes, {name: (x, y, thresholds) for name, (y, x, thresholds) in curves.items()})
 
 
@@ -178,7 +182,7 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         fpr, tpr, thresholds = report.roc_curve()
         is_listed = np.isfinite(thresholds)
         y_label = f"share of listed at or {'above' if report.higher_is_better else 'below'}"
-        axes = new_axes(abridged(name), "score", y_label)
+        axes = new_axes(title=abridged(name), xlabel="score", ylabel=y_label)
         for kind, shares in (("relevant", tpr), ("irrelevant", fpr)):
             of_listed = shares[is_listed] / (shares[is_listed].max(initial=0) or 1)
             draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
@@ -186,13 +190,14 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
 
 def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
+    y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
     for spec in specs:
         if any(spec.name in report.reliability for report in models.values()):
             tables.setdefault((spec.state, spec.params, spec.k), spec)
     for spec in tables.values():
         x_label = f"mean score of each bin of {f'first {spec.k} entries' if spec.k else 'listed entries'}"
-        axes = new_axes(f"Calibration, {spec.symbol}", x_label, "share that is relevant")
+        axes = new_axes(title=f"Calibration, {spec.symbol}", xlabel=x_label, ylabel=y_label)
         for name, report in models.items():
             bins = report.reliability.get(spec.name)
             if bins is not None:
@@ -207,7 +212,7 @@ def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
         if is_share and report.higher_is_better:  # distances are no probabilities
             curves[name] = _shares_by_score(points)
     if curves:
-        axes = new_axes("Calibration", "score (bins of listed entries)", "share that is relevant")
+        axes = new_axes(title="Calibration", xlabel="score (bins of listed entries)", ylabel=y_label)
         for name, (x, y) in curves.items():
             draw_line(axes, name, x, y, marker="")
         draw_diagonal(axes)
@@ -234,10 +239,10 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
     if len(models) < 2:
         return
     (a, first), (b, second) = [*models.items()][:2]
-    wanted = [*(spec.label_column for spec in specs), "f1", "ap", "auc"]
-    wanted += [f"f1@{spec.k}" for spec in specs if spec.k]
+    choices = [*(spec.label_column for spec in specs), "f1", "ap", "auc"]
+    choices += [f"f1@{spec.k}" for spec in specs if spec.k]
     columns = first.results.labels.keys() & second.results.labels.keys()
-    column = next((name for name in wanted if name in columns), None)
+    column = next((name for name in choices if name in columns), None)
     if column is None:
         return
     n = min(report.results.labels[column].size for report in (first, second))
@@ -247,8 +252,8 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         is_drawn &= first.results.labels["support"][:n] > 0
     if not is_drawn.any():
         return
-    title = counted(int(is_drawn.sum()), "labels")
-    axes = new_axes(title, f"{column} of {abridged(a)}", f"{column} of {abridged(b)}", size=ALONE)
+    x_label, y_label = f"{column} of {abridged(a)}", f"{column} of {abridged(b)}"
+    axes = new_axes(title=counted(int(is_drawn.sum()), "labels"), xlabel=x_label, ylabel=y_label)
     if is_drawn.sum() <= FEW_POINTS:
         style = {"color": COLOURS[0], "markersize": 3, "alpha": 0.5, "markeredgewidth": 0}
         axes.plot(x[is_drawn], y[is_drawn], "o", **style)
@@ -259,8 +264,8 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         cells = axes.hexbin(x[is_drawn], y[is_drawn], **counts)
         bar = {"label": "labels", "location": "top", "shrink": 0.6, "format": EngFormatter(sep="")}
         axes.figure.colorbar(cells, ax=axes, **bar).minorticks_off()
-    both = np.concatenate([x[is_drawn], y[is_drawn]])
-    draw_diagonal(axes, both.min(), both.max())
+    values = np.concatenate([x[is_drawn], y[is_drawn]])
+    draw_diagonal(axes, values.min(), values.max())
     axes.set_aspect("equal")
     away = np.where(is_drawn, np.abs(y - x), 0.0)
     farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
@@ -279,83 +284,51 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
 OF_CURVES = "scores, and curve_points="
 KINDS = {
     "values": Kind(
-        "values of measures with their intervals",
-        "measures within 0 and 1",
-        draw_values,
-        "Values",
-        "Values of each measure; lines are confidence intervals where there are any.",
-        of_tables=True,
+        draw_values, "values of measures with their intervals", "measures within 0 and 1", "Values",
+        "Values of each measure; lines are confidence intervals where there are any.", of_tables=True,
     ),
     "differences": Kind(
-        "differences of models with their intervals",
-        "a comparison",
-        draw_differences,
-        "Differences",
+        draw_differences, "differences of models with their intervals", "a comparison", "Differences",
         "Differences of pairs with their intervals; full marks are significant after Holm's correction.",
         of_tables=True,
     ),
     "cutoffs": Kind(
-        "measures against k",
-        "measures at two cutoffs or more, such as p@1 and p@5",
-        draw_cutoffs,
-        "Measures against k",
-        "Bands are confidence intervals of each value alone.",
-        against_k=True,
+        draw_cutoffs, "measures against k", "measures at two cutoffs or more, such as p@1 and p@5",
+        "Measures against k", "Bands are confidence intervals of each value alone.", against_k=True,
     ),
     "ranks": Kind(
-        "precision at each rank",
-        "p@1, p@2 and so on, without a gap",
-        draw_ranks,
-        "Precision at each rank",
-        "The share of rows whose label at this rank alone is relevant.",
-        against_k=True,
+        draw_ranks, "precision at each rank", "p@1, p@2 and so on, without a gap", "Precision at each rank",
+        "The share of rows whose label at this rank alone is relevant.", against_k=True,
     ),
     "groups": Kind(
-        "measures within groups of labels",
-        Keyword("label_groups"),
-        draw_groups,
-        "Groups of labels",
+        draw_groups, "measures within groups of labels", Keyword("label_groups"), "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
-        "its labels are left out.",
-        of_tables=True,
+        "its labels are left out.", of_tables=True,
     ),
     "precision_recall": Kind(
-        "precision-recall curves",
-        OF_CURVES,
-        draw_precision_recall,
-        "Precision-recall curve",
+        draw_precision_recall, "precision-recall curves", OF_CURVES, "Precision-recall curve",
         "Precision and recall of all entries, by threshold of scores. A curve ends where lists end.",
     ),
     "roc": Kind(
-        "ROC curves",
-        OF_CURVES,
-        draw_roc,
-        "ROC curve",
+        draw_roc, "ROC curves", OF_CURVES, "ROC curve",
         "Shares of relevant and of irrelevant entries, by threshold of scores. A curve ends where lists end.",
     ),
     "scores": Kind(
-        "scores of listed entries, relevant and irrelevant",
-        OF_CURVES,
-        draw_scores,
-        "Scores",
+        draw_scores, "scores of listed entries, relevant and irrelevant", OF_CURVES, "Scores",
         "Shares of listed entries with this score or a better one, relevant and irrelevant.",
     ),
     "calibration": Kind(
-        "share of relevant entries by score",
-        "ece, or scores within 0 and 1 and curve_points=",
-        draw_calibration,
-        "Calibration",
+        draw_calibration, "share of relevant entries by score",
+        "ece, or scores within 0 and 1 and curve_points=", "Calibration",
         "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
         of_tables=True,
     ),
     "labels": Kind(
-        "values by label of two models",
-        "two models and per_label=True, with a label that both have a value for",
-        draw_labels,
-        "Labels",
+        draw_labels, "values by label of two models",
+        "two models and per_label=True, with a label that both have a value for", "Labels",
         "Each relevant label by both models; those that differ most have their names.",
     ),
-}
+}  # fmt: skip
 
 
 def _is_within(spec: Spec, models: Models) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xmleval.base.errors import import_optional, printable
-from xmleval.show.drawing import as_image, columns_of, described, numbers_of
+from xmleval.show.drawing import as_image, columns_of, read
 from xmleval.show.tables import ARROWS, Cell, Table
 from xmleval.version import __version__
 
@@ -52,19 +52,18 @@ class Section:
     @property
     def described(self) -> str:
         """A text in place of the figure."""
-        return " ".join(map(described, self.axes))
+        return " ".join(read(axes)[1] for axes in self.axes)
 
     @property
     def numbers(self) -> list[Table]:
         """The numbers of each panel, thinned out evenly where they are many."""
         tables = []
         for axes in self.axes:
-            header, *rows = numbers_of(axes)
+            header, *rows = read(axes)[0]
             chosen = rows[:: -(-len(rows) * len(self.axes) // MOST_ROWS) or 1]
+            thinned = f" ({len(chosen)} of {len(rows)} rows)" if len(chosen) < len(rows) else ""
             caption = axes.get_title(loc="left") or self.heading
-            if len(chosen) < len(rows):
-                caption = f"{caption} ({len(chosen)} of {len(rows)} rows)"
-            tables.append(Table(caption, rows_of(header, chosen)))
+            tables.append(Table(f"{caption}{thinned}", rows_of(header, chosen)))
         return tables
 
 
@@ -89,8 +88,8 @@ def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], abo
     """
     jinja2 = import_optional("jinja2", "to_html()", "html")
     import_optional("matplotlib", "to_html()", "html")
-    here = jinja2.PackageLoader("xmleval.show", ".")
-    environment = jinja2.Environment(loader=here, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    loader = jinja2.PackageLoader("xmleval.show", ".")
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["shown"] = printable
     text: str = environment.get_template("page.html.jinja").render(
         title=title, summary=summary, sections=[*sections], about={"xmleval": __version__} | dict(about),
