@@ -3,6 +3,9 @@
 Definitions and theorems are those of Wu & Zhou 2017, "A Unified View of Multi-Label Performance Measures"
 (ICML). Margins are the measures ``margin.samples`` and ``margin.macro``; ``report.per_row()`` and
 ``report.per_label()`` give those of single rows and labels.
+
+Numbers of labels of each row, or of rows of each label, and threshold errors are integers from 0 on: vectors
+of the same length (also 1 x n or n x 1), or a scalar. ValueError is raised where they are not.
 """
 
 from __future__ import annotations
@@ -39,22 +42,10 @@ class Effectiveness(NamedTuple):
 def effectiveness(values: Mapping[str, float]) -> Effectiveness:
     """Determine from the shares of positive margins whether scores are effective.
 
-    Parameters
-    ----------
-    values : mapping of str to float
-        ``margin_share.samples`` and ``margin_share.macro``, such as in a report. A NaN share, where no row or
-        label has both relevant and irrelevant entries, counts as effective.
-
-    Returns
-    -------
-    Effectiveness
-        ``label_wise``: the relevant labels of each row score above the irrelevant ones; ``instance_wise``:
-        the relevant rows of each label score above the irrelevant ones; ``double``: both.
-
-    Raises
-    ------
-    KeyError
-        If a share is missing.
+    ``values``, such as a report, has ``margin_share.samples`` and ``margin_share.macro``; KeyError is raised
+    where one is missing. A NaN share, where no row or label has both relevant and irrelevant entries, counts
+    as effective. Scores are label-wise effective if the relevant labels of each row score above the
+    irrelevant ones, and instance-wise effective if the relevant rows of each label do.
 
     Examples
     --------
@@ -70,26 +61,10 @@ def effectiveness(values: Mapping[str, float]) -> Effectiveness:
 
 
 def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
-    """Return the threshold error |n_relevant - n_predicted| (definition 6).
+    """Return the threshold error |n_relevant - n_predicted| (definition 6), int64.
 
     For label-wise effective scores it is the number of wrongly predicted labels of a row, for instance-wise
     effective scores that of wrongly predicted rows of a label.
-
-    Parameters
-    ----------
-    n_relevant, n_predicted : int or array of int
-        Number of relevant and of predicted labels of each row, or rows of each label: vectors of the same
-        length (also 1 x n or n x 1), or a scalar.
-
-    Returns
-    -------
-    ndarray of int64
-        Within 0..l for rows, 0..m for labels.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative or not an integer, or lengths differ.
 
     Examples
     --------
@@ -105,23 +80,8 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
 def hamming_bound(errors: Any, n_cells: int) -> float:
     """Return the tight upper bound on Hamming loss for given threshold errors (theorems 4 and 5).
 
-    Parameters
-    ----------
-    errors : int or array of int
-        Threshold errors of rows for label-wise effective scores, of labels for instance-wise effective ones.
-    n_cells : int
-        Number of rows times number of labels.
-
-    Returns
-    -------
-    float
-        Within 0..1.
-
-    Raises
-    ------
-    ValueError
-        If an error is negative or not an integer, their sum exceeds ``n_cells``, or ``n_cells`` is not a
-        positive integer.
+    ``errors`` are those of rows for label-wise effective scores, of labels for instance-wise effective ones,
+    and ``n_cells`` is the number of rows times that of labels, which their sum must not exceed.
 
     Examples
     --------
@@ -140,25 +100,8 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
 
     It bounds F1 samples for label-wise effective scores, from counts of rows (theorem 4), and F1 macro for
     instance-wise effective scores, from counts of labels (theorem 5): the mean of 2 (R - e) / (2 R - e), or 0
-    where e > R. It does not bound F1 micro, although theorem 4 says so: rows with R = 1 and 100, e = 0 and 99
-    give 0.51, but F1 micro can be 4 / 103.
-
-    Parameters
-    ----------
-    n_relevant : int or array of int
-        Number of relevant labels of each row, or rows of each label.
-    errors : int or array of int
-        Their threshold errors, or a scalar.
-
-    Returns
-    -------
-    float
-        Within 0..1; F1 is 0 where R = 0.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative or not an integer, or lengths differ.
+    where e > R or R = 0. It does not bound F1 micro, although theorem 4 says so: rows with R = 1 and 100, e =
+    0 and 99 give 0.51, but F1 micro can be 4 / 103.
 
     Examples
     --------

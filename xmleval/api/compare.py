@@ -19,7 +19,7 @@ from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain, is_sparse
 from xmleval.input.weights import check_propensity
 from xmleval.labels.groups import check_row_groups
-from xmleval.labels.propensity import Constants, constants_of, estimated, inverse_propensity
+from xmleval.labels.propensity import CONSTANTS, constants_of, estimated, inverse_propensity
 from xmleval.metrics.spec import DEFAULT_K, conventions_of, expand_metrics
 from xmleval.results.changes import refuse_no_labels
 from xmleval.results.comparison import Comparison
@@ -231,9 +231,9 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     y_train = options.get("y_train")
     named = y_train is not None and has_label_names("y_train", y_train)
     is_matrix = is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)
-    told = constants_of(options)
+    constants = constants_of(options)
     if named and options.get("inverse_propensity") is None:
-        options |= {"y_train": inverse_propensity(y_train, **told._asdict()), **Constants()._asdict()}
+        options |= {"y_train": inverse_propensity(y_train, **constants), **dict.fromkeys(CONSTANTS)}
     if not is_matrix:
         return y_true
     gains = conventions_of(options.get("metrics"), options).gains
@@ -242,8 +242,8 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     truth = set_rows("y_true", y_true, n_labels, gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):
-        q = estimated(y_train, truth.n_labels, told)
-        options |= {"inverse_propensity": q, "y_train": None, **Constants()._asdict()}
+        q = estimated(y_train, truth.n_labels, constants)
+        options |= {"inverse_propensity": q, "y_train": None, **dict.fromkeys(CONSTANTS)}
     elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
         options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)
     return remembered(truth)

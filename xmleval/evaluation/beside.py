@@ -74,9 +74,7 @@ def propensity_of(
             other = Keyword("inverse_propensity")
             raise InputError("y_train", Message("given together with ", other, "; choose one"))
         with naming_files({"n_instances": file_of("y_train", y_train)}):
-            q = inverse_propensity(
-                label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants._asdict()
-            )
+            q = inverse_propensity(label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants)
         return q, []
     path = file_of("inverse_propensity", q)
     with naming_files({"inverse_propensity": path} if path else {}):

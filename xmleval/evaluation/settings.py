@@ -19,7 +19,7 @@ from xmleval.input.objects.take import check_labels
 from xmleval.input.weights import check_propensity
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
-from xmleval.labels.propensity import Constants, constants_of, given_or_estimated
+from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
 from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
 from xmleval.states.plan import GIVEN_SETS, LINKED, Plan, Settings, kept_of
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
@@ -29,7 +29,7 @@ INPUTS = ("y_score", "y_pred", "sample_weight", "clusters", "row_groups")  # bes
 SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
-OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *Constants._fields])
+OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",

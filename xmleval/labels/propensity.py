@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +27,11 @@ from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.labels.datasets import DEFAULT, published
 
+CONSTANTS = ("dataset", "a", "b")  # arguments that tell the model: a data set, or its constants
 LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
 EXACT = Context(prec=28, traps=[])
-
-
-class Constants(NamedTuple):
-    """What people tell of the model: a data set with published constants, or these."""
-
-    dataset: str | None = None
-    a: float | None = None
-    b: float | None = None
 
 
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
@@ -162,14 +155,12 @@ def inverse_propensity(
     """
     if dataset is not None and (a, b) != (None, None):
         raise InputError("dataset", "give either the data set or a and b")
-    source = None if dataset is None else published(dataset)
+    of_data_set = None if dataset is None else published(dataset)
+    if of_data_set is not None:
+        a, b = of_data_set.a, of_data_set.b
     a, b = (
-        source[1:3]
-        if source
-        else (
-            default if column is None else real_number(name, column)
-            for name, column, default in zip("ab", (a, b), DEFAULT, strict=True)
-        )
+        default if constant is None else real_number(name, constant)
+        for name, constant, default in zip("ab", (a, b), DEFAULT, strict=True)
     )
     if (y_train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
@@ -187,16 +178,14 @@ def inverse_propensity(
         if counts.ndim != 1:
             raise InputError("label_counts", f"shape {column.shape} is not one count per label")
         if n_labels is not None and counts.size != n_labels:
-            raise InputError(
-                "label_counts", f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
-            )
+            numbers = f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
+            raise InputError("label_counts", numbers)
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
         n_instances = positive_integer("n_instances", n_instances, at_least=0)
     if n_instances <= 2:
-        raise InputError(
-            "n_instances", f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
-        )
+        too_few = f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
+        raise InputError("n_instances", too_few)
     whole = counts.dtype.kind != "f"
     for requirement, refused in (
         ("an integer", False if whole else ~np.isfinite(counts) | (counts != np.floor(counts))),
@@ -219,24 +208,28 @@ def inverse_propensity(
         weights[start : start + piece.size] = powers[np.searchsorted(distinct, piece)]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
-    constants = {"a": a, "b": b, "n": float(n_instances)} | (source.where() if source else {})
+    constants = {"a": a, "b": b, "n": float(n_instances)} | (of_data_set.where() if of_data_set else {})
     return described(weights, constants, names, numbered, np.array(counts, label_dtype(n_instances)))
 
 
-def constants_of(options: Mapping[str, Any]) -> Constants:
-    """Return what options tell of the model."""
-    return Constants(*(options.get(name) for name in Constants._fields))
+def constants_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `inverse_propensity` that tell the model, None where they are missing."""
+    return {name: options.get(name) for name in CONSTANTS}
 
 
 def given_or_estimated(
-    q: Any, y_train: Any, constants: Constants, n_labels: int, names: list[Any] | None, in_order: bool = True
+    q: Any,
+    y_train: Any,
+    constants: dict[str, Any],
+    n_labels: int,
+    names: list[Any] | None,
+    in_order: bool = True,
 ) -> tuple[Any, list[str]]:
     """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
-    given_constants = constants._asdict()
-    for name, value in {"y_train": y_train, **given_constants}.items():
+    for name, value in {"y_train": y_train, **constants}.items():
         if value is not None and q is not None:
             keyword = Keyword("inverse_propensity")
             raise InputError(name, Message("given together with ", keyword, "; choose one"))
@@ -247,10 +240,8 @@ def given_or_estimated(
     if y_train is None:
         q, notes = of_labels("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
-    estimate = (
-        y_train if constants == Constants() else None
-    )  # which may be estimated, for several models at once
-    if not isinstance(estimate, InversePropensity):
+    estimate = y_train  # or, as of several models at once, its propensities
+    if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
         if not in_order and not has_label_names("y_train", y_train):
             raise nameless("y_train")
         estimate = estimated(y_train, n_labels, constants)
@@ -261,16 +252,16 @@ def given_or_estimated(
     return _without_names(by_name("y_train", estimate, names, in_order)), notes
 
 
-def estimated(y_train: Any, n_labels: int, constants: Constants) -> InversePropensity:
+def estimated(y_train: Any, n_labels: int, constants: dict[str, Any]) -> InversePropensity:
     """Return inverse propensities of training labels beside a truth of ``n_labels``, which may have no names.
 
     Nested lists of zeros and ones, one for each label, are an array, as they are of a truth.
     """
     if has_label_names("y_train", y_train):
-        return inverse_propensity(y_train, **constants._asdict())
+        return inverse_propensity(y_train, **constants)
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)
-    return inverse_propensity(y_train, n_labels=n_labels, **constants._asdict())
+    return inverse_propensity(y_train, n_labels=n_labels, **constants)
 
 
 def _without_names(q: Any) -> Any:
@@ -306,7 +297,7 @@ def count_labels_of(truth: Source[Truth], counts: Ints | None = None) -> Ints:
 
     Counts of labels that do not occur are not written: of very many labels, most take no memory.
     """
-    n_of = np.zeros(truth.n_labels, np.int64) if counts is None else counts
+    counts = np.zeros(truth.n_labels, np.int64) if counts is None else counts
     for block in truth.blocks():
-        count_entries(block.labels, n_of)
-    return n_of
+        count_entries(block.labels, counts)
+    return counts
