@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from xmleval.base.arrays import Floats
 from xmleval.show.diagrams import X_LABEL
-from xmleval.show.drawing import NewAxes, draw, draw_dots, save, size_of_dots
+from xmleval.show.drawing import NewAxes, draw, draw_dots, save
 from xmleval.show.style import SETTINGS
 
 METHODS = "LIMO", "LIMO-label", "LIMO-inst", "BR-SVM", "ML-kNN", "GFM"
@@ -27,8 +27,7 @@ def draw_methods(
         for method in METHODS
         if any((measure, method) in values for measure in measures)
     }
-    axes = new_axes(xlabel=x_label, size=size_of_dots(len(measures), len(series)))
-    draw_dots(axes, [*measures.values()], series)
+    draw_dots(new_axes, x_label, [*measures.values()], series)
 
 
 def save_both(figure: Any, folder: Path, name: str) -> list[Path]:

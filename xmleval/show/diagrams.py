@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.show.drawing import NewAxes, add_series, draw_dots, size_of_dots
+from xmleval.show.drawing import NewAxes, add_series, draw_dots
 from xmleval.show.style import INK, abridged
 
 STEP = 0.36  # inches between names of models
@@ -23,8 +23,7 @@ def draw_average_ranks(rankings: Sequence[Any], new_axes: NewAxes) -> None:
         model: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
         for model in models
     }
-    axes = new_axes(xlabel=X_LABEL, size=size_of_dots(len(rankings), len(series)))
-    draw_dots(axes, [ranking.symbol for ranking in rankings], series)
+    draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
 
 def draw_critical_differences(rankings: Sequence[Any], new_axes: NewAxes) -> None:
@@ -66,7 +65,7 @@ def _draw_critical_difference(ranking: Any, new_axes: NewAxes, title: str) -> No
         y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
         end = low - 0.04 * width if is_left else high + 0.04 * width
         axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
-        add_series(axes, model, *axes.plot([rank], [0], "o", color=INK, markersize=3))
+        add_series(axes, model, axes.plot([rank], [0], "o", color=INK, markersize=3))
         text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
         weight = "bold" if model == control else "normal"
         axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)

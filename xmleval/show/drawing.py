@@ -123,36 +123,33 @@ def _legend(axes: Sequence[Any]) -> dict[str, Any]:
 def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: Any) -> None:
     """Draw a series as a line, with a band between the ends of its intervals."""
     style = look(len(axes.containers)) | ({"marker": ""} if len(x) > MOST_MARKERS else {}) | style
-    (line,) = axes.plot(x, y, **style)
-    band = (
-        () if ends is None else (axes.fill_between(x, *ends, color=style["color"], alpha=0.15, linewidth=0),)
-    )
-    add_series(axes, name, line, band)
+    band = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
+    intervals = [] if ends is None else [axes.fill_between(x, *ends, **band)]
+    add_series(axes, name, axes.plot(x, y, **style), intervals)
     for _, _, bands in axes.containers if len(axes.containers) > MOST_BANDS else ():
         for each in bands:
             each.set_visible(False)
 
 
-def draw_dots(axes: Any, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]) -> None:
-    """Draw a row of dots for each tick, from the top; those of several series a little apart.
+def draw_dots(
+    new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]
+) -> Any:
+    """Draw a row of dots for each tick, those of several series a little apart, and return the axes.
 
     ``series`` maps names to values, the ends of their intervals (or None), and which dots are full.
     """
+    height = 1.0 + max(0.3, 0.1 * len(series)) * len(ticks)
+    axes = new_axes(xlabel=x_label, size=(5.6, max(height, 1.8)))
     for n, (name, (x, ends, is_full)) in enumerate(series.items()):
         y = np.arange(len(ticks)) + ((n + 0.5) / len(series) - 0.5) * 0.7
         style = look(n) | {"linestyle": ""}
-        bars = () if ends is None else (axes.hlines(y, *ends, color=style["color"], linewidth=1.4),)
-        (line,) = axes.plot(x, y, **style)
+        intervals = [] if ends is None else [axes.hlines(y, *ends, color=style["color"], linewidth=1.4)]
+        add_series(axes, name, axes.plot(x, y, **style), intervals)
         axes.plot(np.where(is_full, np.nan, x), y, **style, markerfacecolor="white")
-        add_series(axes, name, line, bars)
     axes.set(yticks=range(len(ticks)), yticklabels=map(abridged, ticks), ylim=(len(ticks) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-
-
-def size_of_dots(n_ticks: int, n_series: int) -> tuple[float, float]:
-    """Return the size of a panel of dots, in inches."""
-    return 5.6, max(1.0 + max(0.3, 0.1 * n_series) * n_ticks, 1.8)
+    return axes
 
 
 def draw_diagonal(axes: Any, low: float = 0, high: float = 1) -> None:
@@ -160,11 +157,11 @@ def draw_diagonal(axes: Any, low: float = 0, high: float = 1) -> None:
     axes.plot([low, high], [low, high], color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
 
 
-def add_series(axes: Any, name: str, line: Any, intervals: tuple[Any, ...] = ()) -> None:
-    """Note which artists are a series, for the legend and the numbers."""
+def add_series(axes: Any, name: str, lines: Sequence[Any], intervals: Sequence[Any] = ()) -> None:
+    """Note which line, and which intervals, are a series, for the legend and the numbers."""
     from matplotlib.container import ErrorbarContainer
 
-    series = ErrorbarContainer((line, (), intervals))
+    series = ErrorbarContainer((*lines, (), tuple(intervals)))
     axes.add_container(series)
     series.set_label(name)  # only now: matplotlib puts a name of its own for an empty one
 
@@ -209,21 +206,18 @@ def shown(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.4g}"
 
 
-def as_image(figure: Any) -> str:
-    """Return the address of a figure for a page, which holds it as SVG."""
+def as_image(axes: Any) -> str:
+    """Return the address of the figure of axes for a page, which holds it as SVG."""
     file = io.BytesIO()
-    _write(figure, file, "svg")
+    save(axes, file, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def save(axes: Any, file: Any, form: str) -> None:
     """Write the figure of axes to a path or binary file, in one of `FORMS`; equal ones give equal bytes."""
-    _write(np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure, file, form)
-
-
-def _write(figure: Any, file: Any, form: str) -> None:
     import matplotlib as mpl
 
+    figure = np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         if form == "svg":

@@ -17,7 +17,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.show.drawing import NewAxes, draw_diagonal, draw_dots, draw_line, size_of_dots
+from xmleval.show.drawing import NewAxes, draw_diagonal, draw_dots, draw_line
 from xmleval.show.style import COLOURS, INK, abridged
 from xmleval.show.tables import ARROWS
 from xmleval.statistics.jackknife import estimate
@@ -51,9 +51,7 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         level = next(iter(models.values())).confidence_level
         x_label = "value" if level is None else f"value, {level:.4g} interval"
         series = {n: (*_values_of([(report, s) for s in specs]), True) for n, report in models.items()}
-        draw_dots(
-            new_axes(xlabel=x_label, size=size_of_dots(len(specs), len(series))), _symbols(specs), series
-        )
+        draw_dots(new_axes, x_label, _symbols(specs), series)
 
 
 def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
@@ -74,8 +72,7 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
         is_significant = np.array([difference.better is not None for difference in differences])
         series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
     x_label = f"difference, {comparison.level:.4g} interval (full: significant)"
-    axes = new_axes(xlabel=x_label, size=size_of_dots(len(specs), len(series)))
-    draw_dots(axes, _symbols(specs), series)
+    axes = draw_dots(new_axes, x_label, _symbols(specs), series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 

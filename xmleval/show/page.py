@@ -42,7 +42,7 @@ class Section:
     @property
     def image(self) -> str:
         """The address of the figure."""
-        return as_image(self.axes[0].figure)
+        return as_image(self.axes)
 
     @property
     def columns(self) -> int:
