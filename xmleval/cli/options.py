@@ -31,13 +31,12 @@ from xmleval.input.formats.registry import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
+from xmleval.show.printed import FORMS
 
 SUFFIXES = {
     **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),
-    ".csv": "csv", ".json": "json", ".latex": "latex", ".tex": "latex", ".md": "markdown",
-    ".markdown": "markdown",
-}  # fmt: skip
-FORMS = ("table", "json", "csv", "markdown", "latex")
+    **{suffix: form for form, suffixes in FORMS.items() for suffix in suffixes},
+}
 NARROW = 60  # columns below which the help of an option is on lines of its own
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 
@@ -213,7 +212,7 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
 OUTPUT = Opt(
     TEXT, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
 )
-RESULT = {"output_format": format_option(FORMS), "output": OUTPUT}
+RESULT = {"output_format": format_option([*FORMS]), "output": OUTPUT}
 Sections = Mapping[str, Mapping[str, Opt]]
 
 

@@ -13,7 +13,17 @@ from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.show.printed import Printed
-from xmleval.show.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
+from xmleval.show.tables import (
+    ARROWS,
+    Cell,
+    Table,
+    as_csv,
+    as_html,
+    as_json_value,
+    as_markdown,
+    folded,
+    short,
+)
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
@@ -196,14 +206,14 @@ class Diff(Printed):
         * relevant
         <BLANKLINE>
         """
-        tables = [as_markdown(self.grid(), [])] if self.rows is not None else []
-        tables += [as_markdown(self.label_grid(), [])] if self.labels is not None else []
+        tables = [as_markdown([Table("", self.grid())], [])] if self.rows is not None else []
+        tables += [as_markdown([Table("", self.label_grid())], [])] if self.labels is not None else []
         return "\n".join([f"{self._title()}\n", *tables, *self.footnotes()]) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the tables for a notebook."""
-        labels = [] if self.labels is None else [as_html("", self.label_grid(), [])]
-        return "\n".join([as_html(self._title(), self.grid(), self.footnotes()), *labels])
+        labels = [] if self.labels is None else [as_html([Table("", self.label_grid())], [])]
+        return "\n".join([as_html([Table(self._title(), self.grid())], self.footnotes()), *labels])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values; labels by name where they have names.

@@ -456,8 +456,8 @@ class Comparison(Printed, Plotted):
 
     def _text(self, width: int | None, colour: bool) -> str:
         names = short_names([*self.reports])
-        tables = self.part_tables(names)
-        return as_text(self._title(names), self.grid_of(names), self.footnotes(), width, colour, tables)
+        tables = [Table(self._title(names), self.grid_of(names)), *self.part_tables(names)]
+        return as_text(tables, self.footnotes(), width, colour)
 
     def to_latex(self) -> str:
         """Return the tables as LaTeX tabulars (package booktabs), with a line below that tells the test.
@@ -481,7 +481,7 @@ class Comparison(Printed, Plotted):
             return super().to_latex()
         told = latex_text(self._about_test()[0]).replace("* better", "$^*$ better", 1)
         within = self._group_tables({name: name for name in self.reports})
-        tables = as_latex(self.grid(), self.footnotes(), within)
+        tables = as_latex([Table("", self.grid()), *within], self.footnotes())
         return f"{tables}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,7 +17,6 @@ MOST_BANDS = 6  # series whose intervals are drawn; more cover each other
 MOST_MARKERS = 25  # of a line; beyond these it has none
 MOST_BELOW = 4  # wide panels in one column
 SIZE, ALONE, WIDE = (3.4, 2.7), (4.6, 3.6), 7.0  # of a panel, of one without others, in inches
-FORMS = "png", "svg", "pdf"
 
 NewAxes = Callable[..., Any]  # of title=, xlabel=, ylabel= and size=, in inches
 Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws into them
@@ -214,7 +213,7 @@ def as_image(axes: Any) -> str:
 
 
 def save(axes: Any, file: Any, form: str) -> None:
-    """Write the figure of axes to a path or binary file, in one of `FORMS`; equal ones give equal bytes."""
+    """Write the figure of axes to a path or binary file, as png, svg or pdf; equal ones give equal bytes."""
     import matplotlib as mpl
 
     figure = np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure

@@ -7,6 +7,12 @@ from typing import Any
 
 from xmleval.show.tables import Cell, Table, as_html, as_latex, as_markdown, as_text
 
+# forms of results, each of a method such as `Printed.to_latex`, and the endings of names of files in it
+FORMS: dict[str, tuple[str, ...]] = {
+    "table": (), "json": (".json",), "csv": (".csv",), "markdown": (".md", ".markdown"),
+    "latex": (".tex", ".latex"),
+}  # fmt: skip
+
 
 class Printed:
     """What is printed as a table: a title, a header with rows, and footnotes."""
@@ -45,6 +51,10 @@ class Printed:
         """Return further tables, of groups of labels or rows (@private)."""
         return []
 
+    def tables(self) -> list[Table]:
+        """Return the table under its title, and further ones (@private)."""
+        return [Table(self._title(), self.grid()), *self.part_tables()]
+
     def __str__(self) -> str:
         """Return a table for a terminal."""
         return self.to_text()
@@ -78,11 +88,11 @@ class Printed:
         return self._text(width, colour)
 
     def _text(self, width: int | None, colour: bool) -> str:
-        return as_text(self._title(), self.grid(), self.footnotes(), width, colour, self.part_tables())
+        return as_text(self.tables(), self.footnotes(), width, colour)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return as_html(self._title(), self.grid(), self.footnotes(), self.part_tables())
+        return as_html(self.tables(), self.footnotes())
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the footnotes below.
@@ -104,7 +114,7 @@ class Printed:
         empty=zero unlisted=below
         <BLANKLINE>
         """
-        return as_markdown(self.grid(), self.footnotes(), self.part_tables())
+        return as_markdown(self.tables(), self.footnotes())
 
     def to_latex(self) -> str:
         r"""Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
@@ -129,7 +139,7 @@ class Printed:
         \end{tabular}
         <BLANKLINE>
         """
-        return as_latex(self.grid(), self.footnotes(), self.part_tables())
+        return as_latex(self.tables(), self.footnotes())
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON; null where a value is undefined.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from xmleval.base.errors import printable
@@ -14,20 +14,13 @@ from xmleval.base.numerals import decimal_number
 # What follows the text of a cell: the direction of better values, or whether a value is the best of its row.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
 TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "other": "  "}
-MARKDOWN_TAILS = TEXT_TAILS | {"other": ""}
-LATEX_TAILS = {
-    "": "", "none": "", "up": r" $\uparrow$", "down": r" $\downarrow$", "best": "$^*$", "other": ""
-}  # fmt: skip
-
-ABOVE, LATEX_ABOVE = "<sup>{}</sup>", "$^{{{}}}$"
-
-LATEX = {
+LATEX_ESCAPES = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"\textpm{}",
     **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
-HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|~$&]")
+HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+MARKDOWN_MARKS = re.compile(r"[\\`*_{}\[\]<>|~$&]")
 LETTER = re.compile("[^\\W\\d_]")
 SEPARATORS = "._-/"  # of words in the name of a file
 GAP = "  "
@@ -47,16 +40,12 @@ class Cell(NamedTuple):
     tail: str = ""
     above: str = ""
 
-    def with_above(self, shown: str, form: str) -> str:
-        """Return the text as shown, with the superscript in its form."""
-        return f"{shown}{form.format(self.above.strip())}" if self.above.strip() else shown
-
 
 Rows = Sequence[Sequence[Cell]]
 
 
 class Table(NamedTuple):
-    """A further table under a caption."""
+    """A header and rows under a caption."""
 
     caption: str
     rows: Rows
@@ -73,12 +62,37 @@ def short(value: float) -> str:
 
 def latex_text(text: str) -> str:
     """Return text that LaTeX prints as it stands."""
-    return "".join(LATEX.get(c, c) for c in printable(text))
+    return "".join(LATEX_ESCAPES.get(c, c) for c in printable(text))
 
 
 def markdown_text(text: str) -> str:
     """Return text that Markdown shows as it stands."""
-    return MARKDOWN.sub(r"\\\g<0>", printable(text))
+    return MARKDOWN_MARKS.sub(r"\\\g<0>", printable(text))
+
+
+def html_text(text: str) -> str:
+    """Return text that HTML shows as it stands."""
+    return printable(text).translate(HTML_ESCAPES)
+
+
+class Form(NamedTuple):
+    """How a printed form escapes a text, what follows it there, by key, and a superscript."""
+
+    escape: Callable[[str], str]
+    tails: Mapping[str, str]
+    above: str
+
+    def written(self, cell: Cell) -> str:
+        """Return a cell in this form."""
+        above = cell.above.strip()
+        text = f"{self.escape(cell.text)}{self.tails[cell.tail]}"
+        return f"{text}{self.above.format(above)}" if above else text
+
+
+LATEX_TAILS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "best": "$^*$", "other": ""}
+MARKDOWN = Form(markdown_text, TEXT_TAILS | {"other": ""}, "<sup>{}</sup>")
+HTML = Form(html_text, MARKDOWN.tails, MARKDOWN.above)
+LATEX = Form(latex_text, TEXT_TAILS | LATEX_TAILS, "$^{{{}}}$")
 
 
 def csv_text(value: str | float) -> str:
@@ -90,7 +104,7 @@ def csv_text(value: str | float) -> str:
     """
     if not isinstance(value, str):
         return "" if value != value else repr(value)
-    text = CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    text = CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
     if text.lstrip("'").startswith(FORMULA) and decimal_number(text) is None:
         text = f"'{text}"
     doubled = text.replace('"', '""')
@@ -127,20 +141,15 @@ def _without_start(names: list[str]) -> list[str]:
 
 
 def as_text(
-    title: str,
-    rows: Rows,
-    footnotes: Sequence[str],
-    width: int | None = None,
-    colour: bool = False,
-    more: Sequence[Table] = (),
+    tables: Sequence[Table], footnotes: Sequence[str], width: int | None = None, colour: bool = False
 ) -> str:
-    """Return a table, and more, for a terminal; lines are no wider than ``width``, as far as words allow."""
-    tables = []
-    for told, own in (Table(title, rows), *more):
-        blocks = [own] if width is None else _fitted(own, width)
+    """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
+    texts = []
+    for caption, rows in tables:
+        blocks = [rows] if width is None else _fitted(rows, width)
         lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
-        tables.append(f"{folded(printable(told), width)}\n{lines}")
-    return "\n".join(["\n\n".join(tables), *(folded(printable(note), width) for note in footnotes)])
+        texts.append(f"{folded(printable(caption), width)}\n{lines}")
+    return "\n".join(["\n\n".join(texts), *(folded(printable(note), width) for note in footnotes)])
 
 
 def folded(text: str, width: int | None) -> str:
@@ -183,11 +192,11 @@ def _text_of(cell: Cell) -> str:
 
 def _lined_up(rows: Rows, colour: bool) -> str:
     """Return a table in lines, under a header and a rule."""
-    first, *others = _widths(rows)
+    first, *widths = _widths(rows)
 
     def line(row: Sequence[Cell]) -> str:
         texts = [_text_of(row[0]).ljust(first)]
-        texts += [_text_of(cell).rjust(width) for cell, width in zip(row[1:], others, strict=True)]
+        texts += [_text_of(cell).rjust(width) for cell, width in zip(row[1:], widths, strict=True)]
         if colour:
             texts = [
                 f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text
@@ -200,67 +209,41 @@ def _lined_up(rows: Rows, colour: bool) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def as_markdown(rows: Rows, footnotes: Sequence[str], more: Sequence[Table] = ()) -> str:
-    """Return Markdown tables."""
-    tables = [_markdown_lines(rows)]
-    for told, own in more:
-        tables += ["", markdown_text(told), "", _markdown_lines(own)]
-    below = (f"{markdown_text(line)}  " for line in footnotes)
-    return "\n".join([*tables, "", *below]).rstrip() + "\n"
+def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
+    """Return Markdown tables, all but the first under their captions."""
+    blocks = []
+    for caption, rows in tables:
+        header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in rows]
+        rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
+        blocks += [markdown_text(caption), "\n".join([header, rule, *body])]
+    below = "\n".join(f"{markdown_text(line)}  " for line in footnotes)
+    return "\n\n".join([*blocks[1:], below]).rstrip() + "\n"
 
 
-def _markdown_lines(rows: Rows) -> str:
-    shown = [
-        [cell.with_above(f"{markdown_text(cell.text)}{MARKDOWN_TAILS[cell.tail]}", ABOVE) for cell in row]
-        for row in rows
-    ]
-    header, *body = [f"| {' | '.join(row)} |" for row in shown]
-    rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
-    return "\n".join([header, rule, *body])
+def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
+    """Return LaTeX tabulars (package booktabs); footnotes, and captions of further tables, are comments."""
+    blocks = list[str]()
+    for caption, rows in tables:
+        header, *body = [" & ".join(map(LATEX.written, row)) + r" \\" for row in rows]
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
+        lines = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        blocks.append("\n".join([f"% {printable(caption)}"] * bool(blocks) + lines))
+    return "\n".join([*(f"% {printable(line)}" for line in footnotes), "\n\n".join(blocks)]) + "\n"
 
 
-def as_latex(rows: Rows, footnotes: Sequence[str], more: Sequence[Table] = ()) -> str:
-    """Return LaTeX tabulars (package booktabs), the footnotes and captions in comments."""
-    tables = [_latex_lines(rows), *(f"% {printable(told)}\n{_latex_lines(own)}" for told, own in more)]
-    return "\n".join([*(f"% {printable(line)}" for line in footnotes), "\n\n".join(tables)]) + "\n"
-
-
-def _latex_lines(rows: Rows) -> str:
-    shown = [
-        [cell.with_above(f"{latex_text(cell.text)}{LATEX_TAILS[cell.tail]}", LATEX_ABOVE) for cell in row]
-        for row in rows
-    ]
-    header, *body = [" & ".join(row) + r" \\" for row in shown]
-    begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-    return "\n".join([begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
-
-
-def html_text(text: str) -> str:
-    """Return text that HTML shows as it stands."""
-    return printable(text).translate(HTML)
-
-
-def as_html(title: str, rows: Rows, notes: Sequence[str], more: Sequence[Table] = ()) -> str:
-    """Return HTML tables, with their titles above and the notes below."""
-    tables = [f"<p>{html_text(told)}</p>\n{_html_lines(own)}" for told, own in (Table(title, rows), *more)]
-    below = (f"<p><small>{html_text(note)}</small></p>" for note in notes)
-    return "\n".join(["<div>", *tables, *below, "</div>"])
-
-
-def _html_lines(rows: Rows) -> str:
-    shown = [
-        [cell.with_above(html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}"), ABOVE) for cell in row]
-        for row in rows
-    ]
-    header, *body = [
-        f'<tr><th style="text-align: left">{name}</th>{_between(tag, texts)}</tr>'
-        for tag, (name, *texts) in zip(["th", *["td"] * (len(shown) - 1)], shown, strict=True)
-    ]
-    return "\n".join(["<table>", "<thead>", header, "</thead>", "<tbody>", *body, "</tbody>", "</table>"])
-
-
-def _between(tag: str, texts: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{text}</{tag}>" for text in texts)
+def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
+    """Return HTML tables, with their captions above and the footnotes below."""
+    blocks = list[str]()
+    for caption, rows in tables:
+        lines = []
+        for tag, row in zip(["th", *["td"] * len(rows)], rows, strict=False):
+            name, *texts = map(HTML.written, row)
+            cells = "".join(f"<{tag}>{text}</{tag}>" for text in texts)
+            lines.append(f'<tr><th style="text-align: left">{name}</th>{cells}</tr>')
+        blocks += [f"<p>{html_text(caption)}</p>", "<table>", "<thead>", lines[0], "</thead>", "<tbody>"]
+        blocks += [*lines[1:], "</tbody>", "</table>"]
+    below = (f"<p><small>{html_text(note)}</small></p>" for note in footnotes)
+    return "\n".join(["<div>", *blocks, *below, "</div>"])
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
