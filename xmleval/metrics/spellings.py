@@ -60,7 +60,8 @@ def nearest(name: str) -> str:
 
 def not_there(name: str, names: list[str]) -> str:
     """Say that a report has no such value, and which are near: of the same measure, or spelled alike."""
-    same = [name for name in names if name.split("@")[0] == canonical(name).split("@")[0]]
+    stem = canonical(name).split("@")[0]
+    same = [computed for computed in names if computed.split("@")[0] == stem]
     few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     near = f"it has {', '.join(same)}" if same else did_you_mean(name, names, canonical)
     return f"{name!r} is not in this report; {near or f'it has {few}'}"
