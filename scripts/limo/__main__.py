@@ -12,8 +12,7 @@ from pathlib import Path
 from scripts.limo import benchmark, synthetic
 from scripts.limo.claims import CRITERIA, average_ranks, judge
 from scripts.limo.evaluation import RARE
-from scripts.limo.figures import draw_ranks, draw_regions, draw_relative
-from scripts.limo.independent import TOLERANCE
+from scripts.limo.figures import draw_ranks, draw_relative
 from scripts.limo.records import (
     BEST,
     BY_LABEL,
@@ -34,7 +33,6 @@ from scripts.limo.tables import (
     ranks_table,
     relative_values,
     sets_table,
-    to_json,
     values_table,
     variants_table,
     verdicts_table,
@@ -122,8 +120,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def run_synthetic(options: argparse.Namespace) -> list[Path]:
     """Run the experiment in the plane."""
     records = synthetic.run_synthetic(options.repetitions, options.seed)
-    points = synthetic.draw_points(options.seed, 0)
-    regions = synthetic.label_points(points).toarray()
     readings = [{m: rule if m in SETS else "" for m in MEASURES} for rule in (BY_ROW, BY_LABEL)]
     both = [select(records, reading=reading) for reading in readings]
     results = select(records)
@@ -139,26 +135,23 @@ def run_synthetic(options: argparse.Namespace) -> list[Path]:
     text += variants_section(records, [synthetic.NAME], VARIANTS)
     every = [*records, *(record for own in others.values() for record in own)]
     return [
-        *write(options, every, text, to_json(results, verdicts, {})),
-        *draw_relative(
+        *write(options, every, text),
+        draw_relative(
             options.output,
             [relative_values(shown, synthetic.NAME) for shown in both],
             [{m: title(m, reading[m]) for m in MEASURES} for reading in readings],
         ),
-        *draw_regions(options.output, points, regions),
     ]
 
 
 def run_benchmark(options: argparse.Namespace) -> list[Path]:
     """Run the experiment on real data."""
-    start, gaps = time.monotonic(), {}
+    start = time.monotonic()
     records: list[Record] = []
-    for data, repetition, outcome in benchmark.run_benchmark(
+    for data, repetition, of_split in benchmark.run_benchmark(
         options.data, options.repetitions, options.seed, WORKERS, options.variants
     ):
-        records += outcome.records
-        if repetition == 0:
-            gaps[data] = outcome.difference
+        records += of_split
         print(f"{time.monotonic() - start:.0f} s: {data} {repetition + 1}", file=sys.stderr)
     results = select(records)
     verdicts, ranks = judge(results), average_ranks(results)
@@ -180,12 +173,9 @@ def run_benchmark(options: argparse.Namespace) -> list[Path]:
             held = {name: READING[name] for name in SETS}
             text += f"Held-out thresholds:\n\n{values_table(select(records, HELD_OUT), data, held)}\n"
     text += variants_section(records, benchmark.DATA_SETS, options.variants)
-    text += "## Against scikit-learn\n\n"
-    text += f"Largest difference of any value on the first split (tolerance {TOLERANCE:g}):\n\n"
-    text += "".join(f"- {data}: {gaps[data]:.1e}\n" for data in benchmark.DATA_SETS)
     return [
-        *write(options, records, text, to_json(results, verdicts, {"differences": gaps})),
-        *draw_ranks(options.output, ranks, {m: title(m, READING[m]) for m in MEASURES}),
+        *write(options, records, text),
+        draw_ranks(options.output, ranks, {m: title(m, READING[m]) for m in MEASURES}),
     ]
 
 
@@ -231,10 +221,10 @@ def limo_only(results: Results) -> Results:
     return {key: values for key, values in results.items() if key[1] in LEARNERS}
 
 
-def write(options: argparse.Namespace, records: list[Record], text: str, summary: str) -> list[Path]:
-    """Write values, report and summary."""
+def write(options: argparse.Namespace, records: list[Record], text: str) -> list[Path]:
+    """Write values and report."""
     folder, name = options.output, options.experiment
-    contents = {f"{name}.csv": to_csv(records), f"{name}.md": text, f"{name}.json": summary}
+    contents = {f"{name}.csv": to_csv(records), f"{name}.md": text}
     for file, content in contents.items():
         (folder / file).write_text(content, encoding="utf-8")
     return [folder / file for file in contents]

@@ -17,31 +17,20 @@ NEIGHBOURS = 10
 def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
     """Score with a linear SVM per label: squared hinge loss, L2 penalty, C = 1, with an intercept.
 
-    Labels of all training instances score 1, and labels of none score -1.
-
-    Parameters
-    ----------
-    x_train, y_train : sparse matrix or array of shape (m, d), (m, l)
-        Training features and labels.
-    *others : sparse matrix or array of shape (n, d)
-        Features of instances to score.
-
-    Returns
-    -------
-    list of ndarray of shape (n, l)
-        Scores for each of ``others``.
+    Labels of all training instances score 1, and labels of none score -1. Features and labels are sparse,
+    (m, d) and (m, l); the scores of each (n, d) of the others are (n, l).
     """
     truth = scipy.sparse.csc_array(y_train).toarray().astype(np.int8)
     scores = [np.empty((x.shape[0], truth.shape[1])) for x in others]
     for label, relevant in enumerate(truth.T):
         if relevant.min() == relevant.max():
-            for found in scores:
-                found[:, label] = 2.0 * relevant[0] - 1.0
+            for column in scores:
+                column[:, label] = 2.0 * relevant[0] - 1.0
             continue
         # the primal is deterministic and converges for any feature scale
         machine = LinearSVC(C=1.0, dual=False).fit(x_train, relevant)
-        for found, x in zip(scores, others, strict=True):
-            found[:, label] = machine.decision_function(x)
+        for column, x in zip(scores, others, strict=True):
+            column[:, label] = machine.decision_function(x)
     return scores
 
 
@@ -53,19 +42,7 @@ class Neighbourhood(NamedTuple):
 
 
 def find_neighbours(x_train: Any, x_test: Any, k: int = NEIGHBOURS) -> Neighbourhood:
-    """Find the nearest training instances by Euclidean distance.
-
-    Parameters
-    ----------
-    x_train, x_test : sparse matrix or array of shape (m, d), (n, d)
-        Features.
-    k : int
-        Number of neighbours.
-
-    Returns
-    -------
-    Neighbourhood
-    """
+    """Find the nearest training instances by Euclidean distance of sparse features."""
     finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(x_train)
     return Neighbourhood(
         finder.kneighbors(return_distance=False), finder.kneighbors(x_test, return_distance=False)
@@ -75,40 +52,25 @@ def find_neighbours(x_train: Any, x_test: Any, k: int = NEIGHBOURS) -> Neighbour
 def mlknn_scores(y_train: Any, near: Neighbourhood, s: float = 1.0) -> tuple[Floats, Floats]:
     """Score with ML-kNN: posteriors of labels given the number of neighbours that have them.
 
-    Parameters
-    ----------
-    y_train : sparse 0/1 matrix of shape (m, l)
-        Relevant labels of training instances.
-    near : Neighbourhood
-        Neighbours of training instances and of the instances to score.
-    s : float
-        Smoothing.
-
-    Returns
-    -------
-    tuple of ndarray of shape (m, l), (n, l)
-        Posteriors of training instances (from other instances) and of the others.
-
-    References
-    ----------
-    Zhang & Zhou 2007 (Pattern Recognition 40), "ML-KNN: A lazy learning approach to multi-label learning".
+    Returns those of training instances (from other instances), (m, l), and of the others, (n, l), with
+    smoothing ``s``. Zhang & Zhou 2007 (Pattern Recognition 40), "ML-KNN: A lazy learning approach to
+    multi-label learning".
     """
     truth = scipy.sparse.csr_array(y_train).toarray().astype(np.int64)
     (m, n_labels), k = truth.shape, near.train.shape[1]
     prior = (s + truth.sum(axis=0)) / (2 * s + m)
     votes_train, votes_test = (count_votes(truth, places) for places in near)
     labels = np.arange(n_labels)
-    having = np.zeros(
-        (2, k + 1, n_labels)
-    )  # counts of instances without and with a label, by number of neighbours with it
+    # counts of instances without and with a label, by number of neighbours with it
+    having = np.zeros((2, k + 1, n_labels))
     np.add.at(having, (truth, votes_train, labels), 1.0)
     likelihood = (s + having) / (s * (k + 1) + having.sum(axis=1, keepdims=True))
 
     def posterior(votes: Ints) -> Floats:
         without, with_it = (likelihood[side][votes, labels] for side in (0, 1))
         joint = prior * with_it
-        found: Floats = joint / (joint + (1 - prior) * without)
-        return found
+        scores: Floats = joint / (joint + (1 - prior) * without)
+        return scores
 
     return posterior(votes_train), posterior(votes_test)
 
@@ -122,20 +84,7 @@ def count_votes(truth: Ints, places: Ints) -> Ints:
 
 
 def gfm_sets(y_train: Any, near: Neighbourhood) -> Any:
-    """Predict sets with GFM: largest expected F1 if the true set is that of a random neighbour.
-
-    Parameters
-    ----------
-    y_train : sparse 0/1 matrix of shape (m, l)
-        Relevant labels of training instances.
-    near : Neighbourhood
-        Neighbours of the instances to predict.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of bool, shape (n, l)
-        Predicted labels.
-    """
+    """Predict sparse sets (n, l) with GFM: largest expected F1 if the true set is a random neighbour's."""
     truth = scipy.sparse.csr_array(y_train).astype(bool)
     truth.sort_indices()
     n_rows, n_labels = near.test.shape[0], truth.shape[1]
@@ -152,12 +101,8 @@ def best_set(sets: list[Ints]) -> Ints:
 
     A set h of size k has expected F1 sum over labels i in h of sum over sizes s of
     2 P(i relevant, s relevant) / (s + k), so for each k the best h are the k labels of largest inner sum.
-    Ties go to the smaller set and the smaller labels.
-
-    References
-    ----------
-    Waegeman, Dembczynski, Jachnik, Cheng & Hullermeier 2014 (JMLR 15), "On the Bayes-optimality of F-measure
-    maximizers": GFM.
+    Ties go to the smaller set and the smaller labels. Waegeman, Dembczynski, Jachnik, Cheng & Hullermeier
+    2014 (JMLR 15), "On the Bayes-optimality of F-measure maximizers": GFM.
     """
     labels, place = np.unique(np.concatenate(sets), return_inverse=True)
     sizes = np.array([labels_of.size for labels_of in sets])

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from scripts.limo.baselines import find_neighbours, gfm_sets, mlknn_scores, svm_scores
-from scripts.limo.evaluation import Scores, Sets, Values, evaluate_scores, evaluate_sets
-from scripts.limo.independent import largest_difference
+from scripts.limo.evaluation import Scores, Values, evaluate_scores, evaluate_sets
 from scripts.limo.records import Record
 from scripts.limo.variants import HELD_OUT, LEARNERS, VARIANTS, Split, hold_out, limo_scores
 
@@ -24,13 +22,6 @@ BASELINES = ("BR-SVM", "ML-kNN", "GFM")
 METHODS = (*LEARNERS, *BASELINES)
 TRAIN_SHARE = 0.7
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-class Outcome(NamedTuple):
-    """Records of one split, and their largest difference from scikit-learn (NaN if not compared)."""
-
-    records: list[Record]
-    difference: float
 
 
 def read_data(folder: Path, name: str) -> tuple[Any, Any]:
@@ -57,77 +48,59 @@ def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
     return Split(x_train, y[train], x_test, y[test], int(rng.integers(2**31)))
 
 
-def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values, Sets]]:
-    """Yield each method with its scores (None if it has none), values and sets."""
+def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values]]:
+    """Yield each method with its scores (None if it has none) and values."""
     near = find_neighbours(split.x_train, split.x_test)
     scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
     train, test = svm_scores(split.x_train, split.y_train, split.x_train, split.x_test)
     scores["BR-SVM"] = Scores(train, test, own=0.0)
     scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near), own=0.5)
-    for name, found in scores.items():
-        yield name, found, *evaluate_scores(split.y_train, split.y_test, found)
-    yield "GFM", None, *evaluate_sets(split.y_test, gfm_sets(split.y_train, near))
+    for name, of_method in scores.items():
+        yield name, of_method, evaluate_scores(split.y_train, split.y_test, of_method)
+    yield "GFM", None, evaluate_sets(split.y_test, gfm_sets(split.y_train, near))
 
 
-def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]) -> Outcome:
+def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]) -> list[Record]:
     """Return the values of all methods and variants on one split.
 
-    Values of the first repetition are compared with scikit-learn. Only LIMO and BR-SVM need held-out scores,
-    because ML-kNN leaves the scored instance out.
+    Only LIMO and BR-SVM need held-out scores, because ML-kNN leaves the scored instance out.
     """
     split = split_data(*read_data(folder, name), seed, repetition)
     records: list[Record] = []
-    difference = -np.inf if repetition == 0 else np.nan
 
     def record(method: str, variant: str, values: Values) -> None:
-        for (measure, reading), value in values.items():
-            records.append(Record(name, repetition, method, variant, measure, reading, value))
+        records.extend(
+            Record(name, repetition, method, variant, *key, value) for key, value in values.items()
+        )
 
-    for method, scores, values, sets in evaluate_methods(split):
+    for method, scores, values in evaluate_methods(split):
         record(method, "", values)
         if method == "BR-SVM" and scores is not None and HELD_OUT in variants:
             train = hold_out(split, lambda x, y, other: svm_scores(x, y, other)[0])
             held_out = scores._replace(train=train)
-            record(method, HELD_OUT, evaluate_scores(split.y_train, split.y_test, held_out)[0])
-        if repetition == 0:
-            found = largest_difference(split.y_test, scores and scores.test, values, sets)
-            difference = max(difference, found)
+            record(method, HELD_OUT, evaluate_scores(split.y_train, split.y_test, held_out))
     for variant in variants:
         for method, lams in LEARNERS.items():
             scores = limo_scores(split, *lams, variant=variant)
-            record(method, variant, evaluate_scores(split.y_train, split.y_test, scores)[0])
-    return Outcome(records, float(difference))
+            record(method, variant, evaluate_scores(split.y_train, split.y_test, scores))
+    return records
 
 
 def run_benchmark(
     folder: Path, repetitions: int, seed: int, workers: int, variants: Sequence[str] = VARIANTS
-) -> Iterator[tuple[str, int, Outcome]]:
-    """Yield data set, repetition and outcome, the slowest data sets first.
+) -> Iterator[tuple[str, int, list[Record]]]:
+    """Yield data set, repetition and records, the slowest data sets first.
 
     Workers are spawned, so that they inherit no threads, and use one thread each.
     """
     jobs = [(name, repetition) for name in reversed(DATA_SETS) for repetition in range(repetitions)]
     for name in DATA_SETS:
         read_data(folder, name)  # fail early if a file is missing
-    with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    os.environ |= dict.fromkeys(THREADS, "1")
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         futures = {job: pool.submit(run_split, folder, job[0], seed, job[1], variants) for job in jobs}
         try:
             for (name, repetition), future in futures.items():
                 yield name, repetition, future.result()
         finally:
             pool.shutdown(cancel_futures=True)  # do not wait for the rest after an error
-
-
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Set environment variables so that processes started meanwhile use one thread."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ |= dict.fromkeys(THREADS, "1")
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -27,25 +27,12 @@ class Scores(NamedTuple):
     own: float | None = None
 
 
-Values = dict[tuple[str, str], float]  # by measure and reading
-Sets = dict[tuple[str, str], Any]  # predicted sets, likewise
+# by measure and reading: the rule for measures of sets, otherwise a convention or ""
+Values = dict[tuple[str, str], float]
 
 
-def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, Sets]:
-    """Evaluate scores, and the sets that both rules predict from them.
-
-    Parameters
-    ----------
-    y_train, y_test : sparse 0/1 matrix of shape (m, l), (n, l)
-        Relevant labels.
-    scores : Scores
-        Scores of the same instances.
-
-    Returns
-    -------
-    tuple of dict, dict
-        Values, and sets, by measure and reading: the rule for measures of sets, otherwise a convention or "".
-    """
+def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> Values:
+    """Evaluate scores, and the sets that both rules predict from them; truths are sparse (m, l), (n, l)."""
     report = xmleval.evaluate(y_test, scores.test, metrics=PLAIN, threads=1)
     values: Values = {(name, ""): report[name] for name in PLAIN}
     full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="wu2017", threads=1)
@@ -56,43 +43,27 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
         values["ranking_loss", COMMON] = report["ranking_loss"]
     peak = xmleval.evaluate(y_test, scores.test, metrics=["peak_f1.macro"], threads=1)
     values["f1.macro", BEST] = peak["peak_f1.macro"]
-    sets: Sets = {}
     for reading, (kind, for_errors, for_f1) in RULES.items():
         tuned = {measure: fit(y_train, scores.train, measure, rule=kind) for measure in (for_errors, for_f1)}
         for name in SETS:
             rule = tuned[for_errors if name == "hamming_loss" else for_f1]
-            sets[name, reading] = rule.apply(scores.test)
             report = xmleval.evaluate(y_test, scores.test, metrics=[name], decision=rule, threads=1)
             values[name, reading] = report[name]
     if scores.own is not None:
         decision = f"threshold{scores.own:g}"
         report = xmleval.evaluate(y_test, scores.test, metrics=list(SETS), decision=decision, threads=1)
-        chosen = scipy.sparse.csr_array(scores.test > scores.own)
         values |= {(name, OWN): report[name] for name in SETS}
-        sets |= {(name, OWN): chosen for name in SETS}
-    return values, sets
+    return values
 
 
 def has_rare_label(y_train: Any, y_test: Any) -> Bools:
     """Return whether each test instance has a rare label."""
     counts = np.asarray((scipy.sparse.csr_array(y_train) != 0).sum(axis=0)).ravel()
-    found: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
-    return found
+    rare: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
+    return rare
 
 
-def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:
-    """Evaluate sets that do not come from a rule, under all rules alike.
-
-    Parameters
-    ----------
-    y_test, y_pred : sparse 0/1 matrix of shape (n, l)
-        Relevant and predicted labels.
-
-    Returns
-    -------
-    tuple of dict, dict
-        As for `evaluate_scores`.
-    """
+def evaluate_sets(y_test: Any, y_pred: Any) -> Values:
+    """Evaluate sparse sets (n, l) that do not come from a rule, under all rules alike."""
     report = xmleval.evaluate(y_test, y_pred=y_pred, metrics=list(SETS), threads=1)
-    keys = [(name, reading) for reading in (*RULES, OWN) for name in SETS]
-    return {key: report[key[0]] for key in keys}, dict.fromkeys(keys, y_pred)
+    return {(name, reading): report[name] for reading in (*RULES, OWN) for name in SETS}

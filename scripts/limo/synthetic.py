@@ -36,19 +36,8 @@ def label_points(points: Floats, regions: str = NAME) -> Any:
 
     The paper shows its regions in a figure only; these differ. Each region has a corner inside the square, so
     that no linear scores are instance-wise effective. In the experiment regions 1 to 3 overlap, and no linear
-    scores, with or without an intercept, are label-wise effective.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, 2)
-        Points.
-    regions : str
-        A key of `REGIONS`.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of int, shape (n, 4)
-        Relevant labels: upper right, upper left, lower left and lower right region.
+    scores, with or without an intercept, are label-wise effective. Labels are the upper right, upper left,
+    lower left and lower right region.
     """
     reach = zip(QUADRANTS, REGIONS[regions], strict=True)
     inside = [(points * signs > -np.array(past)).all(axis=1) for signs, past in reach]
@@ -60,20 +49,7 @@ def run_synthetic(
 ) -> list[Record]:
     """Run LIMO, LIMO-label and LIMO-inst; half of the points are for training, half for testing.
 
-    Parameters
-    ----------
-    repetitions : int
-        Number of random samples of points.
-    seed : int
-        Random seed.
-    regions : str
-        A key of `REGIONS`, recorded as the name of the data.
-    variants : sequence of str
-        Variants to run besides LIMO as published.
-
-    Returns
-    -------
-    list of Record
+    The key of `REGIONS` is recorded as the name of the data.
     """
     records = []
     for repetition in range(repetitions):
@@ -84,8 +60,8 @@ def run_synthetic(
         for variant in ("", *variants):
             for method, (lam1, lam2) in LEARNERS.items():
                 scores = limo_scores(split, LAM * lam1, LAM * lam2, variant)
-                for (measure, reading), value in evaluate_scores(split.y_train, split.y_test, scores)[
-                    0
-                ].items():
-                    records.append(Record(regions, repetition, method, variant, measure, reading, value))
+                values = evaluate_scores(split.y_train, split.y_test, scores)
+                records += [
+                    Record(regions, repetition, method, variant, *key, value) for key, value in values.items()
+                ]
     return records

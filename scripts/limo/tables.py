@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from benchmarks.tables import table
 from scripts.limo.claims import Ranks, Verdict, rank_methods
 from scripts.limo.records import MEASURES, READING, SETS, Results, better, title, upwards
 
 
 def to_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table with right-aligned numbers."""
-    lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+    return table(header, "l" + "r" * (len(header) - 1), rows) + "\n"
 
 
 def values_table(results: Results, data: str, reading: Mapping[str, str] = READING) -> str:
@@ -65,8 +63,7 @@ def sets_table(by_setting: Mapping[str, Ranks]) -> str:
 def verdicts_table(verdicts: Sequence[Verdict]) -> str:
     """Return claims, verdicts and the numbers that decide them."""
     rows = [[v.claim, v.measure, "held" if v.held else "**not held**", v.numbers] for v in verdicts]
-    lines = ["| claim | measure | verdict | numbers |", "|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+    return to_markdown(["claim", "measure", "verdict", "numbers"], rows)
 
 
 def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
@@ -82,22 +79,9 @@ def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
     return to_markdown(["claim", *by_variant], rows)
 
 
-def to_json(results: Results, verdicts: Sequence[Verdict], more: Mapping[str, Any]) -> str:
-    """Return means, standard deviations, verdicts and ``more`` as JSON."""
-    values = [
-        {
-            "data": data, "method": method, "measure": measure, "reading": READING[measure],
-            "mean": float(found.mean()), "deviation": float(found.std(ddof=1)) if found.size > 1 else 0.0,
-        }
-        for (data, method, measure), found in results.items()
-    ]  # fmt: skip
-    everything = {**more, "values": values, "verdicts": [v._asdict() for v in verdicts]}
-    return json.dumps(everything, indent=1) + "\n"
-
-
 def relative_values(results: Results, data: str) -> dict[tuple[str, str], float]:
     """Return means by measure and method, scaled so that the best is 1 and the worst 0."""
-    found: dict[tuple[str, str], float] = {}
+    relative: dict[tuple[str, str], float] = {}
     for measure in MEASURES:
         means = {
             m: float(values.mean())
@@ -107,5 +91,6 @@ def relative_values(results: Results, data: str) -> dict[tuple[str, str], float]
         best = max(means.values()) if upwards(measure) else min(means.values())
         worst = min(means.values()) if upwards(measure) else max(means.values())
         for method, mean in means.items():
-            found[measure, method] = (mean - worst) / (best - worst) if better(measure, best, worst) else 1.0
-    return found
+            shown = (mean - worst) / (best - worst) if better(measure, best, worst) else 1.0
+            relative[measure, method] = shown
+    return relative

@@ -51,26 +51,16 @@ def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Sc
 
 
 def hold_out(split: Split, learn: Callable[[Any, Any, Any], Floats]) -> Floats:
-    """Return cross-validated scores of training instances.
+    """Return scores (m, l) of training instances, each by what is learned from the other folds.
 
-    Parameters
-    ----------
-    split : Split
-        Data.
-    learn : callable
-        Function of training features, training labels and other features that returns scores of the latter.
-
-    Returns
-    -------
-    ndarray of shape (m, l)
-        Scores of each instance by the model trained on the other folds.
+    ``learn`` gets training features, training labels and other features, of which it returns scores.
     """
-    found = np.empty(split.y_train.shape)
-    fold = np.random.default_rng(split.seed).permutation(len(found)) % FOLDS
+    scores = np.empty(split.y_train.shape)
+    fold = np.random.default_rng(split.seed).permutation(len(scores)) % FOLDS
     for part in range(FOLDS):
-        rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-        found[out] = learn(split.x_train[rest], split.y_train[rest], split.x_train[out])
-    return found
+        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        scores[test] = learn(split.x_train[train], split.y_train[train], split.x_train[test])
+    return scores
 
 
 def with_ones(x: Any) -> Any:
