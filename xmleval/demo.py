@@ -40,15 +40,6 @@ class Demo(NamedTuple):
 def make_demo(seed: int = 0) -> Demo:
     """Draw labels by a power law, and predictions of a model for the head and one for the tail.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the random generator.
-
-    Returns
-    -------
-    Demo
-
     Examples
     --------
     >>> from xmleval.demo import make_demo
@@ -95,26 +86,9 @@ def evaluate_demo(demo: Demo) -> dict[str, Report]:
 
 
 def save_demo(demo: Demo, folder: Path) -> list[Path]:
-    """Write the demo to files, each of them atomically.
+    """Write the demo to files, each of them atomically, and return these.
 
-    Parameters
-    ----------
-    demo : Demo
-        Demo to write.
-    folder : Path
-        New folder, or one with the files of an earlier demo only.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
-    ValueError
-        If the folder contains other files.
+    ValueError is raised where the folder has other files than an earlier demo.
     """
     arrays: dict[str, NDArray[np.int32] | NDArray[np.float32]] = {}
     for models, end in ((demo.models_valid, "_valid"), (demo.models, "")):

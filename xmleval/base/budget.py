@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
-from xmleval.base.threads import MOST_THREADS, available_processors, map_in_turns
+from xmleval.base.threads import MOST_THREADS, map_in_turns
 
 T = TypeVar("T")
 LEAST_POINTS = 1000  # of a curve, whatever the memory
@@ -188,6 +188,11 @@ class Resources(NamedTuple):
     def sorted(self) -> int:
         """Largest array of pooled scores that one thread sorts."""
         return self.memory // (4 * self.threads)
+
+
+def available_processors() -> int:
+    """Return the number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resources:

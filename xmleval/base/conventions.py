@@ -134,16 +134,6 @@ class Conventions:
     def signature(self, names: list[str]) -> str:
         """Return the named fields on one line, in the order of the class; gains only of a truth of grades.
 
-        Parameters
-        ----------
-        names : list of str
-            Fields to print.
-
-        Returns
-        -------
-        str
-            ``field=value`` pairs separated by spaces.
-
         Examples
         --------
         >>> from xmleval import Conventions
@@ -154,12 +144,7 @@ class Conventions:
         return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in shown)
 
     def as_dict(self) -> dict[str, str | float]:
-        """Return all fields as JSON values.
-
-        Returns
-        -------
-        dict of str to str or float
-            Values by field; non-finite numbers as strings.
+        """Return all fields as JSON values; non-finite numbers are strings.
 
         Examples
         --------
@@ -224,9 +209,11 @@ def resolve_conventions(
         conventions = _with_fields(PRESETS["default"], value)
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {value!r}")
-    over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
-    changed = {name: value for name, value in over.items() if value is not None}
-    return replace(conventions, **changed) if changed else conventions
+    overrides: tuple[tuple[str, Any], ...] = ("unlisted", unlisted), ("gains", gains), ("link", link)
+    for name, field_value in overrides:
+        if field_value is not None:
+            conventions = replace(conventions, **{name: field_value})
+    return conventions
 
 
 def _fields_of(items: list[str]) -> dict[str, str]:

@@ -142,25 +142,9 @@ def notes_as_json(notes: Sequence[str]) -> list[Any]:
 
 
 def notes_from_json(values: Any) -> tuple[str, ...]:
-    """Return notes of a saved file; raise ValueError where they are none."""
-    if not isinstance(values, list):
-        raise ValueError(f"notes are {values!r}")
-    return tuple([_note_from_json(value) for value in values])
+    """Return notes of a saved file."""
+    return tuple([Note(*value["count"]) if isinstance(value, dict) else _message(value) for value in values])
 
 
-def _note_from_json(value: Any) -> str:
-    if isinstance(value, list):
-        if all(_is_part(part) for part in value):
-            return Message(*(part if isinstance(part, str) else Keyword(*part) for part in value))
-    elif isinstance(value, dict) and isinstance(fields := value.get("count"), list) and len(fields) == 6:
-        argument, kind, n, total, example, at_least = fields
-        counts = [n] if total is None else [n, total]
-        texts = isinstance(argument, str) and isinstance(example, str) and isinstance(at_least, bool)
-        if texts and kind in NOTE_KINDS and all(type(count) is int and count >= 0 for count in counts):
-            return Note(*fields)
-    raise ValueError(f"a note is {value!r}")
-
-
-def _is_part(part: Any) -> bool:
-    texts = part if isinstance(part, list) and len(part) == 2 else [part]
-    return all(isinstance(text, str) for text in texts)
+def _message(parts: list[Any]) -> Message:
+    return Message(*(Keyword(*part) if isinstance(part, list) else part for part in parts))

@@ -6,7 +6,6 @@ import _thread
 import contextlib
 import contextvars
 import itertools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -38,13 +37,6 @@ class Pool(ThreadPoolExecutor):
         except Exception as error:
             done.set_exception(error)
         return done
-
-
-def available_processors() -> int:
-    """Return the number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:

@@ -18,12 +18,12 @@ from xmleval.files.output import replacing
 from xmleval.thresholds import fit as fit_files
 from xmleval.thresholds.applying import apply_to_files
 from xmleval.thresholds.fitting import FALLBACKS
-from xmleval.view.rule import MEASURES, TUNABLE
+from xmleval.view.rule import RULES, TUNABLE
 
 FEATURES = {"features": Opt(FILE)}
 FIT = {
     "measure": Opt(str, "NAME", f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5."),
-    "rule": Opt(Choice([*MEASURES])),
+    "rule": Opt(Choice([*RULES])),
     "k": Opt(COUNT, "N"),
     "fbr": Opt(NUMBER, "NUMBER"),
     "fallback": Opt(Choice(FALLBACKS)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
-from xmleval.base.threads import available_processors
+from xmleval.base.budget import available_processors
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task

@@ -153,7 +153,7 @@ def with_batch(
         spans=spans,
         place=place,
         row_groups=row_groups,
-        notes=joined_notes(counted.notes, notes),
+        notes=joined_notes(counted.notes, notes) if notes else counted.notes,
     )
 
 

@@ -204,10 +204,12 @@ def check_settings(
             propensity = propensity._replace(counts=None)
     if isinstance(rule, Rule):
         check_width(rule.decision, rule.n_labels, n_labels)
-    decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
     bounds = _flag("bounds", options.get("bounds", False))
     higher_is_better = _flag("higher_is_better", options.get("higher_is_better", True))
-    check_decision(decision, conventions, n_labels, higher_is_better, isinstance(rule, Rule))
+    decision = None
+    if rule is not None:
+        decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
+        check_decision(decision, conventions, n_labels, higher_is_better, isinstance(rule, Rule))
     if bounds and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         told = Message(level, " gives every label a score; bounds need ", fix)

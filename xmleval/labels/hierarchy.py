@@ -26,21 +26,12 @@ def given_hierarchy(
     in_order: bool = True,
     places: Sequence[str] | None = None,
 ) -> Hierarchy | None:
-    """Return a hierarchy that is given in any form, for labels by number or by name.
+    """Return a hierarchy that is given in any form, for labels by number or by ``names``.
 
-    Parameters
-    ----------
-    value : sparse matrix or array of shape (l, l), pairs, dict, Hierarchy or None
-        Edges: nonzero entries at the row of a child and the column of its parent; (child, parent) pairs, a
-        list or an array of shape (e, 2); or a dict from children to a parent, or a list of them.
-    n_labels : int
-        Number of labels.
-    names : sequence, optional
-        Their names.
-    in_order : bool
-        Whether the caller knows all labels and their order. If not, nodes that are no labels may be named.
-    places : sequence of str, optional
-        What messages call each pair.
+    Edges are nonzero entries of a sparse matrix (l, l) at the row of a child and the column of its parent;
+    (child, parent) pairs, a list or an array of shape (e, 2); or a dict from children to a parent, or a list
+    of them. ``in_order`` tells whether the caller knows all labels and their order: if not, nodes that are no
+    labels may be named. Messages call each pair by its ``places``.
     """
     if value is None:
         return None

@@ -140,21 +140,9 @@ def _number(value: float) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_spec(text: str) -> Spec:
-    """Parse the name of one measure.
+    """Parse the name of a measure in any case, such as ``p@5``, ``f1.macro@5`` or ``fbeta.samples(beta=2)``.
 
-    Parameters
-    ----------
-    text : str
-        For example ``p@5``, ``f1.macro@5`` or ``fbeta.samples(beta=2)``; case-insensitive.
-
-    Returns
-    -------
-    Spec
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, or its average, parameter or cutoff is missing or invalid.
+    ValueError is raised where the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
     match = GRAMMAR.fullmatch(canonical(text))
     if match is None or len(match["k"] or "") > MOST_DIGITS:
@@ -237,24 +225,10 @@ def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, An
 def expand_metrics(
     metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
-    """Expand names and groups to specs, in order and without duplicates.
+    """Expand names of measures and groups, by default ``xmc``, to specs, in order and without duplicates.
 
-    Parameters
-    ----------
-    metrics : str, iterable of str, or None
-        Names of measures and of groups; None for the group ``xmc``.
-    ks : int or iterable of int
-        Cutoffs of measures at k named without a cutoff.
-
-    Returns
-    -------
-    list of (Spec, bool)
-        Each spec, and whether it was requested by its own name.
-
-    Raises
-    ------
-    ValueError
-        If a name does not parse or a cutoff is not a positive integer.
+    Each comes with whether it was requested by its own name. ``ks`` are the cutoffs of measures at k that are
+    named without one. ValueError is raised where a name does not parse or a cutoff is not a positive integer.
     """
     if not (metrics is None or isinstance(metrics, Iterable)):
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")

@@ -20,14 +20,9 @@ def discounts(n: int) -> Floats:
 
 
 def discounts_at(ranks: Ints) -> Floats:
-    """Return 1 / log2(1 + rank) for each rank, float64, in the shape of ``ranks``.
+    """Return 1 / log2(1 + rank) for each rank from 1 to 2^52, float64, in the shape of ``ranks``.
 
     The logarithm is rounded once, its reciprocal once more.
-
-    Parameters
-    ----------
-    ranks : int64 array
-        Ranks from 1 to 2^52.
     """
     out = np.empty(ranks.shape)
     write_discounts(ranks.reshape(-1), tabulated_logs(), out.reshape(-1))

@@ -11,30 +11,14 @@ RELATIVE_ROUNDING = 2.0**-45  # of the larger of two values
 
 
 def bound_rounding(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return by how much two equal values may differ, 0 of infinite ones.
-
-    Parameters
-    ----------
-    a, b : array-like of float
-        Values, of shapes that broadcast.
-    """
+    """Return by how much two equal values may differ, 0 of infinite ones."""
     larger = np.maximum(np.abs(a), np.abs(b))
     bound: Floats = RELATIVE_ROUNDING * np.where(np.isfinite(larger), larger, 0)
     return bound
 
 
 def subtract(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return a - b, and 0 where these differ by rounding alone.
-
-    Parameters
-    ----------
-    a, b : array-like of float
-        Values, of shapes that broadcast.
-
-    Returns
-    -------
-    ndarray of float64
-        NaN where one is NaN.
+    """Return a - b, 0 where these differ by rounding alone, and NaN where one is NaN.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.weighted import best_weights
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
 from xmleval.view.linear import check_features, least_squares
-from xmleval.view.rule import MEASURES, Rule, without_cutoff
+from xmleval.view.rule import RULES, Rule, without_cutoff
 
 if TYPE_CHECKING:
     from xmleval.evaluation.settings import FileOptions
@@ -193,10 +193,13 @@ class Fitting:
         at_k = without_cutoff(self.measure)
         if rule is None:
             rule = "weighted" if at_k != self.measure else "constant"
-        if not isinstance(rule, str) or rule not in MEASURES:
-            raise InputError("rule", f"{rule!r} is not one of {', '.join(MEASURES)}")
+        if not isinstance(rule, str) or rule not in RULES:
+            raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}")
         self.rule = rule
-        known, tuned = MEASURES[rule], dict.fromkeys(itertools.chain(*MEASURES.values()))
+        known, tuned = (
+            RULES[rule].measures,
+            dict.fromkeys(itertools.chain(*(kind.measures for kind in RULES.values()))),
+        )
         if at_k and at_k not in tuned:
             raise InputError("measure", f"{measure!r}: rules are tuned to {', '.join(tuned)} alone")
         if at_k not in (known or (None,)):

@@ -76,9 +76,3 @@ class Block(NamedTuple):
     judged: Truth | None = None
     unknown: bool = False
     facts: Facts | None = None
-
-
-def shared_facts(block: Block) -> dict[str, Any]:
-    """Return what is known of the truth of a block, to which may be added."""
-    shared = block.facts is not None and block.facts.truth is block.truth
-    return block.facts.shared if shared and block.facts else {}

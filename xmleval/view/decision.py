@@ -213,24 +213,12 @@ def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> In
     return cut
 
 
-def parse_decision(rule: str | Decision | None) -> Decision | None:
-    """Parse ``top3`` or ``threshold0.5``.
+def parse_decision(rule: str | Decision) -> Decision:
+    """Parse ``top3``, the k best labels, or ``threshold0.5``, all with a score strictly above a number.
 
-    Parameters
-    ----------
-    rule : str, Decision or None
-        The k best labels, or all with a score strictly above a number; or a fitted rule.
-
-    Returns
-    -------
-    Decision or None
-
-    Raises
-    ------
-    ValueError
-        If the text is neither, k is not positive or the threshold is NaN.
+    ValueError is raised where a text is neither, k is not positive or the threshold is NaN.
     """
-    if rule is None or isinstance(rule, Decision):
+    if isinstance(rule, Decision):
         return rule
     text = rule.strip().lower() if isinstance(rule, str) else ""
     match = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
@@ -249,7 +237,7 @@ def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
 
 
 def check_decision(
-    decision: Decision | None,
+    decision: Decision,
     conventions: Conventions,
     n_labels: int,
     higher_is_better: bool = True,
@@ -257,8 +245,6 @@ def check_decision(
 ) -> None:
     """Refuse a threshold that every unlisted label passes, and rules fitted to other data."""
     score = conventions.unlisted_score
-    if decision is None:
-        return
     keyword = Keyword("decision", str(decision))
     if decision.kind == "features":
         raise ValueError(Message(keyword, " reads features; apply the rule and pass ", Keyword("y_pred")))

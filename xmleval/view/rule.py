@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,32 +26,27 @@ from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unf
 from xmleval.view.linear import check_features, linear_values
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
-MEASURES = {  # that each rule can be tuned to
-    "constant": TUNABLE,
-    "cardinality": (),
-    "label": ("f1.macro", "hamming_loss"),
-    "rank": TUNABLE,
-    "row": ("f1.samples", "hamming_loss"),
-    "top": (),
-    "weighted": ("f1.macro@k", "precision.macro@k", "recall.macro@k"),
-}
-KINDS = {  # of decisions that each rule can have
-    "constant": ("threshold",),
-    "cardinality": ("threshold",),
-    "label": ("labels",),
-    "rank": ("listed",),
-    "row": ("rows", "features"),
-    "top": ("listed",),
-    "weighted": ("weighted",),
-}
-ABOUT = {
-    "constant": "one threshold, {value:.6g}",
-    "cardinality": "one threshold, {value:.6g}",
-    "label": "a threshold for each label",
-    "rank": "the best {value:.0f} of each row",
-    "top": "the best {value:.0f} of each row",
-    "row": "a threshold for each row, linear in {inputs}",
-    "weighted": "the best {value:.0f} of each row, by weighted scores",
+
+
+class RuleKind(NamedTuple):
+    """The measures that a kind of rule can be tuned to, the kinds of its decisions, and what it is called."""
+
+    measures: tuple[str, ...]
+    decisions: tuple[str, ...]
+    about: str
+
+
+AT_K = ("f1.macro@k", "precision.macro@k", "recall.macro@k")
+RULES = {
+    "constant": RuleKind(TUNABLE, ("threshold",), "one threshold, {value:.6g}"),
+    "cardinality": RuleKind((), ("threshold",), "one threshold, {value:.6g}"),
+    "label": RuleKind(("f1.macro", "hamming_loss"), ("labels",), "a threshold for each label"),
+    "rank": RuleKind(TUNABLE, ("listed",), "the best {value:.0f} of each row"),
+    "row": RuleKind(
+        ("f1.samples", "hamming_loss"), ("rows", "features"), "a threshold for each row, linear in {inputs}"
+    ),
+    "top": RuleKind((), ("listed",), "the best {value:.0f} of each row"),
+    "weighted": RuleKind(AT_K, ("weighted",), "the best {value:.0f} of each row, by weighted scores"),
 }
 LAST = -1e300  # offset of labels that come after all others
 PER_LABEL = {"labels": 1, "weighted": 2}  # numbers of each label, by kind of decision
@@ -102,7 +97,7 @@ class Rule:
         """Describe the rule."""
         n = self.decision.numbers.size - 1
         inputs = f"{n} features" if self.decision.kind == "features" else f"its first {n} scores"
-        about = ABOUT[self.rule].format(value=self.decision.value, inputs=inputs)
+        about = RULES[self.rule].about.format(value=self.decision.value, inputs=inputs)
         matched = "matched to label cardinality" if self.rule == "cardinality" else ""
         origin = f"tuned to {self.measure}" if self.measure else matched
         return f"{about} ({', '.join(filter(None, [self.rule, origin]))})"
@@ -167,10 +162,8 @@ class Rule:
         decision = self.decision
         if decision.kind in PER_LABEL:
             if self.label_names is None:
-                raise ValueError(
-                    f"rule {decision} was fitted without label names, so it cannot match names; expected "
-                    "inputs without names"
-                )
+                nameless = "was fitted without label names, so it cannot match names"
+                raise ValueError(f"rule {decision} {nameless}; expected inputs without names")
             if {*self.label_names}.isdisjoint(names):
                 own_name, asked_name = self.label_names[0], next(iter(names), None)
                 raise ValueError(
@@ -342,13 +335,13 @@ class Rule:
         fits = size == PER_LABEL[kind] * n_labels if kind in PER_LABEL else kind != "rows" or size <= n_labels
         are_names = names is None or all(type(name) in (str, int) for name in names)
         distinct = names is None or len({*names}) == len(names) == n_labels
-        tuned = kind in KINDS[self.rule] and is_tuned_to(self.rule, self.measure)
+        tuned = kind in RULES[self.rule].decisions and is_tuned_to(self.rule, self.measure)
         return fits and are_names and distinct and tuned
 
 
 def is_tuned_to(rule: str, measure: Any) -> bool:
     """Tell whether a rule can be tuned to a measure, by its canonical name; None for none."""
-    return without_cutoff(measure) in (MEASURES[rule] or (None,))
+    return without_cutoff(measure) in (RULES[rule].measures or (None,))
 
 
 def without_cutoff(measure: Any) -> Any:
@@ -383,12 +376,8 @@ def from_parts(parts: list[Any], numbers: Any) -> Decision:
         fits &= not numbers.size and text == ""
         fits &= number >= 1 and number.is_integer() if kind == "listed" else not math.isnan(number)
     else:
-        fits &= (
-            kind in ("rows", "features", *PER_LABEL)
-            and isinstance(text, str)
-            and text.isprintable()
-            and text != ""
-        )
+        fits &= kind in ("rows", "features", *PER_LABEL)
+        fits &= isinstance(text, str) and text.isprintable() and text != ""
         fits &= numbers.size > (0 if kind in PER_LABEL else 1)
         fits &= kind == "labels" or bool(np.isfinite(numbers).all())
         fits &= kind != "weighted" or (number >= 1 and number.is_integer())

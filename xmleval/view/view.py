@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from xmleval.kernels.rows import (
     summarise_ties,
 )
 from xmleval.numerics.discounts import discount_sums, tabulated_discounts, tabulated_logs
-from xmleval.view.block import Block, Hierarchy, shared_facts
+from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 from xmleval.view.facts import Counts, Extremes, TieSummary
 
@@ -62,6 +63,12 @@ def in_groups(block: Block) -> Block:
         shared[GROUP] = np.empty(block.truth.ptr.size - 1, np.uint8)
         find_groups(np.arange(block.first_row, block.first_row + shared[GROUP].size), shared[GROUP])
     return block._replace(jackknife=shared[GROUP])
+
+
+def shared_facts(block: Block) -> dict[str, Any]:
+    """Return what is known of the truth of a block, to which may be added."""
+    shared = block.facts is not None and block.facts.truth is block.truth
+    return block.facts.shared if shared and block.facts else {}
 
 
 class View:
