@@ -113,8 +113,8 @@ def columns_of(n_panels: int) -> int:
 
 
 def _legend(axes: Sequence[Any]) -> dict[str, Any]:
-    """Return the series of panels by name, as a legend has them; not of diagrams, which name them."""
-    series = {each.get_label(): each for panel in axes if panel.axison for each in panel.containers}
+    """Return the series of panels by name, as a legend has them; not of panels whose texts name them."""
+    series = {each.get_label(): each for panel in axes if not panel.texts for each in panel.containers}
     names = [*map(abridged, series)]
     return dict(zip(names if len({*names}) == len(names) else series, series.values(), strict=True))
 
@@ -171,12 +171,14 @@ def read(axes: Any) -> tuple[list[list[str]], str]:
 
     title = f"{axes.get_title(loc='left')}: ".removeprefix(": ")
     x_label, y_label = axes.get_xlabel(), axes.get_ylabel()
-    if not axes.containers:  # points, some with names
-        named = [[text.get_text(), *map(shown, text.xy)] for text in axes.texts]
-        far = f" Farthest from the diagonal: {', '.join(name for name, *_ in named)}." if named else ""
-        return [["label", x_label, y_label], *named], f"{title}{y_label} against {x_label}.{far}"
     tick_texts = [axis.get_major_formatter() for axis in (axes.xaxis, axes.yaxis)]
     have_names = [not isinstance(each, ScalarFormatter) for each in tick_texts]
+    if not axes.containers or (axes.texts and not any(have_names)):  # points, some with names
+        names = [series.get_label() for series in axes.containers]
+        points = [map(shown, *series[0].get_xydata()) for series in axes.containers]
+        far = f" Farthest from the diagonal: {', '.join(names)}." if names else ""
+        rows = [[name, *point] for name, point in zip(names, points, strict=True)]
+        return [["label", x_label, y_label], *rows], f"{title}{y_label} against {x_label}.{far}"
     place = int(have_names[1])  # the axis, 0 or 1, along which values are at places
     labels = [y_label or "measure", x_label] if place else [x_label, y_label]
     rows, ranges = [["series", *labels, "lower", "upper"]], []

@@ -17,7 +17,7 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.show.drawing import NewAxes, draw_diagonal, draw_dots, draw_line
+from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_line
 from xmleval.show.style import COLOURS, INK, abridged
 from xmleval.show.tables import ARROWS
 from xmleval.statistics.jackknife import estimate
@@ -266,15 +266,14 @@ def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
     axes.set_aspect("equal")
     away = np.where(is_drawn, np.abs(y - x), 0.0)
     farthest = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
-    names, order = first.label_names, np.argsort(np.argsort(y[farthest], kind="stable"))
-    # in a column on the right, where no name covers another or a point
-    for label, height in zip(farthest, (order + 0.5) / max(len(farthest), 1), strict=True):
-        axes.plot(x[label], y[label], "o", color=COLOURS[1], markersize=4)
-        axes.annotate(
-            abridged(str(label if names is None else names[label]), 20), (x[label], y[label]),
-            (1.04, height), textcoords="axes fraction", va="center", fontsize=8,
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2},
+    heights = (np.argsort(np.argsort(y[farthest], kind="stable")) + 0.5) / max(len(farthest), 1)
+    arrow = {"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2}
+    for label, height in zip(farthest, heights, strict=True):
+        name = str(label if first.label_names is None else first.label_names[label])
+        add_series(axes, name, axes.plot(x[label], y[label], "o", color=COLOURS[1], markersize=4))
+        axes.annotate(  # in a column on the right, where no name covers another or a point
+            abridged(name, 20), (x[label], y[label]), (1.04, height), textcoords="axes fraction", va="center",
+            fontsize=8, annotation_clip=False, arrowprops=arrow,
         )  # fmt: skip
 
 
