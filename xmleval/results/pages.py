@@ -121,8 +121,8 @@ def _tests(comparison: Any, names: Mapping[str, str]) -> list[str]:
     """Return how all tests ended."""
     if not comparison.n_tests:
         return []
-    every = (difference for part in comparison.parts for difference in part.differences)
-    wins = [names[difference.better] for difference in every if difference.better is not None]
+    differences = (difference for part in comparison.parts for difference in part.differences)
+    wins = [names[difference.better] for difference in differences if difference.better is not None]
     chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
     if not wins:
         return [f"None of {counted(comparison.n_tests, 'tests')} is significant ({chance})."]

@@ -197,8 +197,8 @@ def read(axes: Any) -> tuple[list[list[str]], str]:
             ranges.append(f"{name} from {shown(values.min())} to {shown(values.max())}".lstrip())
     bounded = any(intervals for _, _, intervals in axes.containers)
     columns = slice(0 if any(row[0] for row in rows[1:]) else 1, 5 if bounded else 3)
-    what = x_label if place else f"{y_label} against {x_label}"
-    text = f"{title}{what}; {', '.join(ranges) or 'no value is defined'}."
+    content = x_label if place else f"{y_label} against {x_label}"
+    text = f"{title}{content}; {', '.join(ranges) or 'no value is defined'}."
     return [row[columns] for row in rows], text
 
 
