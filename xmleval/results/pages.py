@@ -161,7 +161,8 @@ def page_of_ranks(
 def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
     """Yield the tables of rankings, and their figures."""
     are_many = len(rankings) > 1
-    tables = [Table(f"{ranking.symbol}: {ranking.size()}", ranking.grid()) for ranking in rankings]
+    named = [(ranking.symbol, table) for ranking in rankings for table in ranking.tables()]
+    tables = [Table(f"{symbol}: {table.caption}", table.rows) for symbol, table in named]
     notes = [(f"{ranking.symbol}: " * are_many, ranking.footnotes()) for ranking in rankings]
     yield Section("Results", tables, [f"{start}{line}" for start, lines in notes for line in lines])
     if are_many:

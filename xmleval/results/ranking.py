@@ -241,10 +241,6 @@ class Ranking(Printed):
 
         return page_of_ranks([self], title, about)
 
-    def size(self) -> str:
-        """Tell the numbers of models and data sets (@private)."""
-        return self._title()
-
     def to_csv(self) -> str:
         """Return CSV: a row for each model, with its average rank and its rank on each data set.
 
