@@ -58,12 +58,12 @@ class Interrupted(SerialEngine):
 def test_run_goes_on_with_the_parts_that_are_stored(folder: Path) -> None:
     exchange, engine, again = Exchange.of(folder, KEYS), ShuffledEngine(), ShuffledEngine()
     whole = count(None)
-    with pytest.raises(KeyboardInterrupt), exchange.taken(resume=False):
+    with pytest.raises(KeyboardInterrupt), exchange.locked(resume=False):
         count(exchange, Interrupted())
     message = "holds parts of this run; resume it, or remove them"
-    with pytest.raises(ValueError, match=message), exchange.taken(resume=False):
+    with pytest.raises(ValueError, match=message), exchange.locked(resume=False):
         pass
-    with exchange.taken(resume=True) as n_stored:
+    with exchange.locked(resume=True) as n_stored:
         assert n_stored == 10  # and the sum of eight of them
         assert count(exchange, engine) == whole
         assert len({*KEYS} & {*engine.ran}) == N_LEAVES - 9
@@ -74,7 +74,7 @@ def test_run_goes_on_with_the_parts_that_are_stored(folder: Path) -> None:
 
 def test_other_files_are_left_alone(folder: Path) -> None:
     exchange, names = Exchange.of(folder, KEYS), [f"{'0' * 32}.npy", "notes.npz"]
-    with exchange.taken(resume=False):
+    with exchange.locked(resume=False):
         for name in names:
             with replacing(exchange.folder / name) as file:
                 file.write(b"x")
@@ -84,8 +84,8 @@ def test_other_files_are_left_alone(folder: Path) -> None:
 
 def test_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
     exchange = Exchange.of(tmp_path, KEYS)
-    with exchange.taken(resume=False):
-        with pytest.raises(ValueError, match="in use by another process"), exchange.taken(resume=True):
+    with exchange.locked(resume=False):
+        with pytest.raises(ValueError, match="in use by another process"), exchange.locked(resume=True):
             pass
         count(exchange)
     assert names_in(exchange) == []
@@ -93,7 +93,7 @@ def test_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_part_that_cannot_be_written_leaves_nothing(folder: Path) -> None:
     exchange = Exchange.of(folder, KEYS)
-    with exchange.taken(resume=False):
+    with exchange.locked(resume=False):
         with pytest.raises(OSError, match="File too large"), little_space():
             count(exchange)
         assert not exchange.keys()
@@ -110,10 +110,10 @@ def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", killed)
-        with pytest.raises(KeyboardInterrupt), exchange.taken(resume=False):
+        with pytest.raises(KeyboardInterrupt), exchange.locked(resume=False):
             count(exchange)
     assert len(exchange.keys()) == N_LEAVES + 2 - 8  # with two sums
-    with exchange.taken(resume=True):
+    with exchange.locked(resume=True):
         assert count(exchange) == count(None)
 
 
@@ -151,7 +151,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_sum_is_refused_by_name(damage: str, tmp_path: Path) -> None:
     exchange, times = Exchange.of(tmp_path, KEYS), 999 if damage == "a changed byte" else 1
-    with exchange.taken(resume=False):
+    with exchange.locked(resume=False):
         count(exchange, times=times)
         path = exchange.path(min(exchange.keys() - {*KEYS}))
         DAMAGES[damage](path)

@@ -51,9 +51,8 @@ class Checked:
         """Return a line for each failure, or the number of measures that hold."""
         if not self.failures:
             return counted(self.n_held, "measures hold", "measure holds")
-        return "\n".join(
-            printable(f"{one.model}: {one.told}" if one.model else one.told) for one in self.failures
-        )
+        lines = (f"{fault.model}: {fault.told}" if fault.model else fault.told for fault in self.failures)
+        return "\n".join(map(printable, lines))
 
     def __repr__(self) -> str:
         """Return the same on one line, as an assertion that fails shows it."""
@@ -134,7 +133,7 @@ def check(
         raise InputError("results", Message("nothing to check: give ", *names))
     if margin and no_worse_than is None:
         raise InputError("margin", Message("needs the earlier results, ", Keyword("no_worse_than")))
-    limits = {side: _limits(side[:3], given) for side, given in (("minimum", min), ("maximum", max))}
+    limits = {side: _limits(side[:3], values) for side, values in (("minimum", min), ("maximum", max))}
     margins = _limits("margin", margin if isinstance(margin, Mapping) else {"": margin}, True)
     new = _results("results", results)
     old = None if no_worse_than is None else _results("no_worse_than", no_worse_than)
@@ -142,12 +141,12 @@ def check(
         alone = f": {new.where} holds one report, which has no name"
         raise ValueError(Message(Keyword("model", repr(model)), alone))
     new = new.chosen(model)
-    holding = {(name, measure) for name in new.reports for given in limits.values() for measure in given}
+    holding = {(name, measure) for name in new.reports for by_name in limits.values() for measure in by_name}
     failures = [
-        one._replace(model=name)
+        failure._replace(model=name)
         for name, report in new.reports.items()
-        for side, given in limits.items()
-        for one in beyond_limits(report, given, side)
+        for side, by_name in limits.items()
+        for failure in beyond_limits(report, by_name, side)
     ]
     if old is not None:
         old = old.chosen(model)
@@ -155,15 +154,15 @@ def check(
         for name, old_name in _pairs(new, old):
             before = old.reports[old_name]
             if name not in new.reports:
-                told = f"no report of this name, which is in {old.where}"
-                failures.append(Failure(name, "", float("nan"), float("nan"), told))
+                text = f"no report of this name, which is in {old.where}"
+                failures.append(Failure(name, "", float("nan"), float("nan"), text))
                 continue
             with naming_file(old.where):
                 refuse_unlike(new.reports[name], before)
                 holding |= {(name, measure) for measure in compared(before)}
             by_row = _by_row(new.reports[name], before)
-            found = worse(new.reports[name], before, old.where, margins, by_row)
-            failures += [one._replace(model=name) for one in found]
+            failures_of_pair = worse(new.reports[name], before, old.where, margins, by_row)
+            failures += [failure._replace(model=name) for failure in failures_of_pair]
         if not holding and not failures:
             raise ValueError(f"{old.where}: no measure to compare with")
     return Checked(failures, len(holding))
@@ -171,10 +170,10 @@ def check(
 
 def _refuse_other_margins(old: Results, margins: Mapping[str, float]) -> None:
     """Refuse margins of measures that the earlier results do not have."""
-    values = [one for report in old.reports.values() for one in held(report)]
-    known = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
-    for name in margins.keys() - {"", *known}:
-        raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*known])}"))
+    values = [record for report in old.reports.values() for record in held(report)]
+    names = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
+    for name in margins.keys() - {"", *names}:
+        raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*names])}"))
 
 
 def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
@@ -182,36 +181,36 @@ def _pairs(new: Results, old: Results) -> list[tuple[str, str]]:
     if ("" in new.reports) == ("" in old.reports):
         return [(name, name) for name in old.reports]
     if len(new.reports) > 1 or len(old.reports) > 1:
-        one, several = (new, old) if "" in new.reports else (old, new)
-        alone = f"{one.where}: its report has no name; "
-        raise ValueError(Message(alone, Keyword("model"), f" tells which of {several.where} goes with it"))
+        single, many = (new, old) if "" in new.reports else (old, new)
+        alone = f"{single.where}: its report has no name; "
+        raise ValueError(Message(alone, Keyword("model"), f" tells which of {many.where} goes with it"))
     return [(next(iter(new.reports)), next(iter(old.reports)))]
 
 
-def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float]:
-    if given is None:
+def _limits(argument: str, values: Any, margins: bool = False) -> dict[str, float]:
+    if values is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise InputError(argument, f"{given!r} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}")
-    other = next((name for name in given if not isinstance(name, str)), None)
-    if other is not None:
-        raise InputError(argument, f"{other!r} is not the name of a measure")
-    return limits_of(argument, [(n, real_number(argument, value)) for n, value in given.items()], margins)
+    if not isinstance(values, Mapping):
+        raise InputError(argument, f"{values!r} is no dict of limits by measure, as in {{'ndcg@5': 0.6}}")
+    unnamed = next((name for name in values if not isinstance(name, str)), None)
+    if unnamed is not None:
+        raise InputError(argument, f"{unnamed!r} is not the name of a measure")
+    return limits_of(argument, [(n, real_number(argument, value)) for n, value in values.items()], margins)
 
 
-def _results(argument: str, given: Any) -> Results:
+def _results(argument: str, value: Any) -> Results:
     """Return what is given in any form as reports."""
-    if isinstance(given, str | os.PathLike):
-        path = as_path(given)
+    if isinstance(value, str | os.PathLike):
+        path = as_path(value)
         return Results(str(path), load_results(path))
-    reports = getattr(given, "reports", {"": given} if isinstance(given, Report) else given)
-    if isinstance(reports, Mapping) and reports and all(isinstance(one, Report) for one in reports.values()):
+    reports = getattr(value, "reports", {"": value} if isinstance(value, Report) else value)
+    if isinstance(reports, Mapping) and {*map(type, reports.values())} == {Report}:
         return Results(argument, {**reports})
-    if hasattr(given, "to_json"):
-        return Results(argument, reports_of(json.loads(given.to_json())))
-    if isinstance(given, Mapping):
-        return Results(argument, reports_of(json.loads(json.dumps(given))))
-    raise InputError(argument, f"{type(given).__name__} is no results; {FORMS}")
+    if hasattr(value, "to_json"):
+        return Results(argument, reports_of(json.loads(value.to_json())))
+    if isinstance(value, Mapping):
+        return Results(argument, reports_of(json.loads(json.dumps(value))))
+    raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
 
 
 def _by_row(new: Report, old: Report) -> dict[str, Difference]:

@@ -103,8 +103,8 @@ def compare(
     names = names_of(models, y_pred)
     check_test(test, options.get("sample_weight") is not None, clusters)
     if baseline is not None and baseline not in names:
-        known = f"{baseline!r} is none of the models {', '.join(names)}"
-        raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
+        text = f"{baseline!r} is none of the models {', '.join(names)}"
+        raise InputError("baseline", f"{text}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
     if positive_integer("worst", worst, at_least=0):
@@ -112,8 +112,8 @@ def compare(
             "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
         )
         options["per_label"] = True
-    more = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
-    models_evaluated = evaluate_models(names, models, y_true, y_pred, seeds, more)
+    arguments = {"confidence": confidence, "clusters": clusters, "per_row": True, **options}
+    models_evaluated = evaluate_models(names, models, y_true, y_pred, seeds, arguments)
     reports, of_rows = models_evaluated.reports, models_evaluated.of_rows
     first = next(iter(reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
@@ -166,7 +166,7 @@ def evaluate_models(
         count_run = counting_of(options)
         arguments: Any = {"y_true": y_true, **options}
         run, by_name = evaluate_files(arguments, scores, count_run)
-        every = [*by_name.values()]
+        in_order = [*by_name.values()]
         vectors: dict[str, Any] = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
         lists: Any = partial(lists_of_files, run)
     else:
@@ -175,52 +175,52 @@ def evaluate_models(
             if is_file(value):
                 raise InputError(name, Message("is a file; with ", Keyword("y_pred"), ", give values"))
         truth = y_true if of_files else checked_once(y_true, options)
-        every = [evaluated(name, truth, *pair, options) for (name, _), pair in inputs.items()]
-        every, names_of_rows = with_same_measures(every), every[0].row_names
+        in_order = [evaluated(name, truth, *pair, options) for (name, _), pair in inputs.items()]
+        in_order, names_of_rows = with_same_measures(in_order), in_order[0].row_names
         vectors = {n: of_rows(n, value, names_of_rows) for n, value in vectors.items() if value is not None}
         lists = partial(lists_of, truth, models, options)
     reports: dict[str, list[Report]] = {name: [] for name in names}
-    for (name, _), report in zip(inputs, every, strict=True):
+    for (name, _), report in zip(inputs, in_order, strict=True):
         reports[name].append(report)
     return Evaluated(reports, vectors, lists, y_pred is None and of_files)
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:
     """Return the names of the models, or refuse what is no dict of two or more."""
-    given = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
-    for argument, value in given.items() or {"models": None}.items():
+    dicts = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
+    for argument, value in dicts.items() or {"models": None}.items():
         if not isinstance(value, Mapping):
-            said = f"{type(value).__name__} is not a dict; give models by name, as in {{'a': .., 'b': ..}}"
-            raise InputError(argument, said)
+            text = f"{type(value).__name__} is not a dict; give models by name, as in {{'a': .., 'b': ..}}"
+            raise InputError(argument, text)
         if len(value) < 2:
             raise InputError(argument, f"{len(value)} given; expected two or more to compare")
-        other = next((name for name in value if not isinstance(name, str)), None)
-        if other is not None:
-            raise InputError(argument, f"{other!r} is not a name")
-    names = [*next(iter(given.values()))]
-    if any({*names} != {*value} for value in given.values()):
-        raise InputError("y_pred", f"has other models ({', '.join(given['y_pred'])}) than {', '.join(names)}")
+        unnamed = next((name for name in value if not isinstance(name, str)), None)
+        if unnamed is not None:
+            raise InputError(argument, f"{unnamed!r} is not a name")
+    names = [*next(iter(dicts.values()))]
+    if any({*names} != {*value} for value in dicts.values()):
+        raise InputError("y_pred", f"has other models ({', '.join(dicts['y_pred'])}) than {', '.join(names)}")
     return names
 
 
 def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[Any, Any]]:
     """Return the scores and the sets of each seed of a model."""
-    own: Any
+    scores: Any
     sets: Any
-    own, sets = (None if given is None else given[name] for given in (models, y_pred))
+    scores, sets = (None if values is None else values[name] for values in (models, y_pred))
     if not seeds:
-        return [(own, sets)]
-    if is_file(own):
+        return [(scores, sets)]
+    if is_file(scores):
         from xmleval.input.shards import find_input  # imports all formats
 
-        own = [shard.path for shard in find_input(as_path(own), "scores", None).shards]
-    for value in (own, sets):
+        scores = [shard.path for shard in find_input(as_path(scores), "scores", None).shards]
+    for value in (scores, sets):
         if value is not None and not (isinstance(value, list | tuple) and value):
             raise InputError("models", f"{name!r} is not a list with the scores of each seed")
-    n = len(own if own is not None else sets)
-    if own is not None and sets is not None and len(sets) != n:
+    n = len(scores if scores is not None else sets)
+    if scores is not None and sets is not None and len(sets) != n:
         raise InputError("y_pred", f"{name!r} has {len(sets)} seeds, and {n} with scores")
-    return [*zip(own or [None] * n, sets or [None] * n, strict=True)]
+    return [*zip(scores or [None] * n, sets or [None] * n, strict=True)]
 
 
 def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
@@ -240,8 +240,8 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     labels, n_labels = options.get("labels"), options.get("n_labels")
     n_labels = n_labels if labels is None else len(check_labels(labels, n_labels))
     truth = set_rows("y_true", y_true, n_labels, gains=gains)
-    given = ("inverse_propensity", "labels")
-    if y_train is not None and not named and all(options.get(name) is None for name in given):
+    names = ("inverse_propensity", "labels")
+    if y_train is not None and not named and all(options.get(name) is None for name in names):
         q = estimated(y_train, truth.n_labels, constants)
         options |= {"inverse_propensity": q, "y_train": None, **dict.fromkeys(CONSTANTS)}
     elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
@@ -256,5 +256,5 @@ def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[st
     except InputError as error:
         if error.argument not in ("y_score", "y_pred"):
             raise
-        told = f"{error.argument} of {name!r}"
-        raise InputError(told, error.reason, row=error.row, value=error.value) from None
+        argument = f"{error.argument} of {name!r}"
+        raise InputError(argument, error.reason, row=error.row, value=error.value) from None

@@ -65,9 +65,9 @@ def diff(
     if len(names) != 2:
         raise InputError("models", f"{len(names)} given; expected two")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
-    more = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
-    models_evaluated = evaluate_models(names, models, y_true, None, False, more)
-    reports = {name: own for name, (own,) in models_evaluated.reports.items()}
+    arguments = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
+    models_evaluated = evaluate_models(names, models, y_true, None, False, arguments)
+    reports = {name: report for name, (report,) in models_evaluated.reports.items()}
     first, second = reports.values()
     labels = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
     read = partial(models_evaluated.lists_of, reports)

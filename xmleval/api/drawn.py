@@ -24,14 +24,14 @@ DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those a
 
 def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any) -> Comparison:
     """Evaluate one or more models, and compare them, with all that figures show."""
-    given = {name for name, value in options.items() if value is not None}
+    options_given = {name for name, value in options.items() if value is not None}
     asked = [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
-    several = len(models) > 1
-    if several and not any(spec.needs for spec in asked):
-        told = f"none of {', '.join(map(str, asked))} depends on "
-        raise InputError("metrics", Message(told, Keyword("y_score")))
-    weighed = not given.isdisjoint({"y_train", "inverse_propensity"})
-    missing = {need for need, name in ARGUMENTS.items() if name not in given}
+    are_compared = len(models) > 1
+    if are_compared and not any(spec.needs for spec in asked):
+        text = f"none of {', '.join(map(str, asked))} depends on "
+        raise InputError("metrics", Message(text, Keyword("y_score")))
+    weighed = not options_given.isdisjoint({"y_train", "inverse_propensity"})
+    missing = {need for need, name in ARGUMENTS.items() if name not in options_given}
     missing -= {"propensity"} if weighed else set()
     at_k = {
         spec.name.rpartition("@")[0]: None
@@ -41,16 +41,16 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
     options |= {
         "metrics": [*(options.get("metrics") or ["xmc"]), *against_k, "statistics"],
-        "per_row": [spec.name for spec in asked] if several else False,
-        "per_label": _shown_by_label(asked, weighed) if several else False,
+        "per_row": [spec.name for spec in asked] if are_compared else False,
+        "per_label": _shown_by_label(asked, weighed) if are_compared else False,
         "curve_points": POINTS,
     }
-    if "label_groups" not in given and "y_train" in given:
+    if "label_groups" not in options_given and "y_train" in options_given:
         options["label_groups"] = DECILES
     evaluated = evaluate_models([*models], models, y_true, None, False, options)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
-    test = JACKKNIFE if several else None
+    test = JACKKNIFE if are_compared else None
     comparison = Comparison(reports, only=names, test=test, within=False)
     comparison.lists_of = evaluated.lists_of
     return comparison

@@ -237,18 +237,18 @@ def evaluate(
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
     batch = read_batch(n_labels, labels, grades, grades.graded, door, y_true, y_score, y_pred, values)
-    taken, options = batch.taken, {name: arguments[name] for name in Options.__annotations__}
+    matched, options = batch.matched, {name: arguments[name] for name in Options.__annotations__}
     options["labels"] = None  # their names are those of the rows
-    settings = check_settings(metrics, batch.truth.n_labels, taken.label_names, taken.closed, **options)
-    if taken.unknown or not taken.closed:
-        settings = replace(settings, unknown=bool(taken.unknown), counts_cells=taken.closed)
+    settings = check_settings(metrics, batch.truth.n_labels, matched.label_names, matched.closed, **options)
+    if matched.unknown or not matched.closed:
+        settings = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
     resources = check_resources(memory, threads, block_rows)
     report = make_report(settings, with_batch(settings, resources, Counted(), batch))
-    if taken.label_names is None and taken.row_names is None:
+    if matched.label_names is None and matched.row_names is None:
         return report
-    counted = taken.row_names == [*range(report.n_rows)]  # an index that names nothing
-    names = None if counted else taken.row_names
-    return replace(report, label_names=taken.label_names, row_names=names, unknown_labels=taken.unknown)
+    counted = matched.row_names == [*range(report.n_rows)]  # an index that names nothing
+    names = None if counted else matched.row_names
+    return replace(report, label_names=matched.label_names, row_names=names, unknown_labels=matched.unknown)
 
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
@@ -259,28 +259,28 @@ def reads_files(arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-def counting_of(given: dict[str, Any]) -> Any:
+def counting_of(arguments: dict[str, Any]) -> Any:
     """Return what counts files on the workers that are asked for, None where there are none."""
-    workers, scheduler = given.get("workers"), given.get("scheduler")
+    workers, scheduler = arguments.get("workers"), arguments.get("scheduler")
     if workers is None and scheduler is None:
         return None
     if None not in (workers, scheduler):
         raise InputError("workers", Message("given together with ", Keyword("scheduler"), "; choose one"))
     from xmleval.api.workers import count_on_workers  # imports Dask
 
-    given["threads"] = given.get("threads") or 1
+    arguments["threads"] = arguments.get("threads") or 1
     workers = None if workers is None else positive_integer("workers", workers)
     return partial(count_on_workers, workers, scheduler)
 
 
-def _of_files(given: Any) -> Any:
+def _of_files(arguments: Any) -> Any:
     """Evaluate files, alone or beside arrays: one report, or those of several models."""
     from xmleval.evaluation.files import evaluate_files  # imports all formats
     from xmleval.results.comparison import Comparison
 
-    y_score, count_run = given["y_score"], counting_of(given)
+    y_score, count_run = arguments["y_score"], counting_of(arguments)
     models = {} if y_score is None else {"y_score": y_score}
     if file_of("y_score", y_score) is not None:
         models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
-    reports = evaluate_files(given, models, count_run)[1]
+    reports = evaluate_files(arguments, models, count_run)[1]
     return Comparison(reports) if len(reports) > 1 else next(iter(reports.values()))

@@ -134,7 +134,7 @@ def fuse(
         [as_scores(rows, None) for rows in joint.scores], len(joint.label_names), dict[str, Any]()
     )  # fmt: skip
     with naming_rows(
-        readers, 0, {n: one.name for n, one in zip(names, models, strict=True) if one.name != n}
+        readers, 0, {n: model.name for n, model in zip(names, models, strict=True) if model.name != n}
     ):
         n_columns = width or max(int(rows.labels.max(initial=0)) for rows in values) + 1
         how = Reading("", n_columns, ordered=checked.name in OF_RANKS, higher_is_better=higher_is_better)
@@ -154,10 +154,10 @@ def fuse(
 
         def fused(start: int) -> Rows:
             rankings = block(start)
-            for model, one in zip(models, rankings, strict=True):
-                given, n_rows_of = one.raw, one.n_above.size
-                if given and (given.falls or (given.rises and given.n_listed - n_rows_of >= LEAST_STEPS)):
-                    (falling if given.falls else rising).add(model.name)
+            for model, ranking in zip(models, rankings, strict=True):
+                order, n_steps = ranking.raw, LEAST_STEPS + ranking.n_above.size
+                if order and (order.falls or (order.rises and order.n_listed >= n_steps)):
+                    (falling if order.falls else rising).add(model.name)
             return _fused(checked, rankings, n_columns, start, best_first=joint is not None or width is None)
 
         if checked.name == "rank":
@@ -189,8 +189,8 @@ def _checked(
     if not 0 <= constant < math.inf:
         raise InputError("rank_constant", f"{rank_constant!r} is not 0 or more")
     if name in OF_SCORES and not higher_is_better:
-        told = f"the rule {name} adds scores, and takes 0 for those that a model does not list; expected "
-        raise InputError("higher_is_better", f"{told}{', '.join(OF_RANKS)} for distances")
+        text = f"the rule {name} adds scores, and takes 0 for those that a model does not list; expected "
+        raise InputError("higher_is_better", f"{text}{', '.join(OF_RANKS)} for distances")
     numbers = [1.0] * n_models if weights is None else weights if hasattr(weights, "__iter__") else [weights]
     numbers = [real_number("weights", weight) for weight in numbers]
     if len(numbers) != n_models or not all(0 < weight < math.inf for weight in numbers):
@@ -233,15 +233,17 @@ def _numbered(models: Sequence[Any], n_labels: int | None) -> tuple[list[Any], i
 def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: int, best_first: bool) -> Rows:
     """Return the labels that any model lists in each row with their sums, by label id or best first."""
     n_rows = rankings[0].ptr.size - 1
-    rows = [np.repeat(np.arange(n_rows), row_sizes(one.ptr)) for one in rankings]
-    listed = [row * n_labels + one.labels for row, one in zip(rows, rankings, strict=True)]
+    rows = [np.repeat(np.arange(n_rows), row_sizes(ranking.ptr)) for ranking in rankings]
+    listed = [row * n_labels + ranking.labels for row, ranking in zip(rows, rankings, strict=True)]
     cells, _, place = np.unique(np.concatenate(listed), True, True)  # merges what is sorted
     row_of, labels = np.divmod(cells, n_labels)
     sizes = np.bincount(row_of, minlength=n_rows)
-    unlisted = [(sizes + 1 - row_sizes(one.ptr)) / 2 for one in rankings]  # points that labels share in borda
-    each = enumerate(zip(rankings, rows, unlisted, strict=True))
-    points = [_points(rule, n, one, row, sizes + 1 - share, first_row) for n, (one, row, share) in each]
-    values = np.concatenate(points)
+    # points that unlisted labels share in borda
+    unlisted = [(sizes + 1 - row_sizes(ranking.ptr)) / 2 for ranking in rankings]
+    values = np.concatenate([
+        _points(rule, n, rankings[n], rows[n], sizes + 1 - unlisted[n], first_row)
+        for n in range(len(rankings))
+    ])  # fmt: skip
     many = np.flatnonzero(np.bincount(place)[place] > 2)  # in cells whose sum may depend on the order
     order = many[np.argsort(values[many])]
     place[many], values[many] = place[order], values[order]
@@ -262,14 +264,14 @@ def _fused(rule: Rule, rankings: Sequence[Ranking], n_labels: int, first_row: in
     return rows_by_id(np.append(0, np.cumsum(np.minimum(sizes, k))), labels[best], scores[best], best_first)
 
 
-def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, most: Floats, first_row: int) -> Any:
-    """Return what each listed label of a model adds; ``most`` are the points of a row in borda."""
+def _points(rule: Rule, number: int, ranking: Ranking, rows: Ints, points: Floats, first_row: int) -> Any:
+    """Return what each listed label of a model adds; ``points`` are those of a row in borda."""
     weight, argument, scores = rule.weights[number], f"predictions[{number}]", ranking.scores
     ranks = np.arange(1, rows.size + 1) - ranking.ptr[rows]
     if rule.name == "rrf":
         return weight / (rule.constant + ranks)
     if rule.name in OF_RANKS:
-        return weight * ((rule.longest + 1.0 if rule.name == "rank" else most[rows]) - ranks)
+        return weight * ((rule.longest + 1.0 if rule.name == "rank" else points[rows]) - ranks)
     if scores is None and rows.size:
         text = f"lists without scores; the rule {rule.name} adds scores, and {', '.join(OF_RANKS)} need none"
         raise InputError(argument, text)

@@ -67,19 +67,19 @@ def label_statistics(
         from xmleval.evaluation.collect import collect  # imports all formats
 
         options = {"y_train": y_train, "n_labels": n_labels, **files}
-        found, opening = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+        statistics, opening = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
         for note in opening.rows.notes[0]:
             warnings.warn(note, stacklevel=2)
-        return found.values(opening.counts[0])
+        return statistics.values(opening.counts[0])
     truth = set_rows("y_true", list_sets("y_true", y_true, n_labels), n_labels)
-    found = LabelStatistics(truth.n_labels)
-    found.add(truth)
+    statistics = LabelStatistics(truth.n_labels)
+    statistics.add(truth)
     if y_train is None:
-        return found.values()
+        return statistics.values()
     train = set_rows("y_train", list_sets("y_train", y_train, n_labels), n_labels)
     if train.n_labels != truth.n_labels:
         raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
-    return found.values(count_labels_of(train))
+    return statistics.values(count_labels_of(train))
 
 
 class LabelStatistics:
@@ -113,7 +113,7 @@ class LabelStatistics:
         n_labels, seen = self.counts.size, np.flatnonzero(self.counts)
         present = self.counts[seen]
         n_stored = int(present.sum())
-        found = {
+        values = {
             "n_rows": float(self._evaluator.n_rows),
             "n_labels": float(n_labels),
             "n_stored": float(n_stored),
@@ -127,8 +127,8 @@ class LabelStatistics:
         }
         if trained is not None:
             unseen = trained[seen] == 0
-            found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
-            found["stored_unseen_in_training"] = (
+            values["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
+            values["stored_unseen_in_training"] = (
                 float(present[unseen].sum() / n_stored) if n_stored else float("nan")
             )
-        return found
+        return values

@@ -145,11 +145,11 @@ def propensity_sensitivity(
     truth = checked_once(y_true, options)  # training labels are counted once where that needs no names
     values = {str(spec): {name: np.empty([*map(len, grid)]) for name in models} for spec in specs}
     notes: dict[str, None] = {}
-    for (i, one), (j, other) in product(enumerate(grid[0].tolist()), enumerate(grid[1].tolist())):
-        pair: dict[str, Any] = {"a": one, "b": other}
+    for (i, a_value), (j, b_value) in product(enumerate(grid[0].tolist()), enumerate(grid[1].tolist())):
+        pair: dict[str, Any] = {"a": a_value, "b": b_value}
         for argument in ("y_train", "inverse_propensity"):
             if isinstance(options.get(argument), InversePropensity):
-                pair = {argument: _with_constants(options[argument], one, other)}
+                pair = {argument: _with_constants(options[argument], a_value, b_value)}
         truth_of_pair = remembered(truth) if isinstance(truth, Source) else truth  # with its own ideal gains
         for name, scores in models.items():
             report = evaluated(name, truth_of_pair, scores, None, options | pair)
@@ -162,6 +162,6 @@ def propensity_sensitivity(
 def _with_constants(q: InversePropensity, a: float, b: float) -> InversePropensity:
     """Return the inverse propensities of the same training labels under other constants."""
     n = int(q.constants["n"])
-    other = inverse_propensity(a=a, b=b, label_counts=q.label_counts, n_instances=n)
-    assert other.label_counts is not None
-    return described(np.asarray(other), other.constants, q.label_names, q.numbered, other.label_counts)
+    changed = inverse_propensity(a=a, b=b, label_counts=q.label_counts, n_instances=n)
+    assert changed.label_counts is not None
+    return described(np.asarray(changed), changed.constants, q.label_names, q.numbered, changed.label_counts)

@@ -111,8 +111,8 @@ or dicts of scores by label, in a list or a dict
         if is_pair(y_score):
             labels, scores = pair_members("y_score", y_score, 0)
             rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-            found = self._of_list(labels, scores, rows)
-            return labels, found
+            probabilities = self._of_list(labels, scores, rows)
+            return labels, probabilities
         value = as_plain("y_score", y_score)
         if is_sparse(value):
             matrix = value.tocsr(copy=True)
@@ -129,21 +129,23 @@ or dicts of scores by label, in a list or a dict
         """Return the probabilities of labels in these rows; those of empty slots stay as they are."""
         if scores is None:
             raise InputError("y_score", "has no scores, which probabilities are made of")
-        found, filled = scores.astype(_dtype_of(scores)), labels >= 0
-        found[filled] = self._mapped(scores[filled], rows[filled])
-        return found
+        probabilities, filled = scores.astype(_dtype_of(scores)), labels >= 0
+        probabilities[filled] = self._mapped(scores[filled], rows[filled])
+        return probabilities
 
-    def _of_rows(self, given: list[Any]) -> list[Any]:
-        lists = [row.items() if isinstance(row, Mapping) else row for row in given]
+    def _of_rows(self, dicts: list[Any]) -> list[Any]:
+        lists = [row.items() if isinstance(row, Mapping) else row for row in dicts]
         try:
             scores = np.array([score for row in lists for _, score in row], np.float64)
         except (TypeError, ValueError):
-            told = "expected lists of (id, score) pairs, or dicts of scores by label"
-            raise InputError("y_score", told) from None
+            text = "expected lists of (id, score) pairs, or dicts of scores by label"
+            raise InputError("y_score", text) from None
         rows = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
         values = iter(self._mapped(scores, rows).tolist())
-        found = [[(label, next(values)) for label, _ in row] for row in lists]
-        return [dict(own) if isinstance(row, Mapping) else own for row, own in zip(given, found, strict=True)]
+        kinds = [dict if isinstance(row, Mapping) else list for row in dicts]
+        return [
+            kind((label, next(values)) for label, _ in row) for kind, row in zip(kinds, lists, strict=True)
+        ]
 
     def _mapped(self, scores: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Return the probabilities of scores, (n,), which are in these rows."""
@@ -171,15 +173,15 @@ or dicts of scores by label, in a list or a dict
         OSError
             If it cannot be written; an existing file is then kept.
         """
-        held: dict[str, Any] = {
+        saved: dict[str, Any] = {
             "kind": KIND, "version": VERSION, "method": self.method, "k": self.k, "n_pairs": self.n_pairs
         }  # fmt: skip
         if self.method == "platt":
-            held |= {"slope": self.slope, "intercept": self.intercept}
+            saved |= {"slope": self.slope, "intercept": self.intercept}
         else:
-            held |= {"scores": self.scores.tolist(), "levels": self.levels.tolist()}
+            saved |= {"scores": self.scores.tolist(), "levels": self.levels.tolist()}
         with replacing(Path(path)) as file:
-            file.write(f"{json.dumps(held, indent=1)}\n".encode())
+            file.write(f"{json.dumps(saved, indent=1)}\n".encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Calibrator:
@@ -207,31 +209,31 @@ or dicts of scores by label, in a list or a dict
             if len(text) > MOST_BYTES:
                 raise ValueError("too large")
             try:
-                held = json.loads(text)
+                saved = json.loads(text)
             except (UnicodeDecodeError, json.JSONDecodeError):
                 raise ValueError("not JSON") from None
-            return _calibrator_of(held)
+            return _calibrator_of(saved)
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-            told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"{path}: not a saved calibrator, or damaged ({told}); {EXPECTED}") from None
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path}: not a saved calibrator, or damaged ({reason}); {EXPECTED}") from None
 
 
-def _calibrator_of(held: Any) -> Calibrator:
+def _calibrator_of(saved: Any) -> Calibrator:
     """Return the map that JSON values hold, or raise ValueError."""
-    if not isinstance(held, dict) or held.get("kind") != KIND:
+    if not isinstance(saved, dict) or saved.get("kind") != KIND:
         raise ValueError(f"its kind is not {KIND!r}")
-    if held["version"] != VERSION:
-        raise ValueError(f"version {held['version']}, and this xmleval reads {VERSION}")
-    method, k, n_pairs = held["method"], held["k"], _number(held["n_pairs"])
+    if saved["version"] != VERSION:
+        raise ValueError(f"version {saved['version']}, and this xmleval reads {VERSION}")
+    method, k, n_pairs = saved["method"], saved["k"], _number(saved["n_pairs"])
     if method not in METHODS:
         raise ValueError(f"method {method!r}")
     if not (k is None or (type(k) is int and k > 0)) or n_pairs <= 0:
         raise ValueError("k or n_pairs")
     if method == "platt":
         return Calibrator(
-            method, k, n_pairs, slope=_number(held["slope"]), intercept=_number(held["intercept"])
+            method, k, n_pairs, slope=_number(saved["slope"]), intercept=_number(saved["intercept"])
         )
-    scores, levels = (np.array([*map(_number, held[name])], np.float64) for name in ("scores", "levels"))
+    scores, levels = (np.array([*map(_number, saved[name])], np.float64) for name in ("scores", "levels"))
     rising = scores.size == levels.size > 0 and (np.diff(scores) > 0).all() and (np.diff(levels) >= 0).all()
     if not rising or levels[0] < 0 or levels[-1] > 1:
         raise ValueError("scores or levels are not rising")

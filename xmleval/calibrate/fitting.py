@@ -139,12 +139,12 @@ def fit(
         with naming_files({"y_score": y_score}):
             return fitting.calibrator_of(pairs)
     resources = check_resources(memory, threads)
-    taken = take(y_true, y_score, None, n_labels, labels, fits=True)
-    (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
-    for note in taken.notes:
+    matched = take(y_true, y_score, None, n_labels, labels, fits=True)
+    (y_true, y_score, _), n_labels = matched.inputs, matched.n_labels
+    for note in matched.notes:
         warnings.warn(note, stacklevel=2)
     truth = set_rows("y_true", y_true, n_labels)
-    weight = of_rows("sample_weight", sample_weight, taken.row_names)
+    weight = of_rows("sample_weight", sample_weight, matched.row_names)
     pairs = fitting.pairs(truth.n_labels, resources, weight is not None)
     pairs.add(truth, y_score, weight)
     return fitting.calibrator_of(pairs)
@@ -172,9 +172,9 @@ class ScoredPairs(ScoredRows):
     @property
     def weights(self) -> PairScores:
         """The weights of hits and of misses by score."""
-        found = self.counted
-        assert isinstance(found, PairScores)
-        return found
+        state = self.counted
+        assert isinstance(state, PairScores)
+        return state
 
 
 class Fitting:
@@ -208,8 +208,8 @@ class Fitting:
             return Calibrator(self.method, self.k, n_pairs, slope=slope, intercept=intercept)
         shares = np.repeat(blocks[:, HITS] / blocks[:, N], 2)
         scores = blocks[:, [LOWEST, HIGHEST]].reshape(-1)
-        own = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
-        return Calibrator(self.method, self.k, n_pairs, scores[own], shares[own])
+        kept = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
+        return Calibrator(self.method, self.k, n_pairs, scores[kept], shares[kept])
 
 
 def pooled(state: PairScores, k: int | None) -> Floats:
@@ -235,28 +235,28 @@ def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
         return [float(total) for total in sums.sum(axis=0)]
 
     slope, intercept = 0.0, float(log_ratio(n_hits + 1, n_misses + 1))
-    found = sums_at(slope, intercept)
+    sums = sums_at(slope, intercept)
     for _ in range(MOST_STEPS):
-        step, size = _newton_step(found), 1.0
-        gain = -(found[SLOPE] * step[0] + found[INTERCEPT] * step[1])  # twice what the step promises
-        if not gain > SETTLED * found[LOSS]:  # from here on, steps square their error
+        step, size = _newton_step(sums), 1.0
+        gain = -(sums[SLOPE] * step[0] + sums[INTERCEPT] * step[1])  # twice what the step promises
+        if not gain > SETTLED * sums[LOSS]:  # from here on, steps square their error
             return slope + step[0], intercept + step[1]
         moved = sums_at(slope + step[0], intercept + step[1])
-        while moved[LOSS] > found[LOSS] - ENOUGH * size * gain and size > SHORTEST:
+        while moved[LOSS] > sums[LOSS] - ENOUGH * size * gain and size > SHORTEST:
             size /= 2
             moved = sums_at(slope + size * step[0], intercept + size * step[1])
-        if not moved[LOSS] < found[LOSS]:
+        if not moved[LOSS] < sums[LOSS]:
             break
-        slope, intercept, found = slope + size * step[0], intercept + size * step[1], moved
+        slope, intercept, sums = slope + size * step[0], intercept + size * step[1], moved
     return slope, intercept
 
 
 def _newton_step(sums: list[float]) -> tuple[float, float]:
     """Return the step of slope and intercept; where all scores are one, that of the least slope."""
-    one, both, other = sums[SLOPES], sums[BOTH], sums[INTERCEPTS]
-    one, other = one * (1 + RIDGE), other * (1 + RIDGE)
-    determinant = one * other - both * both
+    slopes, mixed, intercepts = sums[SLOPES], sums[BOTH], sums[INTERCEPTS]
+    slopes, intercepts = slopes * (1 + RIDGE), intercepts * (1 + RIDGE)
+    determinant = slopes * intercepts - mixed * mixed
     if not determinant > 0 or not math.isfinite(determinant):
-        return 0.0, -sums[INTERCEPT] / other if other else 0.0
-    slope = (both * sums[INTERCEPT] - other * sums[SLOPE]) / determinant
-    return slope, (both * sums[SLOPE] - one * sums[INTERCEPT]) / determinant
+        return 0.0, -sums[INTERCEPT] / intercepts if intercepts else 0.0
+    slope = (mixed * sums[INTERCEPT] - intercepts * sums[SLOPE]) / determinant
+    return slope, (mixed * sums[SLOPE] - slopes * sums[INTERCEPT]) / determinant

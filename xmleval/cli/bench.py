@@ -26,10 +26,10 @@ RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end 
 SHOWN = ("seconds", "first_seconds", "rows_per_second", "scores_per_second", "gb_per_second")
 GENERATED = {"rows": 100_000, "labels": 10_000, "k": 5}
 OPTIONS = {
-    "metrics": MEASURES["metrics"]._replace(more=LIST | {"default": ["xmc"], "show_default": True}),
+    "metrics": MEASURES["metrics"]._replace(extra=LIST | {"default": ["xmc"], "show_default": True}),
     "rows": Opt(COUNT, "N", "Rows, without files; default 100000."),
     "labels": Opt(Whole(min=2 * N_RELEVANT), "N", "Labels, without files; default 10000."),
-    "k": Opt(COUNT, "N", "Scores a row, without files; default 5.", more={"default": None}),
+    "k": Opt(COUNT, "N", "Scores a row, without files; default 5.", extra={"default": None}),
     "input_format": FORMAT["input_format"],
     "threads": RESOURCES["threads"],
     "output_format": format_option(),
@@ -74,21 +74,23 @@ def bench(
             report = evaluate(y_true, y_score, **settings)
             seconds.append(time.perf_counter() - start)
     n_threads = check_resources(MEMORY, threads).threads
-    found = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
+    results = {"metrics": metrics, "threads": n_threads, **summary(y_true, y_score, seconds, report)}
     if output_format == "json" or output is not None:
-        write_text(json.dumps(found, indent=2), output)
+        write_text(json.dumps(results, indent=2), output)
         return
-    size = f"{found['rows']} rows x {found['labels']} labels, {found['scores']} scores"
-    lines = [f"{name.replace('_per_', '/').replace('_', ' ')}: {found[name]:,.4g}" for name in SHOWN]
-    told = f"{', '.join(metrics)}; {found['threads']} threads, median of {found['runs']} runs"
-    show(f"{size}, {found['bytes'] / 1e9:.3g} GB", *lines, told)
+    size = f"{results['rows']} rows x {results['labels']} labels, {results['scores']} scores"
+    lines = [f"{name.replace('_per_', '/').replace('_', ' ')}: {results[name]:,.4g}" for name in SHOWN]
+    settings_text = f"{', '.join(metrics)}; {results['threads']} threads, median of {results['runs']} runs"
+    show(f"{size}, {results['bytes'] / 1e9:.3g} GB", *lines, settings_text)
 
 
 def summary(y_true: Any, y_score: Any, seconds: list[float], report: Any) -> dict[str, Any]:
     """Return sizes, seconds and rates."""
     values = [y_true, *(y_score if isinstance(y_score, tuple) else [y_score])]
-    arrays = [[one.data, one.indices, one.indptr] if scipy.sparse.issparse(one) else [one] for one in values]
-    n_bytes = sum(array.nbytes for own in arrays for array in own if array is not None)
+    n_bytes = 0
+    for value in values:
+        arrays = [value.data, value.indices, value.indptr] if scipy.sparse.issparse(value) else [value]
+        n_bytes += sum(array.nbytes for array in arrays if array is not None)
     n_rows, n_scores, median = report.n_rows, int(values[1].size), statistics.median(seconds[1:])
     sizes = {"rows": n_rows, "labels": report.n_labels, "scores": n_scores, "bytes": n_bytes}
     rates = {"rows_per_second": n_rows / median, "scores_per_second": n_scores / median}

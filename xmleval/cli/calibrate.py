@@ -24,7 +24,7 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(PLAIN, "MODEL", "File for the map, JSON.", more=REQUIRED),
+    "output": Opt(PLAIN, "MODEL", "File for the map, JSON.", extra=REQUIRED),
 }
 APPLY = {
     **{name: opt for name, opt in FORMAT.items() if name != "true_field"},

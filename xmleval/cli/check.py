@@ -38,16 +38,16 @@ SECTIONS = {
         "min": Opt(
             LIMITS, "NAME=VALUE",
             "Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for others.",
-            more=LIST,
+            extra=LIST,
         ),
-        "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", more=LIST),
+        "max": Opt(LIMITS, "NAME=VALUE", "Likewise the largest, as for losses.", extra=LIST),
     },
     "Earlier results": {
         "no_worse_than": Opt(FILE, "LAST"),
         "margin": Opt(
             Parsed(partial(read_limits, form=MARGIN)), "VALUE",
             "By how much a measure may be worse than in LAST, of one measure NAME=VALUE; default 0.",
-            more=LIST,
+            extra=LIST,
         ),
     },
     "Reports": {"model": Opt(str, "NAME")},
@@ -75,7 +75,7 @@ def check(results: Path, **options: Any) -> int:
         pairs = options[name] or ()
         options[name] = dict(pairs)
         if len(options[name]) < len(pairs):
-            twice = next(one for one in options[name] if [given for given, _ in pairs].count(one) > 1)
+            twice = next(name for name in options[name] if [n for n, _ in pairs].count(name) > 1)
             raise InputError(name, f"{twice or 'a value for all measures'} is given twice")
     checked = check_reports(results, **options)
     write_stdout(f"{checked}\n")

@@ -29,7 +29,7 @@ COMPARISON = {
         None, None,
         "Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
         "compare their means, and tell their standard deviation.",
-        more=SWITCH,
+        extra=SWITCH,
     ),
     "worst": Opt(COUNT, "N"),
 }  # fmt: skip
@@ -63,8 +63,8 @@ def compare(
     `xmleval evaluate` except --pred and --ranked.
     """
     if len(scores) < 2:
-        said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
-        raise click.UsageError(said, click.get_current_context())
+        text = "compare takes two or more SCORES; `xmleval evaluate` is for one"
+        raise click.UsageError(text, click.get_current_context())
     models = models_of(truth, scores)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     baseline = None if baseline is None else model_of(baseline, [*models], scores)
@@ -79,8 +79,8 @@ def compare(
 
 def model_of(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
     """Return the name of the model that --baseline tells by its path, its name or what tables call it."""
-    for known in ([str(path) for path in scores], names, short_names(names)):
-        if known.count(baseline) == 1:
-            return names[known.index(baseline)]
+    for spellings in ([str(path) for path in scores], names, short_names(names)):
+        if spellings.count(baseline) == 1:
+            return names[spellings.index(baseline)]
     near = did_you_mean(baseline, names)
     raise ValueError(f"--baseline {baseline}: is none of SCORES: {', '.join(names)}{near and f'; {near}'}")

@@ -31,7 +31,7 @@ class Data(Output):
 
 
 DATA = Data(plain=False)
-WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", more=REQUIRED)
+WRITTEN = Opt(DATA, "OUT", "File to write, in the format that its name tells.", extra=REQUIRED)
 
 
 @command({"Options": OPTIONS})

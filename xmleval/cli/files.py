@@ -52,8 +52,8 @@ class Output(FileName):
         suffix = path.suffix.lower()
         if self.plain and suffix in COMPRESSED:
             example = path.stem if Path(path.stem).suffix else "result.json"
-            told = f"results are not written compressed; expected a name without {suffix}, such as {example}"
-            raise ValueError(f"{path}: {told}")
+            text = f"results are not written compressed; expected a name without {suffix}, such as {example}"
+            raise ValueError(f"{path}: {text}")
         refuse_unwritable(path)
 
 
@@ -71,17 +71,17 @@ class Text(Output):
 class Drawing(Text):
     """The path of a page or of a figure, by what it is, the endings of its names and what draws it."""
 
-    def __init__(self, what: str, extra: str, endings: Sequence[str], libraries: Sequence[str]) -> None:
+    def __init__(self, noun: str, extra: str, endings: Sequence[str], libraries: Sequence[str]) -> None:
         super().__init__()
-        self.what, self.extra, self.endings, self.libraries = what, extra, endings, libraries
+        self.noun, self.extra, self.endings, self.libraries = noun, extra, endings, libraries
 
     def refuse(self, path: Path) -> None:
         """Refuse what cannot be drawn."""
         if path.suffix.lower() not in self.endings:
-            raise ValueError(f"{path}: {self.what} is written as {', '.join(filter(None, self.endings))}")
+            raise ValueError(f"{path}: {self.noun} is written as {', '.join(filter(None, self.endings))}")
         for name in self.libraries:
             try:
-                import_optional(name, self.what, self.extra)
+                import_optional(name, self.noun, self.extra)
             except ImportError as error:
                 raise ValueError(str(error)) from None
         os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
@@ -101,15 +101,15 @@ def refuse_outputs(params: Sequence[click.Parameter], values: Mapping[str, Any])
             outputs += param.type.files(values[param.name or ""])
     for place, path in enumerate(outputs):  # with {} for the names of models
         pattern = escape(str(path.resolve())).replace("{}", "*")
-        if any(fnmatch(str(other.resolve()), pattern) for other in outputs[:place] + outputs[place + 1 :]):
+        if any(fnmatch(str(output.resolve()), pattern) for output in outputs[:place] + outputs[place + 1 :]):
             raise click.UsageError("two outputs have one name", click.get_current_context())
-    there = [path for path in outputs if path.exists()]
-    for param in params if there else ():
+    replaced = [path for path in outputs if path.exists()]
+    for param in params if replaced else ():
         value = values.get(param.name or "")
         for item in value if isinstance(value, tuple) else [value]:
             if isinstance(item, Path) and not isinstance(param.type, Output):
                 for file in (item, *files_of(item, values.get("input_format"))):
-                    refuse_input(file, there)
+                    refuse_input(file, replaced)
 
 
 def files_of(path: Path, input_format: str | None = None) -> list[Path]:

@@ -29,7 +29,7 @@ OPTIONS = {
     "rule": Opt(
         Choice([*RULES, *OTHER_NAMES]), "RULE",
         "What a label adds up, over the SCORES that list it; `xmleval.fuse` and the guide explain. "
-        f"Also known as: {', '.join(f'{other} ({name})' for other, name in OTHER_NAMES.items())}.",
+        f"Also known as: {', '.join(f'{alias} ({name})' for alias, name in OTHER_NAMES.items())}.",
     ),
     "k": Opt(COUNT, "N"),
     "weights": Opt(Parsed(read_weights), "LIST", "Weights of the SCORES, such as 1,0.5."),

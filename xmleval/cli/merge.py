@@ -17,7 +17,7 @@ from xmleval.evaluation.evaluator import Evaluator
 OPTIONS = {
     "save": Opt(STATE, None, "File for the state of all together."),
     **OF_RESULT,
-    "memory": Opt(str, "SIZE", "Memory for pooled scores.", more={"default": MEMORY, "show_default": True}),
+    "memory": Opt(str, "SIZE", "Memory for pooled scores.", extra={"default": MEMORY, "show_default": True}),
 }
 
 
@@ -36,8 +36,8 @@ def merge(
     budget = Resources(memory_bytes("memory", memory))
     click.get_current_context().with_resource(limited(budget.limit()))
     whole = Evaluator.load(states[0], memory=budget.memory)
-    for unit, wanted in (("label", per_label_file), ("row", per_row_file)):
-        if wanted is not None and not whole.settings[f"per_{unit}"]:
+    for unit, file in (("label", per_label_file), ("row", per_row_file)):
+        if file is not None and not whole.settings[f"per_{unit}"]:
             raise ValueError(f"{states[0]}: {unit}s were not kept; --save it together with --per-{unit}")
     for path in states[1:]:
         try:

@@ -36,14 +36,14 @@ def one_line(error: BaseException) -> str:
     """Return what went wrong as one printable line."""
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "xmleval"
-        told = error.format_message().rstrip(".")
+        message = error.format_message().rstrip(".")
         if isinstance(error, click.NoSuchOption):  # click lists its guesses by the alphabet
             near = did_you_mean(error.option_name, error.possibilities or (), bare)
-            told = f"{error.message.rstrip('.')}{near and f'; {near}'}"
-        text = f"{told}; see `{where} --help`"
+            message = f"{error.message.rstrip('.')}{near and f'; {near}'}"
+        text = f"{message}; see `{where} --help`"
     elif isinstance(error, OSError) and error.strerror:
-        told = spelled(error.strerror)
-        text = told if error.filename is None else f"{error.filename}: {told}"
+        message = spelled(error.strerror)
+        text = message if error.filename is None else f"{error.filename}: {message}"
     elif isinstance(error, InputError):
         text = f"{_option(Keyword(error.argument))}: {spelled(error.message)}"
     elif isinstance(error, MemoryError):
@@ -64,10 +64,10 @@ def _line(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 100]} ... {text[-95:]}"
 
 
-def spelled(told: object) -> str:
+def spelled(message: object) -> str:
     """Return a message with options, ``--decision top3``, for the keywords of Python, ``decision=top3``."""
-    text = told.spelled(_option) if isinstance(told, Message) else str(told)
-    return ARGUMENT.sub(lambda found: _option(Keyword(found[0])), text)
+    text = message.spelled(_option) if isinstance(message, Message) else str(message)
+    return ARGUMENT.sub(lambda match: _option(Keyword(match[0])), text)
 
 
 def _option(keyword: Keyword) -> str:
@@ -90,7 +90,7 @@ def notes_told() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    tell_notes(one.message.args[0] if isinstance(one.message, Warning) else one.message for one in caught)
+    tell_notes(note.message.args[0] if isinstance(note.message, Warning) else note.message for note in caught)
 
 
 class Printer(logging.Handler):

@@ -49,15 +49,15 @@ def metrics(name: str | None) -> None:
 def find_metrics(name: str) -> list[Metric]:
     """Return the records of a name, with or without average and cutoff, in any spelling."""
     key = name.strip().lower()
-    known = [metric for metric in TABLE if metric.name == key]
+    by_name = [metric for metric in TABLE if metric.name == key]
     alias = ALIASES.get(key) or ALIASES.get(f"{key}@")
-    return known or [record(alias) if alias else parse_spec(name).metric]
+    return by_name or [record(alias) if alias else parse_spec(name).metric]
 
 
 def record(name: str) -> Metric:
     """Return the record of a name as groups and aliases spell it, such as ``p@`` or ``f1.micro``."""
-    known = [metric for metric in TABLE if metric.name == name.rstrip("@").partition(".")[0]]
-    return known[0] if len(known) == 1 else parse_spec(f"{name}1" if name.endswith("@") else name).metric
+    by_name = [metric for metric in TABLE if metric.name == name.rstrip("@").partition(".")[0]]
+    return by_name[0] if len(by_name) == 1 else parse_spec(f"{name}1" if name.endswith("@") else name).metric
 
 
 def example(metric: Metric) -> str:
@@ -66,8 +66,8 @@ def example(metric: Metric) -> str:
     spec = Spec(metric, (*metric.averages, None)[0], params, 5 if metric.cutoff == "required" else None)
     scores = ["demo/model_head_indices.npy"] if spec.needs else []
     options = dict.fromkeys(EXAMPLES[need] for need in spec.needs if need in EXAMPLES)
-    more = [*options, *["--unlisted 0.0"] * metric.gapless]
-    words = ["evaluate", "demo/Y_test.npz", *scores, "--metrics", shlex.quote(spec.name), *more]
+    arguments = [*options, *["--unlisted 0.0"] * metric.gapless]
+    words = ["evaluate", "demo/Y_test.npz", *scores, "--metrics", shlex.quote(spec.name), *arguments]
     return f"{program_name()} {' '.join(words)}"
 
 
@@ -90,9 +90,9 @@ def _table_of(rows: Sequence[Metric]) -> Table:
     for (family, needs), members in families.items():
         table.add_row(Text(family, style="bold"), "", "", Text(f"needs {needs}", style="italic"))
         for metric in members:
-            several = len(metric.averages) > 1
-            name = f"  {name_of(metric, 'AVG' if several else ''.join(metric.averages))}"
-            title = f"{metric.title}; AVG {' '.join(metric.averages)}" if several else metric.title
+            has_averages = len(metric.averages) > 1
+            name = f"  {name_of(metric, 'AVG' if has_averages else ''.join(metric.averages))}"
+            title = f"{metric.title}; AVG {' '.join(metric.averages)}" if has_averages else metric.title
             table.add_row(name, ARROWS[metric.direction], range_of(metric), title)
     return table
 
@@ -136,8 +136,8 @@ def _choices(name: str) -> str:
     default = getattr(Conventions(), name)
     choices = map(_plain, CHOICES.get(name, (default, "a number")))
     presets = {preset: getattr(conventions, name) for preset, conventions in PRESETS.items()}
-    others = [f"; {preset}: {value}" for preset, value in presets.items() if value != default]
-    return f"{' | '.join(choices)} (default {_plain(default)}{''.join(others)})"
+    preset_texts = [f"; {preset}: {value}" for preset, value in presets.items() if value != default]
+    return f"{' | '.join(choices)} (default {_plain(default)}{''.join(preset_texts)})"
 
 
 def _plain(value: object) -> str:

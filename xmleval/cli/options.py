@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,14 +48,14 @@ class Opt(NamedTuple):
     type, metavar : what its value is, and what the help calls it
     help : what it does; default what the docstring of the function says
     flag : how it is spelled; default as the argument
-    more : what else click takes
+    extra : what else click takes
     """
 
     type: Any
     metavar: str | None = None
     help: str | None = None
     flag: str | None = None
-    more: Mapping[str, Any] = {}
+    extra: Mapping[str, Any] = {}
 
 
 def flag_of(name: str, opt: Opt) -> str:
@@ -73,9 +74,9 @@ INPUTS = {
     "sample_weight": Opt(FILE),
     "labels": Opt(FILE),
     "input_format": Opt(
-        Choice([known.name for known in FORMATS]),
+        Choice([form.name for form in FORMATS]),
         "FORMAT",
-        f"{FORMAT_HELP} " + "; ".join(f"{one.name}: {one.title}, {one.files}" for one in FORMATS) + ".",
+        f"{FORMAT_HELP} " + "; ".join(f"{form.name}: {form.title}, {form.files}" for form in FORMATS) + ".",
     ),
     "true_field": Opt(str, "NAME", "Of CSV and JSON Lines: the field of relevant labels."),
     "pred_field": Opt(
@@ -93,12 +94,12 @@ MEASURES = {
     "metrics": Opt(
         NAMES, "NAMES",
         f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; `xmleval metrics` explains.",
-        more=LIST | {"show_default": "xmc"},
+        extra=LIST | {"show_default": "xmc"},
     ),
     "k": Opt(
         CUTOFFS, "LIST",
         "Cutoffs of measures at k that are named without one, such as 1,3,5 or 1-20.",
-        more=LIST | {"default": [",".join(map(str, DEFAULT_K))]},
+        extra=LIST | {"default": [",".join(map(str, DEFAULT_K))]},
     ),
     "gains": Opt(Choice(["linear", "exp"]), "RULE"),
     "unlisted": Opt(str, "SCORE"),
@@ -110,12 +111,12 @@ MEASURES = {
         f"({', '.join(PRESETS)}), fields such as labels=present,empty=skip, or both, as in "
         "sklearn,labels=present; `xmleval metrics NAME` lists the fields of a measure and their values.",
     ),
-    "bounds": Opt(None, more=SWITCH),
+    "bounds": Opt(None, extra=SWITCH),
     "inverse_propensity": Opt(FILE),
     "dataset": Opt(
         str, "NAME",
         "Take the published constants A and B of the propensity model for a data set: "
-        f"{', '.join(one.dataset for one in PUBLISHED)}. The result names their source.",
+        f"{', '.join(constants.dataset for constants in PUBLISHED)}. The result names their source.",
     ),
     "a": Opt(NUMBER, "NUMBER"),
     "b": Opt(NUMBER, "NUMBER"),
@@ -137,14 +138,14 @@ GROUPING = {
 SETS = {
     "y_pred": Opt(FILE, flag="--pred"),
     "decision": Opt(DECISION, "RULE"),
-    "ranked": Opt(None, more=SWITCH),
+    "ranked": Opt(None, extra=SWITCH),
 }
 RESOURCES = {"memory": Opt(str, "SIZE"), "threads": Opt(COUNT, "N")}
 RUNS = {
     "workers": Opt(COUNT, "N"),
     "scheduler": Opt(str, "ADDRESS"),
     "checkpoint": Opt(FILE, "DIR"),
-    "resume": Opt(None, more=SWITCH),
+    "resume": Opt(None, extra=SWITCH),
 }
 SAVE = {"save": Opt(STATE)}
 EVALUATION = {
@@ -158,7 +159,7 @@ EVALUATION = {
 }
 OF_MODELS = {name: opt for name, opt in MEASURES.items() if name != "bounds"} | {"decision": SETS["decision"]}
 COMPARED = {"Inputs": INPUTS, "Measures": OF_MODELS, "Output": {}, "Resources": RESOURCES}
-EVERY = {name: opt for own in (*EVALUATION.values(), RUNS, SAVE) for name, opt in own.items()}
+EVERY = {name: opt for section in (*EVALUATION.values(), RUNS, SAVE) for name, opt in section.items()}
 
 
 FIELDS = {name: INPUTS[name] for name in ("true_field", "pred_field", "score_field", "id_field", "separator")}
@@ -185,11 +186,11 @@ def arguments_of(function: Callable[..., Any], flags: Mapping[str, str]) -> dict
 def option(name: str, opt: Opt, arguments: Mapping[str, tuple[str, Any]]) -> click.Option:
     """Return an option as click has it; a file is called FILE."""
     text, default = arguments.get(name, ("", None))
-    more: dict[str, Any] = {"default": default, "show_default": default is not True} if default else {}
-    if opt.more.get("multiple"):  # of which each is a list
-        more["callback"] = lambda context, parameter, parts: [one for part in parts for one in part] or None
+    defaults: dict[str, Any] = {"default": default, "show_default": default is not True} if default else {}
+    if opt.extra.get("multiple"):  # of which each is a list
+        defaults["callback"] = lambda context, parameter, lists: [*chain(*lists)] or None
     metavar = opt.metavar or ("FILE" if isinstance(opt.type, FileName) else None)
-    words: Any = {"type": opt.type, "help": opt.help or text, "metavar": metavar, **more, **opt.more}
+    words: Any = {"type": opt.type, "help": opt.help or text, "metavar": metavar, **defaults, **opt.extra}
     return click.Option([flag_of(name, opt), name], **words)
 
 
@@ -201,16 +202,16 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Opt:
         suffix = "" if form or output is None else output.suffix.lower()
         by_name = SUFFIXES.get(suffix, "table")
         if by_name not in forms:
-            told = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
-            raise click.UsageError(told, context)
+            text = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
+            raise click.UsageError(text, context)
         return form or by_name
 
-    told = f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
-    return Opt(Choice(forms), "FORM", told, "--format", {"callback": by_suffix})
+    help_text = f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table."
+    return Opt(Choice(forms), "FORM", help_text, "--format", {"callback": by_suffix})
 
 
 OUTPUT = Opt(
-    TEXT, None, "File for the result, written whole or not at all; default stdout.", more={"is_eager": True}
+    TEXT, None, "File for the result, written whole or not at all; default stdout.", extra={"is_eager": True}
 )
 RESULT = {"output_format": format_option([*FORMS]), "output": OUTPUT}
 Sections = Mapping[str, Mapping[str, Opt]]
@@ -225,8 +226,8 @@ class Command(click.Command):
         Options by title and by the name of the argument; others are in the last section.
     """
 
-    def __init__(self, *args: Any, sections: Sections, **more: Any) -> None:
-        super().__init__(*args, **more)
+    def __init__(self, *args: Any, sections: Sections, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
         self.sections = sections
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         self.flags = {name: flag_of(name, opt) for name, opt in options.items()}
@@ -252,7 +253,7 @@ class Command(click.Command):
 
 
 def command(
-    sections: Sections, *functions: Callable[..., Any], group: click.Group | None = None, **more: Any
+    sections: Sections, *functions: Callable[..., Any], group: click.Group | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with options in sections.
 
@@ -260,14 +261,14 @@ def command(
     """
 
     def make(callback: Callable[..., Any]) -> click.Command:
-        made: Command = click.command(cls=Command, sections=sections, **more)(callback)
+        created: Command = click.command(cls=Command, sections=sections, **attributes)(callback)
         options = {name: opt for section in sections.values() for name, opt in section.items()}
         arguments: dict[str, tuple[str, Any]] = {}
         for function in functions:
-            arguments = arguments_of(function, FLAGS | made.flags) | arguments
-        made.params += [option(name, opt, arguments) for name, opt in options.items()]
+            arguments = arguments_of(function, FLAGS | created.flags) | arguments
+        created.params += [option(name, opt, arguments) for name, opt in options.items()]
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(created)
+        return created
 
     return make

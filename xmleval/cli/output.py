@@ -139,8 +139,8 @@ def write_figure(axes: Any, path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught, replacing(path) as file:
         save(axes, file, path.suffix.lower()[1:])
     if any("missing from" in str(warning.message) for warning in caught):
-        told = "its font lacks some characters of the names; a page, or an .svg file, shows them"
-        tell_notes([f"{path}: {told}"])
+        text = "its font lacks some characters of the names; a page, or an .svg file, shows them"
+        tell_notes([f"{path}: {text}"])
 
 
 def about(paths: Sequence[Path | None]) -> dict[str, str]:

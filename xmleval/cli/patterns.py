@@ -38,8 +38,8 @@ def _refuse_twice(paths: Sequence[str]) -> None:
     for path in paths:
         if paths.count(path) > 1:
             raise ValueError(f"{path}: given twice; expected different SCORES")
-        if (other := lists.setdefault(_stem(path), path)) != path:
-            raise ValueError(f"{path}: given with {other}, which stands for both; expected one of them")
+        if (first := lists.setdefault(_stem(path), path)) != path:
+            raise ValueError(f"{path}: given with {first}, which stands for both; expected one of them")
 
 
 def _stem(name: str) -> str:
@@ -63,8 +63,8 @@ def _refuse_expanded(names: Sequence[str]) -> None:
         pattern = scores[0]
     else:
         return
-    told = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
-    raise ValueError(f"{told}; quote the patterns: {shlex.join([patterns[0], pattern])}")
+    text = f"TRUTH would be {names[0]} alone, and {names[1]} one of SCORES"
+    raise ValueError(f"{text}; quote the patterns: {shlex.join([patterns[0], pattern])}")
 
 
 def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
@@ -77,13 +77,12 @@ def other_shards(truth: Path, models: Mapping[str, Path]) -> dict[str, str]:
     if len(patterns) > 1 or shard not in numbers.values():
         return {}
     for name, number in numbers.items():
-        other = NUMBER.sub("".join(number), str(truth))
-        if number != shard and os.path.exists(other):
+        counterpart = NUMBER.sub("".join(number), str(truth))
+        if number != shard and os.path.exists(counterpart):
             quoted = shlex.join([NUMBER.sub("*", str(truth)), *patterns])
-            told = (
-                f"evaluated on {truth}, though {other} is there; files that follow one another are given as"
-            )
-            return {name: f"{models[name]}: {told} {quoted}"}
+            text = f"evaluated on {truth}, though {counterpart} is there"
+            hint = f"files that follow one another are given as {quoted}"
+            return {name: f"{models[name]}: {text}; {hint}"}
     return {}
 
 
@@ -93,9 +92,9 @@ def hinting(truth: Path | None) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        told = str(error)
+        text = str(error)
         limit = isinstance(error, OverLimitError)  # of any file, whatever it holds
-        if limit or not told.startswith(f"{truth}: ") or not holds_predictions(str(truth)):
+        if limit or not text.startswith(f"{truth}: ") or not holds_predictions(str(truth)):
             raise
-        told = told.split("; expected ", 1)[0]
-        raise ValueError(f"{told}; it holds predictions: TRUTH comes first, then SCORES") from None
+        text = text.split("; expected ", 1)[0]
+        raise ValueError(f"{text}; it holds predictions: TRUTH comes first, then SCORES") from None

@@ -21,9 +21,9 @@ OPTIONS = {
     "kind": Opt(
         Choice([*KINDS]), "KIND",
         "; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
-        more=REQUIRED,
+        extra=REQUIRED,
     ),
-    "output": Opt(FIGURE, None, "The figure, as .png, .svg or .pdf.", more=REQUIRED),
+    "output": Opt(FIGURE, None, "The figure, as .png, .svg or .pdf.", extra=REQUIRED),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],
 }  # fmt: skip
@@ -46,10 +46,11 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     """
     asked = ["p"] if kind == "ranks" else options["metrics"]  # which alone it draws
     options["metrics"] = asked
-    told = figures_of(truth, scores, dict(options))
+    result = figures_of(truth, scores, dict(options))
     shown = None
     if asked:
         expanded = {item: expand_metrics(item, options["k"]) for item in asked}
         # measures of the truth alone are not compared
-        shown = [n for n, own in expanded.items() if len(scores) == 1 or any(spec.needs for spec, _ in own)]
-    write_figure(told.plot(kind, metrics=shown), output)
+        single = len(scores) == 1
+        shown = [name for name, specs in expanded.items() if single or any(spec.needs for spec, _ in specs)]
+    write_figure(result.plot(kind, metrics=shown), output)

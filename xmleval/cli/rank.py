@@ -33,7 +33,7 @@ OPTIONS = {
     "metric": Opt(
         NAMES, "NAMES",
         "Measures, separated by commas, with a table for each; default all that every model has.",
-        more=LIST,
+        extra=LIST,
     ),
     "control": Opt(str, "MODEL"),
     "alpha": Opt(NUMBER, "NUMBER"),

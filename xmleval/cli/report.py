@@ -18,7 +18,7 @@ from xmleval.cli.output import about, in_options, tell_counts, write_text
 from xmleval.cli.patterns import models_of
 
 OPTIONS = {
-    "output": Opt(PAGE, None, "The page, such as report.html.", more=REQUIRED),
+    "output": Opt(PAGE, None, "The page, such as report.html.", extra=REQUIRED),
     "title": Opt(str, "TEXT", "Title of the page."),
     "confidence": CONFIDENCE["confidence"],
     "label_groups": GROUPING["label_groups"],

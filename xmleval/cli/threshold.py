@@ -32,14 +32,14 @@ FIT = {
     "labels": INPUTS["labels"],
     **FORMAT,
     **RESOURCES,
-    "output": Opt(PLAIN, "RULE", "File for the rule, an .npz archive.", more=REQUIRED),
+    "output": Opt(PLAIN, "RULE", "File for the rule, an .npz archive.", extra=REQUIRED),
 }  # fmt: skip
 APPLY = {
     "saved": Opt(FILE, "RULE", "File that `xmleval threshold fit` wrote.", "--rule", REQUIRED),
     **FEATURES,
     "labels": INPUTS["labels"],
     **{n: o for n, o in FORMAT.items() if n != "true_field"},
-    "output": Opt(PLAIN, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", more=REQUIRED),
+    "output": Opt(PLAIN, "SETS", "File for the sets, a sparse 0/1 matrix (.npz).", extra=REQUIRED),
 }
 
 

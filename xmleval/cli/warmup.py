@@ -39,9 +39,9 @@ def warmup() -> None:
     with tempfile.TemporaryDirectory() as folder:
         evaluate_everything(Path(folder))
     evaluate_demo(make_demo())
-    told = f"{compiled.n_kernels} kernels compiled in {time.monotonic() - start:.0f} s"
+    text = f"{compiled.n_kernels} kernels compiled in {time.monotonic() - start:.0f} s"
     folders = ", ".join(cache_folders())
-    show(f"{told}; kept in {folders}" if folders else f"{told}, not kept: set NUMBA_CACHE_DIR to a folder")
+    show(f"{text}; kept in {folders}" if folders else f"{text}, not kept: set NUMBA_CACHE_DIR to a folder")
 
 
 def evaluate_everything(folder: Path) -> None:
@@ -54,6 +54,6 @@ def evaluate_everything(folder: Path) -> None:
     for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
         scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
         write_xmc(folder / f"{name}.txt", matrix, kind)
-    for (truth, given), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
+    for (truth, predictions), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
         y_true = folder / truth
-        evaluate(y_true, folder / given, y_train=y_true, threads=threads, **options)
+        evaluate(y_true, folder / predictions, y_train=y_true, threads=threads, **options)

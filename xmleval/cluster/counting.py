@@ -60,9 +60,9 @@ def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -
 
     def counted() -> Evaluator:
         evaluator = opened(job)
-        given = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
+        named = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
         try:
-            evaluator.update(**given, first_row=first_row)
+            evaluator.update(**named, first_row=first_row)
         except InputError as error:
             row = None if error.row is None else first_row + error.row
             raise InputError(error.argument, error.reason, row=row, value=error.value) from None
@@ -116,9 +116,9 @@ def _in_memory(array: Any) -> Any:
 
 def _refuse_changed(task: Task) -> None:
     """Refuse files that are not those that were there when the tasks were cut."""
-    for path, wanted in task.stamps.items():
-        if (found := stamp(as_path(path))) != wanted:
-            raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
+    for path, expected in task.stamps.items():
+        if (version := stamp(as_path(path))) != expected:
+            raise ValueError(f"{path}: changed since the run began, from {expected} to {version}")
 
 
 def _inputs_of(task: Task) -> Inputs:

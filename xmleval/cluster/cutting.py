@@ -109,23 +109,23 @@ def cut(
     ValueError
         If inputs have other numbers of rows, or one that only reading all of a file would tell.
     """
-    for path in dict.fromkeys(path for given in inputs.values() for path in given.files):
+    for path in dict.fromkeys(path for source in inputs.values() for path in source.files):
         if path.suffix == ".npz" and not isinstance(path, RemotePath):
             with naming(path, "an archive without damage"):
                 check_sums(InputFile(path))  # once, as each task reads a part
-    places = {argument: _places(given) for argument, given in inputs.items()}
+    places = {argument: _places(source) for argument, source in inputs.items()}
     truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
-    for argument, own in places.items():
-        if own[-1].stop != n_rows:
-            told = counted(own[-1].stop, *NO_MATCH)
-            raise ValueError(f"{inputs[argument].name}: {told} the {n_rows} of {truth.name}")
+    for argument, files in places.items():
+        if files[-1].stop != n_rows:
+            text = counted(files[-1].stop, *NO_MATCH)
+            raise ValueError(f"{inputs[argument].name}: {text} the {n_rows} of {truth.name}")
     for name, values in of_rows.values():
         if len(values) != n_rows:
             raise ValueError(f"{name}: {counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
     tasks = []
     for start, stop in pairwise(_ends([*places.values()], n_rows)):
-        shards = [_shards(a, inputs[a], own, start, stop) for a, own in places.items()]
-        stamps = {path: stamp(inputs_path) for one in shards for path, inputs_path in _files(inputs, one)}
+        shards = [_shards(a, inputs[a], files, start, stop) for a, files in places.items()]
+        stamps = {path: stamp(inputs_path) for part in shards for path, inputs_path in _files(inputs, part)}
         values_of = {argument: (name, values[start:stop]) for argument, (name, values) in of_rows.items()}
         arrays, excluded = {argument: _plain(values) for argument, (_, values) in values_of.items()}, None
         if pairs is not None:
@@ -144,15 +144,15 @@ def _plain(values: Any) -> Any:
     return np.array([*map(repr, array.tolist())]) if array.dtype.kind == "O" else array
 
 
-def _places(given: Input) -> list[Place]:
+def _places(source: Input) -> list[Place]:
     places, first = [], 0
-    if given.named or any(shard.format not in FORMATS for shard in given.shards):
-        told = "its rows or labels have names; several processes count rows and labels by number"
-        raise ValueError(f"{given.name}: {told}: `xmleval convert` makes an .npz of it")
-    for shard, pieces in given.each:
+    if source.named or any(shard.format not in FORMATS for shard in source.shards):
+        text = "its rows or labels have names; several processes count rows and labels by number"
+        raise ValueError(f"{source.name}: {text}: `xmleval convert` makes an .npz of it")
+    for shard, pieces in source.each:
         if pieces.n_rows is None:
-            told = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
-            raise ValueError(f"{told}divided; `xmleval convert` makes an .npz of it")
+            text = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
+            raise ValueError(f"{text}divided; `xmleval convert` makes an .npz of it")
         n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.beside(shard.path)))
         places.append(Place(first, first + pieces.n_rows, n_bytes, pieces.read_from is not None))
         first += pieces.n_rows
@@ -161,11 +161,11 @@ def _places(given: Input) -> list[Place]:
 
 def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
     """Return the first row of each task, and the number of rows."""
-    n_bytes = sum(place.n_bytes for own in inputs for place in own)
+    n_bytes = sum(place.n_bytes for files in inputs for place in files)
     n_tasks = -(-n_bytes // min(max(LEAST_BYTES, n_bytes // MOST_TASKS), MOST_BYTES))
     n_tasks = max(n_tasks, min(FAN_IN, n_bytes // SHORT_BYTES))
     aims = [n_rows * number // n_tasks for number in range(1, n_tasks)]
-    whole = [place for own in inputs for place in own if not place.any_row]
+    whole = [place for files in inputs for place in files if not place.any_row]
 
     def allowed(row: int) -> int:
         """Return the first row from this one on that no file has to be read up to."""
@@ -173,23 +173,23 @@ def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
             row = max(inside)
         return row
 
-    found = accumulate((min(allowed(aim), n_rows) for aim in aims), max, initial=0)
-    return [*dict.fromkeys(row for row in found if row < n_rows or not row), n_rows]
+    starts = accumulate((min(allowed(aim), n_rows) for aim in aims), max, initial=0)
+    return [*dict.fromkeys(row for row in starts if row < n_rows or not row), n_rows]
 
 
-def _shards(argument: str, given: Input, places: Sequence[Place], start: int, stop: int) -> Shards:
-    held = [
+def _shards(argument: str, source: Input, places: Sequence[Place], start: int, stop: int) -> Shards:
+    parts = [
         (shard, place)
-        for shard, place in zip(given.shards, places, strict=True)
+        for shard, place in zip(source.shards, places, strict=True)
         if place.start < stop and start < place.stop
     ]
-    held = held or [(given.shards[0], places[0])]
-    only = given.name if len(given.shards) == 1 else None
-    files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in held]
-    return Shards(argument, given.name, given.kind, (*files,), max(start - held[0][1].start, 0))
+    parts = parts or [(source.shards[0], places[0])]
+    only = source.name if len(source.shards) == 1 else None
+    files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in parts]
+    return Shards(argument, source.name, source.kind, (*files,), max(start - parts[0][1].start, 0))
 
 
 def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
-    known = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
-    own = [known[path] for _, path, _ in shards.files]
-    return [(str(path.resolve()), path) for s in own for path in (s.path, *s.format.beside(s.path))]
+    shard_of = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
+    shards_read = [shard_of[path] for _, path, _ in shards.files]
+    return [(str(path.resolve()), path) for s in shards_read for path in (s.path, *s.format.beside(s.path))]

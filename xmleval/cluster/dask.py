@@ -34,15 +34,15 @@ class DaskEngine:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._run = os.urandom(8).hex()  # or what a run that failed still holds would be taken for new
-        self._made: WeakSet[Any] = WeakSet()
+        self._futures: WeakSet[Any] = WeakSet()
         self._given_up: set[str] = set()
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a future."""
         name = key if "-" in key else f"{function.__name__}-{key}"  # by which Dask groups tasks
-        own = f"xmleval-{name}-{self._run}"
-        future = self.client.submit(_with_threads, function, *arguments, key=own, retries=RETRIES)
-        self._made.add(future)
+        full_key = f"xmleval-{name}-{self._run}"
+        future = self.client.submit(_with_threads, function, *arguments, key=full_key, retries=RETRIES)
+        self._futures.add(future)
         return future
 
     def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -56,12 +56,12 @@ class DaskEngine:
             try:
                 result = self.client.gather(future, direct=True)  # not by way of the scheduler
             except distributed.KilledWorker:
-                told = "each worker that began a task died of it, perhaps for lack of memory"
-                raise ChildProcessError(f"{told}; their logs tell more") from None
+                text = "each worker that began a task died of it, perhaps for lack of memory"
+                raise ChildProcessError(f"{text}; their logs tell more") from None
             except BaseException:
                 lost = future.cancelled()  # while its result was on the way
-                for one in [*self._made]:
-                    one.release()
+                for submitted in [*self._futures]:
+                    submitted.release()
                 if lost:
                     raise ConnectionAbortedError(LOST) from None
                 raise

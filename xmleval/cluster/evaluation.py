@@ -69,7 +69,7 @@ def count_on(
             tasks = cut(job, inputs, rows.of_rows, rows.pairs, rows.exclude_from, rows.first_row or 0)
             if checkpoint is not None:
                 exchange = Exchange.of(as_path(checkpoint), [task.key for task in tasks])
-                n_parts = locks.enter_context(exchange.taken(arguments.get("resume", False)))
+                n_parts = locks.enter_context(exchange.locked(arguments.get("resume", False)))
                 if n_parts:
                     LOG.info("%s: resumed with %s parts of %s", checkpoint, n_parts, opened.names[place])
             runs.append((job, leaves_of(tasks), exchange))

@@ -46,7 +46,7 @@ class Exchange:
         return []
 
     @contextlib.contextmanager
-    def taken(self, resume: bool) -> Iterator[int]:
+    def locked(self, resume: bool) -> Iterator[int]:
         """Use the folder for a run, and yield how many parts of it there are.
 
         At the end the parts are removed; after an error they are kept. Object storage has no locks: of two

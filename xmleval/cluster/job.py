@@ -93,17 +93,17 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
     if differs:
         raise ValueError(f"workers: {differs}; the same is needed everywhere")
-    own = job.digest, threads or job.threads or THREADS.get()
-    found = _opened.get(own)
-    if found is None:
+    kept_as = job.digest, threads or job.threads or THREADS.get()
+    evaluator = _opened.get(kept_as)
+    if evaluator is None:
         saved = from_bytes(job.sent)
         if job.propensity is not None:
             saved.arrays["propensity"] = _propensity(job)
-        found = Evaluator.from_saved(saved, memory=job.memory, threads=own[1])
+        evaluator = Evaluator.from_saved(saved, memory=job.memory, threads=kept_as[1])
         if {digest for digest, _ in [*_opened]} != {job.digest}:  # a copy, for other threads may add some
             _opened.clear()
-        _opened[own] = found
-    return copy(found)
+        _opened[kept_as] = evaluator
+    return copy(evaluator)
 
 
 def _propensity(job: Job) -> Any:
@@ -113,12 +113,12 @@ def _propensity(job: Job) -> Any:
     path = as_path(job.propensity)
     if isinstance(path, RemotePath):
         with InputFile(path).open() as file:
-            found = np.load(io.BytesIO(file.read()))
+            values = np.load(io.BytesIO(file.read()))
     else:
-        found = np.load(path, mmap_mode="c")  # which kernels take like an array in memory
-    if digest_of(None, {"propensity": found}) != job.propensity_digest:
+        values = np.load(path, mmap_mode="c")  # which kernels take like an array in memory
+    if digest_of(None, {"propensity": values}) != job.propensity_digest:
         raise ValueError(f"{path}: not the propensities of this run")
-    return found
+    return values
 
 
 def own_constants() -> dict[str, str]:
@@ -136,8 +136,8 @@ def _of_process() -> dict[str, str]:
 
 def digest_of(meta: Any, arrays: dict[str, Any] | None = None) -> str:
     """Return a hash of JSON values and of arrays."""
-    found = hashlib.sha256(json.dumps(meta, sort_keys=True, default=str).encode())
+    digest = hashlib.sha256(json.dumps(meta, sort_keys=True, default=str).encode())
     for name, array in sorted((arrays or {}).items()):
-        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return found.hexdigest()[:32]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()[:32]

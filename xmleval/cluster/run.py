@@ -79,15 +79,15 @@ def run(
     job = job if exchange is None else exchange.with_propensity(job)
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
-    found = opened(job, available_processors())
+    whole = opened(job, available_processors())
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
-    there = set[str]() if exchange is None else exchange.keys()
+    stored_keys = set[str]() if exchange is None else exchange.keys()
 
     def path_of(key: str) -> str | None:
         return None if exchange is None else str(exchange.path(key))
 
     def stored(key: str) -> Part | None:
-        return {"file": path_of(key)} if key in there else None
+        return {"file": path_of(key)} if key in stored_keys else None
 
     @cache
     def part_of(place: int) -> Any:
@@ -102,24 +102,24 @@ def run(
         """Return the few parts that are left to merge; of these, those that are not stored are made."""
         if len(keys) <= cutting.FAN_IN:
             return [*map(part, range(len(keys)))]
-        several = [[keys[place] for place in group] for group in groups(len(keys))]
-        sums = [own[0] if len(own) == 1 else digest_of(["merge", *own]) for own in several]
+        grouped = [[keys[place] for place in group] for group in groups(len(keys))]
+        sums = [group[0] if len(group) == 1 else digest_of(["merge", *group]) for group in grouped]
 
-        def one(number: int) -> Any:
+        def summed_group(number: int) -> Any:
             group = groups(len(keys))[number]
             if len(group) == 1:
                 return part(group[0])
             key = sums[number]
             return stored(key) or engine.submit(merge, sent, [*map(part, group)], path_of(key), key=key)
 
-        return summed(sums, one)
+        return summed(sums, summed_group)
 
     last = summed([leaf.key for leaf in leaves], part_of)
     failed = dict[int, Exception]()
     done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in reported)
-    others = [part for part in last if not few or all(part is not own for own in reported.values())]
-    at_once = [part for part in others if isinstance(part, dict)]  # stored, or made by an engine at once
-    waiting = [part for part in others if not isinstance(part, dict)]
+    unreported = [part for part in last if not few or all(part is not handle for handle in reported.values())]
+    at_once = [part for part in unreported if isinstance(part, dict)]  # stored, or made by an engine at once
+    waiting = [part for part in unreported if not isinstance(part, dict)]
     places = [*reported]
 
     of_merges: list[Exception] = []
@@ -128,14 +128,14 @@ def run(
         if part.get("error") is not None:
             of_merges.append(part["error"])
         elif not failed:
-            add(job, found, part)
+            add(job, whole, part)
 
     for number, result in engine.completed([*reported.values(), *waiting]):
         if number < len(places):
             place = places[number]
             if result.get("error") is not None:
                 failed[place] = result["error"]
-                engine.cancel([own for at, own in reported.items() if at > place] + waiting)
+                engine.cancel([handle for at, handle in reported.items() if at > place] + waiting)
             done += leaves[place].n_rows
             show(done)
         if few or number >= len(places):
@@ -146,8 +146,8 @@ def run(
         added(part)
     if of_merges:
         raise of_merges[0]
-    expect_rows(found, leaves[0].first_row, sum(leaf.n_rows for leaf in leaves))
-    return found
+    expect_rows(whole, leaves[0].first_row, sum(leaf.n_rows for leaf in leaves))
+    return whole
 
 
 def as_it_is(value: Any) -> Any:

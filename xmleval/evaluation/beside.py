@@ -71,8 +71,8 @@ def propensity_of(
     constants = constants_of(arguments)
     if counts is not None:
         if q is not None:
-            other = Keyword("inverse_propensity")
-            raise InputError("y_train", Message("given together with ", other, "; choose one"))
+            chosen = Keyword("inverse_propensity")
+            raise InputError("y_train", Message("given together with ", chosen, "; choose one"))
         with naming_files({"n_instances": file_of("y_train", y_train)}):
             q = inverse_propensity(label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants)
         return q, []

@@ -38,9 +38,9 @@ FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller bloc
 
 
 class Batch(NamedTuple):
-    """The arguments of an update with all names replaced by numbers; ``given`` are their names."""
+    """The arguments of an update with all names replaced by numbers; ``inputs`` are their names."""
 
-    taken: Taken
+    matched: Taken
     truth: Source[Truth]
     y_score: Any = None
     y_pred: Any = None
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     clusters: Any = None
     row_groups: Any = None
     door: Door = OPEN
-    given: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()
     notes: Sequence[str] = ()
 
 
@@ -156,8 +156,8 @@ def make_blocks(
     if unknown:
         _refuse_unknown(plan, unknown)
     if y_score is not None and plan.unlisted is not None and decision and decision.kind in LISTED:
-        most = int(min(decision.value, plan.n_labels)) if decision.kind == "listed" else None
-        listed = ranking_rows(y_score, replace(how, unlisted=None, depth=most, ordered=True))
+        depth = int(min(decision.value, plan.n_labels)) if decision.kind == "listed" else None
+        listed = ranking_rows(y_score, replace(how, unlisted=None, depth=depth, ordered=True))
     for argument, rows in sources.items():
         if rows.n_rows != truth.n_rows:
             _refuse_other_rows(argument, rows, truth, list_width(y_score, plan.n_labels))
@@ -183,8 +183,8 @@ def _refuse_other_rows(argument: str, rows: Source[Any], truth: Source[Truth], w
     hint = f"; y_true {TRANSPOSED}; give y_true.T" if rows.n_rows == truth.n_labels else ""
     if argument == "y_score" and width == truth.n_rows:
         hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
-    told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
-    raise InputError(argument, f"{told}{hint}")
+    text = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
+    raise InputError(argument, f"{text}{hint}")
 
 
 def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> Ranking:
@@ -200,15 +200,15 @@ def _of_one_type(ranking: Ranking, unlisted: float, score_dtypes: set[str]) -> R
     if scores.size or as_score(unlisted, np.empty(0, np.float32)) != unlisted:
         score_dtypes.add(scores.dtype.name)
     if len(score_dtypes) > 1:
-        told = f"scores are {scores.dtype} where earlier ones were not; "
+        text = f"scores are {scores.dtype} where earlier ones were not; "
         reason = " is rounded to their type, so all updates must share one"
-        raise InputError("y_score", Message(told, Keyword("unlisted"), reason))
+        raise InputError("y_score", Message(text, Keyword("unlisted"), reason))
     return ranking
 
 
-def _even_size(n_rows: int, most: int, threads: int) -> int:
-    """Return a block size of at most ``most`` rows that divides the rows evenly among threads."""
-    n_blocks = -(-n_rows // most)
+def _even_size(n_rows: int, largest: int, threads: int) -> int:
+    """Return a block size of at most ``largest`` rows that divides the rows evenly among threads."""
+    n_blocks = -(-n_rows // largest)
     if n_blocks > 1 or n_rows > FEW_ROWS:
         n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
     return max(1, -(-n_rows // max(1, n_blocks)))
@@ -222,8 +222,8 @@ def owned(block: Block) -> Block:
             return type(part)(*map(copied, part))
         return part.copy() if isinstance(part, np.ndarray) else part
 
-    found: Block = copied(block)
-    return found
+    copy: Block = copied(block)
+    return copy
 
 
 def block_bytes(block: Block) -> int:
@@ -237,8 +237,8 @@ def _refuse_unknown(plan: Plan, arguments: Sequence[str]) -> None:
     level = plan.conventions.unlisted_score
     if "y_score" in arguments and level is not None:
         named = Keyword("unlisted", f"{level:g}"), " gives every label a score; name them in "
-        told = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
-        raise InputError("y_score", told)
+        text = Message("predicts unknown labels, and ", *named, Keyword("labels"), " or leave them out")
+        raise InputError("y_score", text)
     if plan.required_cells and not plan.counts_cells:
         raise InputError(arguments[0], Message(plan.required_cells[0], " needs ", ALL_LABELS))
 
@@ -265,6 +265,6 @@ def _refuse_improbable(spec: Spec, depth: int, ranking: Ranking, scores: Scores,
     if place >= 0:
         row = start + int(np.searchsorted(ranking.ptr, place, "right")) - 1
         score = float(scores[place])
-        told = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
-        reason = Message(told, spec, " needs probabilities; ", LINKED)
+        text = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
+        reason = Message(text, spec, " needs probabilities; ", LINKED)
         raise InputError("y_score", reason, row=row, value=score)

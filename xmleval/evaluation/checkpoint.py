@@ -59,9 +59,9 @@ class Checkpoint:
             saved, settings = meta["evaluators"], meta["settings"]
         differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
         if differs:
-            name, what, rest = differs.partition(" ")
+            name, space, difference = differs.partition(" ")
             where = f"{self.path.parent}: holds a checkpoint of another run; "
-            raise ValueError(Message(where, Keyword(name), what, rest))
+            raise ValueError(Message(where, Keyword(name), space, difference))
         evaluators = []
         with naming_damage(self.path, CHECKPOINT):
             for place, counted in enumerate(saved):

@@ -60,26 +60,26 @@ def find_files(
     paths: Iterable[tuple[Path | None, str | None]], input_format: str | None = None, **fields: Any
 ) -> list[Any]:
     """Return the files that names stand for, with what is in them and the names of their fields."""
-    found = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
+    inputs = [None if path is None else find_input(path, kind, input_format) for path, kind in paths]
     names = {name.removesuffix("_field"): field for name, field in fields.items()}
-    return with_fields(Fields(**names), *found)
+    return with_fields(Fields(**names), *inputs)
 
 
 def writer_of(target: Path, kind: str | None = None) -> Format:
     """Return the format that the name of a file to be written tells, or refuse one for other kinds."""
-    written = {end: known for known in FORMATS if known.write for end in known.extensions}
-    for end, known in written.items():
+    written = {end: form for form in FORMATS if form.write for end in form.extensions}
+    for end, form in written.items():
         if target.name.lower().endswith(end):
-            if kind in (None, *known.holds):
-                return known
-            what = "relevant labels" if kind == "truth" else "scores"
-            raise ValueError(f"{target}: a {known.title} holds no {what}; expected another name")
+            if kind in (None, *form.holds):
+                return form
+            contents = "relevant labels" if kind == "truth" else "scores"
+            raise ValueError(f"{target}: a {form.title} holds no {contents}; expected another name")
     expected = ", ".join(written)
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
 
 
 def write_rows(
-    given: Input,
+    source: Input,
     target: Path,
     writer: Format,
     n_labels: int | None = None,
@@ -87,15 +87,15 @@ def write_rows(
     shown: Progress = False,
 ) -> list[str]:
     """Write rows by number, changed, as they are read where all sizes are known, else once they are whole."""
-    pieces = given.pieces()
+    pieces = source.pieces()
     n_labels = n_labels or pieces.n_labels
-    known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
-    reader = RowReader(given.name, pieces, STREAMED_BYTES if known else PIECE_BYTES)
+    is_sized = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
+    reader = RowReader(source.name, pieces, STREAMED_BYTES if is_sized else PIECE_BYTES)
 
     def changed(show: Callable[[int], object]) -> Iterator[Any]:
         for n in iter(reader.ready, 0):
             with naming_rows({"y_score": reader}, reader.n_taken):
-                rows = as_rows(change(reader.take(n)), given.kind)
+                rows = as_rows(change(reader.take(n)), source.kind)
             yield rows
             show(reader.n_taken)
 
@@ -104,12 +104,12 @@ def write_rows(
         rows = changed(show)
         first = next(rows, None)
         rows = itertools.chain([] if first is None else [first], rows)
-        if known and not (first and first.best_first):
+        if is_sized and not (first and first.best_first):
             width = max(n_labels or 0, pieces.n_labels or 0)
             data: Any = Pieces(pieces.n_rows, width, lambda n_bytes: rows)
         else:
             data = stack_rows(rows)
-        return write(target, writer, data, given.kind, n_labels)
+        return write(target, writer, data, source.kind, n_labels)
 
 
 def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | None) -> list[str]:
@@ -130,8 +130,8 @@ def write(target: Path, writer: Format, data: Any, kind: str, n_labels: int | No
     assert writer.write
     writer.write(target, data, kind, n_labels)
     keeping = " and ".join(form.extensions[0] for form in FORMATS if form.keeps_order)
-    told = counted(n_rows, "rows have", "row has")
-    return [f"{target}: {told} equal scores whose order is not kept; {keeping} keep it"] * (n_rows > 0)
+    text = counted(n_rows, "rows have", "row has")
+    return [f"{target}: {text} equal scores whose order is not kept; {keeping} keep it"] * (n_rows > 0)
 
 
 def write_scores(target: Path, scores: Any, name: str) -> tuple[int, int, int, list[str]]:

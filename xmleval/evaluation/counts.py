@@ -44,7 +44,7 @@ class Counted:
         Number of rows.
     plan : Plan or None
         The plan, fixed by the inputs of the first update.
-    given : frozenset of str
+    inputs : frozenset of str
         The inputs that are given.
     states : States or None
         The statistics.
@@ -64,7 +64,7 @@ class Counted:
 
     n_rows: int = 0
     plan: Plan | None = None
-    given: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()
     states: States | None = None
     waiting: tuple[Block, ...] = ()
     score_dtype: str | None = None
@@ -89,40 +89,40 @@ def read_batch(
 
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
-    taken = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
-    y_true, y_score, y_pred, *sets = taken.inputs
+    matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
+    y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
-        door = door.with_sets(sets, taken.n_unmatched_pairs)
-    of_each = {n: of_rows(n, value, taken.row_names) for n, value in values.items() if value is not None}
-    given = door.given.union(
+        door = door.with_sets(sets, matched.n_unmatched_pairs)
+    of_each = {n: of_rows(n, value, matched.row_names) for n, value in values.items() if value is not None}
+    inputs = door.given.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
     )
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []
-    truth = set_rows("y_true", y_true, taken.n_labels, gains=conventions.gains)
-    return Batch(taken, truth, y_score, y_pred, door=door, given=given, notes=notes, **of_each)
+    truth = set_rows("y_true", y_true, matched.n_labels, gains=conventions.gains)
+    return Batch(matched, truth, y_score, y_pred, door=door, inputs=inputs, notes=notes, **of_each)
 
 
 def with_batch(
     settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
 ) -> Counted:
     """Return the counts after adding rows."""
-    taken, given, n_rows = batch.taken, batch.given, batch.truth.n_rows
+    matched, inputs, n_rows = batch.matched, batch.inputs, batch.truth.n_rows
     scored = False if batch.y_score is None else has_scores(batch.y_score)
-    if scored or (scored is None and (counted.plan is None or SCORED in counted.given)):
-        given |= {SCORED}
-    plan = counted.plan or plan_of(settings, given)
+    if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
+        inputs |= {SCORED}
+    plan = counted.plan or plan_of(settings, inputs)
     if not plan.reads_scores:
-        given -= {SCORED}
-    before = counted.given - {KEYED}
-    if counted.plan is not None and given != before:
-        changed = sorted(given ^ before)[0]  # y_score before its scores
-        when = "now, but not earlier" if changed in given else "earlier, but not now"
+        inputs -= {SCORED}
+    before = counted.inputs - {KEYED}
+    if counted.plan is not None and inputs != before:
+        changed = sorted(inputs ^ before)[0]  # y_score before its scores
+        when = "now, but not earlier" if changed in inputs else "earlier, but not now"
         raise InputError(changed, f"given {when}")
     if settings.confidence is not None and batch.clusters is None:
-        batch = batch._replace(clusters=keys_of_groups(taken.keys))
-        every = KEYED in counted.given if counted.n_rows else True  # of the rows before
-        if every and (batch.clusters is not None or (counted.n_rows and not n_rows)):
-            given |= {KEYED}
+        batch = batch._replace(clusters=keys_of_groups(matched.keys))
+        was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
+        if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
+            inputs |= {KEYED}
     start, (source, row) = counted.n_rows, counted.place
     if first_row is not None:
         start = positive_integer("first_row", first_row, at_least=0)
@@ -133,9 +133,9 @@ def with_batch(
         source = source or new_source()
         spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-    blocks = make_blocks(plan, batch, resources, start, dtypes, taken.by_id and not settings.named)
-    unread = taken.grades and any(spec.metric.by_row for spec in plan.specs)
-    notes = *taken.notes, *batch.notes, *settings.on_arguments, *blocks.notes
+    blocks = make_blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
+    unread = matched.grades and any(spec.metric.by_row for spec in plan.specs)
+    notes = *matched.notes, *batch.notes, *settings.on_arguments, *blocks.notes
     if unread:
         notes = *notes, unread_grades("y_true")
     row_groups = counted.row_groups
@@ -146,7 +146,7 @@ def with_batch(
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
-        given=given,
+        inputs=inputs,
         states=states,
         waiting=waiting,
         score_dtype=next(iter(dtypes), None),
@@ -163,11 +163,11 @@ def _count_or_wait(
     """Count rows, or keep them waiting while they are smaller than the tables to copy."""
     states = counted.states
     if states is not None:
-        most = min(states.table_bytes, resources.waiting)
-        if rows.n_bytes < most:
+        limit = min(states.table_bytes, resources.waiting)
+        if rows.n_bytes < limit:
             blocks = resources.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
             waiting = (*counted.waiting, *blocks)
-            if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
+            if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < limit:
                 return states, waiting
             return count(plan, resources, states, None, waiting), ()
     return count(plan, resources, states, rows, counted.waiting), ()
@@ -181,39 +181,41 @@ def settled(resources: Resources, counted: Counted) -> Counted:
     return replace(counted, states=states, waiting=())
 
 
-def with_counted(settings: Settings, resources: Resources, counted: Counted, other: Counted) -> Counted:
+def with_counted(settings: Settings, resources: Resources, counted: Counted, added: Counted) -> Counted:
     """Return the sum of two counts."""
-    if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
+    if added.plan is None or added.states is None or (added.n_rows == 0 and counted.plan is not None):
         return counted
-    here, there = (sorted(one.given - {KEYED}) for one in (counted, other))
-    if counted.plan is not None and counted.n_rows and here != there:
-        raise InputError("merge", f"input differs: {here} here, {there} there")
-    dtypes = {counted.score_dtype, other.score_dtype} - {None}
+    inputs_here, inputs_there = (sorted(part.inputs - {KEYED}) for part in (counted, added))
+    if counted.plan is not None and counted.n_rows and inputs_here != inputs_there:
+        raise InputError("merge", f"input differs: {inputs_here} here, {inputs_there} there")
+    dtypes = {counted.score_dtype, added.score_dtype} - {None}
     if settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-        raise InputError("merge", f"scores are {counted.score_dtype} here, {other.score_dtype} there")
-    numbered = {"clusters", KEYED} & counted.given & other.given or {*counted.spans, *other.spans} == {COMMON}
+        raise InputError("merge", f"scores are {counted.score_dtype} here, {added.score_dtype} there")
+    numbered = {"clusters", KEYED} & counted.inputs & added.inputs or {*counted.spans, *added.spans} == {
+        COMMON
+    }
     if settings.confidence is not None and counted.n_rows and not numbered:
-        told = "intervals need the number of each row in all shards; give each shard its "
-        more = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
-        raise InputError("merge", Message(told, Keyword("first_row"), *more, Keyword("confidence")))
-    row_groups = counted.row_groups | other.row_groups
+        text = "intervals need the number of each row in all shards; give each shard its "
+        reason = " (the number of its first row) or ", Keyword("clusters"), ", or leave out "
+        raise InputError("merge", Message(text, Keyword("first_row"), *reason, Keyword("confidence")))
+    row_groups = counted.row_groups | added.row_groups
     refuse_many_groups("merge: row_groups", len(row_groups))
-    spans = _refusing(settings, united, counted.spans, other.spans)
-    mine, theirs = settled(resources, counted).states if counted.n_rows else None, other.states
-    if settings.per_row and COMMON not in other.spans:  # rows of files, which follow one another
+    spans = _refusing(settings, united, counted.spans, added.spans)
+    mine, theirs = settled(resources, counted).states if counted.n_rows else None, added.states
+    if settings.per_row and COMMON not in added.spans:  # rows of files, which follow one another
         if COMMON in counted.spans:
             raise InputError("merge", "kept rows have indices here, and are those of files there")
         theirs = theirs.behind(counted.n_rows)
     return Counted(
-        n_rows=counted.n_rows + other.n_rows,
-        plan=other.plan,
-        given=counted.given & other.given if counted.n_rows else other.given,
-        states=merged(mine or new_states(other.plan, resources), theirs),
-        score_dtype=counted.score_dtype or other.score_dtype,
+        n_rows=counted.n_rows + added.n_rows,
+        plan=added.plan,
+        inputs=counted.inputs & added.inputs if counted.n_rows else added.inputs,
+        states=merged(mine or new_states(added.plan, resources), theirs),
+        score_dtype=counted.score_dtype or added.score_dtype,
         spans=spans,
         place=counted.place,
         row_groups=row_groups,
-        notes=joined_notes(counted.notes, other.notes),
+        notes=joined_notes(counted.notes, added.notes),
     )
 
 
@@ -280,12 +282,12 @@ def _keep_freed_memory() -> None:
     np.empty(KEPT_BYTES, np.uint8)
 
 
-def merged(one: States, other: States) -> States:
+def merged(first: States, second: States) -> States:
     """Return the merged states of two sets of rows; the arguments are unchanged."""
-    states = one.empty()
+    states = first.empty()
     try:
-        states.merge(one)
-        states.merge(other)
+        states.merge(first)
+        states.merge(second)
     except BaseException:
         states.discard()
         raise

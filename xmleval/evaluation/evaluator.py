@@ -86,11 +86,11 @@ class Evaluator:
     @classmethod
     def of(cls, settings: Settings, resources: Resources) -> Evaluator:
         """Return an evaluator with checked settings (@private)."""
-        made = cls.__new__(cls)
-        made.__setstate__(
+        created = cls.__new__(cls)
+        created.__setstate__(
             {"_settle": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
         )
-        return made
+        return created
 
     @property
     def n_labels(self) -> int:
@@ -211,15 +211,15 @@ class Evaluator:
         """
         values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
         door = make_door(exclude, exclude_from, candidates)
-        told = None if self._settle is None else labels_of(y_true)
+        labels_told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
-            settings = self._settings if told is None else self._settled(*told)
+            settings = self._settings if labels_told is None else self._settled(*labels_told)
             look_at = settings.conventions.graded and not counted.place[0]
             named = settings.n_labels, settings.labels, settings.conventions
             batch = read_batch(*named, look_at, door, y_true, y_score, y_pred, values)
-            unlisted = settings.labels is None and not batch.taken.by_id  # names may differ between batches
-            if unlisted or not batch.taken.closed:
+            unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
+            if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
                 raise InputError("y_true", Message(*needs))
             after = with_batch(settings, self._resources, counted, batch, first_row)
@@ -267,18 +267,18 @@ class Evaluator:
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         with self._lock:
-            known = next((one._settings for one in (self, other) if one._settle is None), None)
-            told = (0, None) if known is None else (known.n_labels, known.labels)
-            here, there = self._settled(*told), other._settled(*told)
-        differs = first_difference(here.as_dict(), there.as_dict()) or here.unlike(there)
+            bound = next((each._settings for each in (self, other) if each._settle is None), None)
+            size = (0, None) if bound is None else (bound.n_labels, bound.labels)
+            mine, theirs = self._settled(*size), other._settled(*size)
+        differs = first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs)
         if differs:
             raise InputError("merge", differs)
-        theirs = settled(other._resources, other._counted)
+        added = settled(other._resources, other._counted)
 
         def change(counted: Counted) -> Counted:
-            after = with_counted(here, self._resources, counted, theirs)
-            if known is not None:
-                self._settings, self._settle = here, None
+            after = with_counted(mine, self._resources, counted, added)
+            if bound is not None:
+                self._settings, self._settle = mine, None
             return after
 
         self._replace(change)
@@ -390,9 +390,9 @@ class Evaluator:
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
-        found = copy(self)
-        found._counted = restored(self._settings, self._resources, *counts)
-        return found
+        restored_copy = copy(self)
+        restored_copy._counted = restored(self._settings, self._resources, *counts)
+        return restored_copy
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -492,7 +492,7 @@ def make_report(settings: Settings, of: Counted) -> Report:
         constants=settings.constants,
         not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
-        excluded=excluded_inputs(of.given),
+        excluded=excluded_inputs(of.inputs),
         propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,

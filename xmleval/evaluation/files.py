@@ -120,8 +120,8 @@ def resources_of(arguments: Arguments) -> Resources:
     memory = arguments.get("memory", MEMORY)
     resources = check_resources(memory, arguments.get("threads"), arguments.get("block_rows"))
     if resources.memory < LEAST_MEMORY:
-        least = f"{LEAST_MEMORY // 10**6} MB"
-        raise InputError("memory", f"{memory!r} is below {least}, the least that can be given")
+        minimum = f"{LEAST_MEMORY // 10**6} MB"
+        raise InputError("memory", f"{memory!r} is below {minimum}, the least that can be given")
     return resources
 
 

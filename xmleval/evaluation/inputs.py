@@ -74,8 +74,8 @@ class Inputs(NamedTuple):
         """Return arguments that exclude the pairs of rows start..stop-1, if there are any pairs."""
         if self.pairs is None:
             return {"exclude_from": self.exclude_from} if "exclude" in self.sets else {}
-        own = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
-        return {"exclude": own, "exclude_from": self.exclude_from}
+        pairs = pairs_of_rows(self.pairs.rows, self.pairs.labels, start, stop)
+        return {"exclude": pairs, "exclude_from": self.exclude_from}
 
     def readers(
         self, resources: Resources, first: int = 0
@@ -160,33 +160,33 @@ def open_rows(
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     pred, among = sets.get("y_pred"), sets.get("candidates")
     predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
-    own = not (models or fits) and pred is None and _holds_both(truth)
+    holds_both = not (models or fits) and pred is None and _holds_both(truth)
     if arguments.get("ranked") and (models or pred is not None):
         raise InputError("ranked", "is for predictions in the truth's own file")
-    named = own or truth.named or (pred is not None and pred.named)
-    models_named = {given.named for given in models}
+    named = holds_both or truth.named or (pred is not None and pred.named)
+    models_named = {model.named for model in models}
     if not named and len(models_named) > 1:
-        some, others = (next(one.name for one in models if one.named == kind) for kind in (True, False))
-        told = f"{some}: its labels have names, those of {others} are numbers"
-        raise ValueError(f"{told}; expected all by name or by number")
+        by_kind = {model.named: model.name for model in reversed(models)}
+        text = f"{by_kind[True]}: its labels have names, those of {by_kind[False]} are numbers"
+        raise ValueError(f"{text}; expected all by name or by number")
     named = named or True in models_named
     if among is not None and named != among.named:
-        which, other = (among, truth) if among.named else (truth, among)
-        told = f"{which.name}: has names, and {other.name} has none"
-        raise ValueError(f"{told}; expected both by name or number")
+        which, unnamed = (among, truth) if among.named else (truth, among)
+        text = f"{which.name}: has names, and {unnamed.name} has none"
+        raise ValueError(f"{text}; expected both by name or number")
     exclude, pairs = _exclude_of(arguments)
     if exclude is not None:
         sets = {**sets, "exclude": exclude}
     if named:
-        if own:
+        if holds_both:
             sets, predictions = {**sets, "y_pred": truth}, [truth]
-        rows = _named_rows(arguments, fields, truth, predictions, sets, own, labels, fits)
+        rows = _named_rows(arguments, fields, truth, predictions, sets, holds_both, labels, fits)
     else:
-        for given in predictions:
-            _refuse_reordered_files(truth, given)
+        for model in predictions:
+            _refuse_reordered_files(truth, model)
         first = truth.name, truth.pieces()
-        by_number = {argument: (given.name, given.pieces()) for argument, given in sets.items()}
-        scores = [(given.name, given.pieces()) for given in models]
+        by_number = {argument: (opened.name, opened.pieces()) for argument, opened in sets.items()}
+        scores = [(model.name, model.pieces()) for model in models]
         rows = Inputs(first, scores, by_number, tuple([list[str]() for _ in models or [truth]]), labels)
     if models and truth.kind == "grades":
         grades = first_rows(*rows.truth)
@@ -238,8 +238,8 @@ def read_truth(
     if labels is not None and is_numbered(truth, labels):
         pieces = truth.pieces()
         if pieces.n_labels not in (None, len(labels)):
-            told = f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; "
-            raise ValueError(Message(told, Keyword("labels"), f" names {len(labels)}"))
+            text = f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; "
+            raise ValueError(Message(text, Keyword("labels"), f" names {len(labels)}"))
         pieces = replace(pieces, n_labels=len(labels))
         match.n_rows = count_rows_of(truth.name, pieces)
         return NamedTruth(pieces, match, None, False)
@@ -251,25 +251,25 @@ def read_truth(
 def _truth_batches(truth: Opened, why: Message, predictions: Sequence[Opened] = ()) -> Batches:
     if (batches := _batches(truth, "truth")) is not None:
         return batches
-    named = next((given.name for given in predictions if given.named), None)
+    named = next((model.name for model in predictions if model.named), None)
     why = why if named is None else Message(f"predictions have names ({named})")
     hint: list[object] = ["; of names on each line, ", Keyword("input_format", "lines")] * (
         ".txt" in truth.name
     )
     if not truth.named:
         hint += [", or ", Keyword("labels"), " with the names of its columns"]
-    told = "; expected one file of relevant labels with names"
-    raise ValueError(Message(f"{truth.name}: ", why, told, *hint))
+    text = "; expected one file of relevant labels with names"
+    raise ValueError(Message(f"{truth.name}: ", why, text, *hint))
 
 
-def _batches(given: Opened, kind: str) -> Batches | None:
+def _batches(opened: Opened, kind: str) -> Batches | None:
     """Return what reads one input with names that may hold a truth, or scores; None of others."""
-    if isinstance(given, Held):
-        return given.batches() if given.named else None
-    path, known = given.shards[0]
-    if len(given.shards) > 1 or known.rows is None or kind not in known.holds:
+    if isinstance(opened, Held):
+        return opened.batches() if opened.named else None
+    path, form = opened.shards[0]
+    if len(opened.shards) > 1 or form.rows is None or kind not in form.holds:
         return None
-    return partial(known.rows, path, given.kind if kind == "truth" else kind)
+    return partial(form.rows, path, opened.kind if kind == "truth" else kind)
 
 
 def is_numbered(truth: Opened, labels: list[str]) -> bool:
@@ -279,20 +279,20 @@ def is_numbered(truth: Opened, labels: list[str]) -> bool:
     return truth.shards[0].format.rows is None or all(whole_number(name) is None for name in labels)
 
 
-def prediction_batches(given: Opened, facts: Any = None, fields: Fields | None = None) -> Batches:
+def prediction_batches(opened: Opened, facts: Any = None, fields: Fields | None = None) -> Batches:
     """Return what reads predictions whose rows and labels have names, next to a truth with these facts."""
-    if getattr(facts, "judged_by", None) is not None and fields is not None and isinstance(given, Input):
-        (given,) = with_fields(fields._replace(score_of_truth=True), given)
-    if (batches := _batches(given, "scores")) is None:
-        told = "" if given.named else "has no names, and others have; "
-        raise ValueError(f"{given.name}: {told}expected one file of predictions with names")
+    if getattr(facts, "judged_by", None) is not None and fields is not None and isinstance(opened, Input):
+        (opened,) = with_fields(fields._replace(score_of_truth=True), opened)
+    if (batches := _batches(opened, "scores")) is None:
+        reason = "" if opened.named else "has no names, and others have; "
+        raise ValueError(f"{opened.name}: {reason}expected one file of predictions with names")
     return batches
 
 
-def read_predictions(given: Opened) -> Rows:
+def read_predictions(opened: Opened) -> Rows:
     """Read predictions whose rows and labels have names, by their own names alone."""
-    match = Match(given.name, ())
-    rows = match.place("y_true", given.name, prediction_batches(given)).rows()
+    match = Match(opened.name, ())
+    rows = match.place("y_true", opened.name, prediction_batches(opened)).rows()
     return rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
 
 
@@ -300,34 +300,34 @@ def read_like(
     truth: Opened, models: Sequence[Opened]
 ) -> tuple[Match, list[tuple[Rows, list[str]]], list[str]]:
     """Read a truth, and predictions in line with it with the names of their labels; and notes."""
-    named, found = read_truth(truth, None, Message("has names"), models), list[tuple[Rows, list[str]]]()
+    named, placed_rows = read_truth(truth, None, Message("has names"), models), list[tuple[Rows, list[str]]]()
     notes = notes_of(truth.name, named.facts)
-    for given in models:
-        batches, match = prediction_batches(given, named.facts), named.match.fork()
-        placed = match.place("y_score", given.name, batches)
-        notes += [*notes_of(given.name, placed.origin), *match.notes]
-        found.append((placed.rows(), match.names))
-    return named.match, found, notes
+    for model in models:
+        batches, match = prediction_batches(model, named.facts), named.match.fork()
+        placed = match.place("y_score", model.name, batches)
+        notes += [*notes_of(model.name, placed.origin), *match.notes]
+        placed_rows.append((placed.rows(), match.names))
+    return named.match, placed_rows, notes
 
 
 def notes_of(name: str, facts: Any) -> list[str]:
     """Return a note on what was settled in reading a file with names."""
-    told = getattr(facts, "notes", [])
-    return [f"{name}: {', '.join(told)}"] if told else []
+    facts_noted = getattr(facts, "notes", [])
+    return [f"{name}: {', '.join(facts_noted)}"] if facts_noted else []
 
 
 def _holds_both(truth: Opened) -> bool:
     """Tell whether a file of relevant labels also has predictions."""
     if isinstance(truth, Held) or len(truth.shards) > 1:
         return False
-    path, known = truth.shards[0]
-    return known.holds_both(path)
+    path, form = truth.shards[0]
+    return form.holds_both(path)
 
 
-def _candidate_batches(given: Opened) -> Batches:
+def _candidate_batches(opened: Opened) -> Batches:
     """Return what reads candidates of rows: predictions, or relevant labels with names."""
-    if (batches := _batches(given, "scores")) is None:
-        return _truth_batches(given, Message("has no names, which ", Keyword("y_true"), " has"))
+    if (batches := _batches(opened, "scores")) is None:
+        return _truth_batches(opened, Message("has no names, which ", Keyword("y_true"), " has"))
     return lambda: (rows._replace(values=None) for rows in batches())
 
 
@@ -352,47 +352,47 @@ def _named_rows(
         LOG.info("%s: none of its fields is known to hold predicted labels; pred_field names it", truth.name)
     sets: dict[str, Named] = {}
     for argument in ("candidates", "exclude"):
-        if (given := given_sets.get(argument)) is not None:
-            is_held = isinstance(given, Held) and argument == "exclude"
-            batches = given.batches() if is_held else _candidate_batches(given)  # type: ignore[union-attr]
-            sets[argument] = given.name, set_pieces(match.place(argument, given.name, batches), match)
+        if (opened := given_sets.get(argument)) is not None:
+            is_held = isinstance(opened, Held) and argument == "exclude"
+            batches = opened.batches() if is_held else _candidate_batches(opened)  # type: ignore[union-attr]
+            sets[argument] = opened.name, set_pieces(match.place(argument, opened.name, batches), match)
     shared += match.notes
     match.notes = []
     scores, matches, notes = list[Named](), list[Match](), list[list[str]]()
-    for given in predictions:
-        is_sets = given is given_sets.get("y_pred")
+    for opened in predictions:
+        is_sets = opened is given_sets.get("y_pred")
         model = match if is_sets else match.fork()
-        batches = prediction_batches(given, named.facts, fields)
-        placed = model.place("y_pred" if is_sets else "y_score", given.name, batches)
+        batches = prediction_batches(opened, named.facts, fields)
+        placed = model.place("y_pred" if is_sets else "y_score", opened.name, batches)
         if is_sets:
-            _refuse_other_use(arguments, asked, given.name, not placed.scored, in_truth_file)
+            _refuse_other_use(arguments, asked, opened.name, not placed.scored, in_truth_file)
         is_ranked = not is_sets or (in_truth_file and (arguments.get("ranked") or placed.scored))
         is_set = is_sets and not placed.scored and arguments.get("decision") is None
-        own_notes = notes_of(given.name, placed.origin)
-        if not placed.scored and isinstance(given, Input):
+        own_notes = notes_of(opened.name, placed.origin)
+        if not placed.scored and isinstance(opened, Input):
             how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
             hint = [" (", Keyword("ranked"), ": also best first)"] if in_truth_file and not is_ranked else []
             facts = [*getattr(placed.origin, "notes", []), f"no scores, taken {how}"]
-            own_notes = [Message(f"{given.name}: {', '.join(facts)}", *hint)]
+            own_notes = [Message(f"{opened.name}: {', '.join(facts)}", *hint)]
         if match.fits:
             model.know_all()
         own_notes += model.notes
         model.notes = []
         if is_set:
-            sets["y_pred"] = given.name, set_pieces(placed, model)
+            sets["y_pred"] = opened.name, set_pieces(placed, model)
         if is_ranked:
-            scores.append((given.name, score_pieces(placed, model)))
+            scores.append((opened.name, score_pieces(placed, model)))
             matches.append(model)
             notes.append(own_notes)
         else:  # those of sets
             shared += own_notes
     matches = matches or [match]
-    every = tuple(
-        [*shared, *own, *missing_names_note(model.number or (), model.unknown)]
-        for own, model in zip(notes or [[]], matches, strict=True)
+    notes_of_reports = tuple(
+        [*shared, *model_notes, *missing_names_note(model.number or (), model.unknown)]
+        for model_notes, model in zip(notes or [[]], matches, strict=True)
     )
     return Inputs(
-        (truth.name, named.pieces), scores, sets, every, matches[0].label_names, True, match.keys,
+        (truth.name, named.pieces), scores, sets, notes_of_reports, matches[0].label_names, True, match.keys,
         match.keys is not None, unknown_labels=tuple([*model.unknown] for model in matches),
     )  # fmt: skip
 
@@ -406,8 +406,8 @@ def _refuse_other_use(
         either = Keyword("y_score"), " with ", Keyword("decision")
         raise ValueError(Message(f"{name}: its labels have scores; expected sets, or ", *either))
     if in_truth_file and arguments.get("ranked") and not unscored:
-        told = Message(f"{name}: its labels have scores, which rank them; ", ranked, " is for labels without")
-        raise ValueError(told)
+        text = Message(f"{name}: its labels have scores, which rank them; ", ranked, " is for labels without")
+        raise ValueError(text)
     if in_truth_file and not arguments.get("ranked") and unscored:
         needing: list[object] = [spec for spec, explicit in asked if explicit and "scores" in spec.needs]
         needing += [Keyword("decision")] * (arguments.get("decision") is not None)
@@ -416,20 +416,20 @@ def _refuse_other_use(
             raise ValueError(Message(f"{name}: ", needing[0], needs, ranked, " if they stand best first"))
 
 
-def _refuse_reordered_files(truth: Opened, given: Opened) -> None:
+def _refuse_reordered_files(truth: Opened, model: Opened) -> None:
     """Refuse tables of lists by number of which a column has the values of the truth's in another order."""
-    shards = [*truth.shards, *given.shards]
-    if not (truth.shards and given.shards) or any(shard.format.name != "arrow" for shard in shards):
+    shards = [*truth.shards, *model.shards]
+    if not (truth.shards and model.shards) or any(shard.format.name != "arrow" for shard in shards):
         return
     from xmleval.input.formats.arrow import columns_beside, hash_columns  # only once it is needed
 
-    own, other = ([shard.path for shard in one.shards] for one in (truth, given))
-    known = [columns_beside(path, one.kind) for one in (truth, given) for path, _ in one.shards]
-    if shared := [name for name in known[0] if all(name in names for names in known)]:
-        expected, hashes = (hash_columns(paths, shared) for paths in (own, other))
+    true_paths, paths = ([shard.path for shard in side.shards] for side in (truth, model))
+    columns = [columns_beside(path, side.kind) for side in (truth, model) for path, _ in side.shards]
+    if shared := [name for name in columns[0] if all(name in names for names in columns)]:
+        expected, hashes = (hash_columns(paths, shared) for paths in (true_paths, paths))
         for column in filter(lambda name: is_other_order(hashes[name], expected[name]), shared):
-            told = f"{given.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
-            raise ValueError(Message(*told, "; call it 'instance' in both to join the rows by it"))
+            text = f"{model.name}: {column!r} has the values of ", Keyword("y_true"), "'s in another order"
+            raise ValueError(Message(*text, "; call it 'instance' in both to join the rows by it"))
 
 
 def label_counts_of(
@@ -445,25 +445,26 @@ def label_counts_of(
             which = Keyword("labels"), ", the names of all"
             raise ValueError(Message(f"{rows.truth[0]}: no row has a label; give ", *which))
         return [len(rows.label_names)] * n
-    shared = told_by([rows.truth, *(given for argument, given in rows.sets.items() if argument != "exclude")])
-    given = len(labels) if labels else n_labels
-    if given is not None:
+    sets = [named for argument, named in rows.sets.items() if argument != "exclude"]
+    shared = told_by([rows.truth, *sets])
+    n_given = len(labels) if labels else n_labels
+    if n_given is not None:
         for name, pieces in [rows.truth, *rows.scores]:
-            if pieces.n_labels not in (None, given):
-                known, told = (
+            if pieces.n_labels not in (None, n_given):
+                argument, size = (
                     Keyword("labels" if labels else "n_labels"),
                     counted(pieces.n_labels or 0, "labels"),
                 )
-                raise ValueError(Message(f"{name}: {told}; ", known, f" tells {given}"))
-        return [given] * n
+                raise ValueError(Message(f"{name}: {size}; ", argument, f" tells {n_given}"))
+        return [n_given] * n
     if shared is not None:
-        for own in rows.scores:
-            told_by([shared, own])
+        for scores in rows.scores:
+            told_by([shared, scores])
         return [shared[1].n_labels or 0] * n
     of_truth = cache(lambda: _width_of_truth(rows.truth, resources))
     own_widths = [
-        _width_of(own, rows.truth[0], of_truth, resources, notes)
-        for own, notes in zip(rows.scores, rows.notes, strict=False)
+        _width_of(scores, rows.truth[0], of_truth, resources, notes)
+        for scores, notes in zip(rows.scores, rows.notes, strict=False)
     ]
     return own_widths or [of_truth()]
 
@@ -481,21 +482,21 @@ def _expect_few(name: str, n_labels: int) -> None:
         raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
 
 
-def told_by(several: Sequence[Named]) -> Named | None:
+def told_by(inputs: Sequence[Named]) -> Named | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
-    known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
-    for name, pieces in known:
-        first, n_labels, n_own = known[0][0], known[0][1].n_labels, pieces.n_labels or 0
+    sized = [(name, pieces) for name, pieces in inputs if pieces.n_labels is not None]
+    for name, pieces in sized:
+        first, n_labels, n_own = sized[0][0], sized[0][1].n_labels, pieces.n_labels or 0
         if n_own < 1:
             raise ValueError(f"{name}: {counted(n_own, 'labels')}; expected 1 or more")
         _expect_few(name, n_own)
         if n_own != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
+            if (pieces.n_rows, n_own) == (n_labels, sized[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
-            told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
-            raise ValueError(f"{told} of {first}{hint}")
-    return known[0] if known else None
+            text = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
+            raise ValueError(f"{text} of {first}{hint}")
+    return sized[0] if sized else None
 
 
 def _width_of(
@@ -506,9 +507,9 @@ def _width_of(
     notes: list[str],
 ) -> int:
     """Return the number of labels of scores whose truth does not tell it, and note that they tell more."""
-    told = told_by([scores])
-    if told is not None:
-        return told[1].n_labels or 0
+    sized = told_by([scores])
+    if sized is not None:
+        return sized[1].n_labels or 0
     n_true, n_own = of_truth(), count_columns(scores[1], resources.lone_piece)
     if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
         return n_true
@@ -521,27 +522,27 @@ def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES)
     memory_limit().check(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
 
 
-def read_numbered_truth(given: Opened) -> tuple[Rows, list[str], str]:
+def read_numbered_truth(opened: Opened) -> tuple[Rows, list[str], str]:
     """Read relevant labels with names by number, and their names; and how they are numbered."""
-    named = read_truth(given, None, Message("has names"))
+    named = read_truth(opened, None, Message("has names"))
     order = "rows and labels are numbered in the order in which it names them first"
-    note = f"{given.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
+    note = f"{opened.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
     return next(named.pieces.read(sys.maxsize)), named.match.label_names, note
 
 
 def read_scores_alone(
-    given: Opened, label_names: list[str] | None, named_by: object = None
+    opened: Opened, label_names: list[str] | None, named_by: object = None
 ) -> tuple[Rows, list[str], list[str]]:
     """Read scores with names, and the names of its rows and labels.
 
     Rows are in the order in which they appear first. Labels are those that ``named_by`` names, or the file.
     """
-    match = Match(given.name, label_names or ())
-    placed = match.place("y_true", given.name, prediction_batches(given))
+    match = Match(opened.name, label_names or ())
+    placed = match.place("y_true", opened.name, prediction_batches(opened))
     names = match.label_names
     if match.unknown:
-        told = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
-        raise ValueError(Message(f"{given.name}: {told}", Keyword("labels"), ", the names of all"))
+        text = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
+        raise ValueError(Message(f"{opened.name}: {text}", Keyword("labels"), ", the names of all"))
     return listed_scores(placed.rows(), names), [*match.row_names], names
 
 
@@ -562,7 +563,7 @@ def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
     """Tell whether labels of predictions come with scores, from the first rows that list any."""
     with closing(RowReader(name, pieces, FIRST_BYTES)) as reader:
         while n := reader.ready():
-            found = has_scores(reader.take(n))
-            if found is not None:
-                return found
+            scored = has_scores(reader.take(n))
+            if scored is not None:
+                return scored
     return True

@@ -36,8 +36,8 @@ def lists_of(
     n_labels, labels, graded = options.get("n_labels"), options.get("labels"), first.conventions.graded
     of_models = []
     for name, report in reports.items():
-        taken = take(truth, models[name], None, n_labels, labels, graded, **door.sets)
-        y_true, y_score, _, *sets = taken.inputs
+        matched = take(truth, models[name], None, n_labels, labels, graded, **door.sets)
+        y_true, y_score, _, *sets = matched.inputs
         asked = rows, report.n_labels, shown_depth(spec), first.conventions, first.higher_is_better
         of_models.append(chosen_rows(y_true, y_score, *asked, door.with_sets(sets, 0)))
     return [Lists(*row) for row in zip(of_models[0][0], *(lists for _, lists in of_models), strict=True)]
@@ -46,7 +46,7 @@ def lists_of(
 def lists_of_files(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
     """Return likewise what to show of the first two models of a run, whose files are read again."""
     first = next(iter(reports.values()))
-    sets = {argument: given for argument, given in run.rows.sets.items() if argument != "y_pred"}
+    sets = {argument: pieces for argument, pieces in run.rows.sets.items() if argument != "y_pred"}
     inputs = run.rows._replace(scores=run.rows.scores[:2], sets=sets)
     of_rows: list[Lists] = []
     with limited(run.limit), ExitStack() as opened:

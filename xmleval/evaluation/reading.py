@@ -87,8 +87,8 @@ def _refuse_other_length(
     """Refuse values of rows, such as clusters, whose number is not that of the rows."""
     if len(names) != n_rows:
         noun = noun_of(argument)
-        told = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
-        raise ValueError(f"{name}: {told} the {n_rows} rows of {truth.name}")
+        text = counted(len(names), f"{noun}s do not match", f"{noun} does not match")
+        raise ValueError(f"{name}: {text} the {n_rows} rows of {truth.name}")
 
 
 def _count(
@@ -100,30 +100,30 @@ def _count(
     inputs: Inputs,
 ) -> None:
     first, files = truth.n_taken, dict[str, object]()
-    more = inputs.excluded(first, first + n)
+    arguments = inputs.excluded(first, first + n)
     if inputs.first_row is not None:
-        more["first_row"] = inputs.first_row + first
+        arguments["first_row"] = inputs.first_row + first
     if inputs.pairs is not None:
         files["exclude"] = inputs.pairs.path
     for argument, (name, names) in inputs.of_rows.items():
-        files[argument], more[argument] = name, names[first : first + n]
+        files[argument], arguments[argument] = name, names[first : first + n]
         if len(names) < first + n:
             _refuse_other_length(argument, name, names, truth, truth.count() or first + n)
     y_true = truth.take(n)
-    more = {argument: reader.take(n) for argument, reader in sets.items()} | more
+    arguments = {argument: reader.take(n) for argument, reader in sets.items()} | arguments
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
         with naming_rows({"y_true": truth, "y_score": reader, **sets}, first, files, inputs.start):
-            evaluator.update(y_true, reader.take(n) if reader else None, **more)
+            evaluator.update(y_true, reader.take(n) if reader else None, **arguments)
 
 
 def _count_nothing(
-    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Mapping[str, RowReader], **more: Any
+    evaluators: Sequence[Any], scores: Sequence[RowReader], sets: Mapping[str, RowReader], **arguments: Any
 ) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     for evaluator in evaluators:
         none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **more)
+        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **arguments)
 
 
 @contextlib.contextmanager

@@ -47,8 +47,8 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
-        most = positive_integer("n_labels", n_labels) + edges.size - 1
-        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=most)
+        largest = positive_integer("n_labels", n_labels) + edges.size - 1
+        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=largest)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
             hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
@@ -80,7 +80,7 @@ def saved_counts(counted: Counted, loose: bool) -> Saved:
     """
     arrays = {} if counted.states is None else counted.states.arrays(loose)
     meta = {
-        "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
+        "n_rows": counted.n_rows, "given": sorted(counted.inputs), "updated": counted.plan is not None,
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
         "notes": notes_as_json(counted.notes),
     }  # fmt: skip
@@ -95,18 +95,18 @@ def restored(
     place, notes = (str(source), positive_integer("place", row, 0)), notes_from_json(meta["notes"])
     if meta["updated"] is not True:
         return Counted(place=place, notes=notes)
-    n_rows, given = positive_integer("n_rows", meta["n_rows"], 0), frozenset(meta["given"])
+    n_rows, inputs = positive_integer("n_rows", meta["n_rows"], 0), frozenset(meta["given"])
     score_dtype = meta["score_dtype"]
-    if not given <= GIVEN or score_dtype not in (None, "float32", "float64"):
-        raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
+    if not inputs <= GIVEN or score_dtype not in (None, "float32", "float64"):
+        raise ValueError(f"given {sorted(inputs)} and scores of {score_dtype}")
     spans = {
-        source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in several])
-        for source, several in meta["spans"].items()
+        source: tuple([(int(start), positive_integer("spans", stop, start)) for start, stop in pairs])
+        for source, pairs in meta["spans"].items()
     }
-    plan = plan_of(settings, given)
+    plan = plan_of(settings, inputs)
     states = new_states(plan, resources)
     states.from_contents(Contents(arrays, n_rows))
-    return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, states.row_groups, notes)
+    return Counted(n_rows, plan, inputs, states, (), score_dtype, spans, place, states.row_groups, notes)
 
 
 def known_constants(constants: dict[str, Any]) -> dict[str, float | str]:

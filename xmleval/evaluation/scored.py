@@ -29,8 +29,8 @@ class ScoredRows:
         self.n_rows = 0
         self._dtypes: set[str] = set()
         self._plan = plan
-        own = state_class(self.state)(plan, plan.specs, resources)
-        self._states = States(plan, resources, {self.state: own})
+        empty_state = state_class(self.state)(plan, plan.specs, resources)
+        self._states = States(plan, resources, {self.state: empty_state})
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""

@@ -110,11 +110,11 @@ class Arguments(Options, FileOptions, total=False):
     scheduler: str | None
 
 
-def refuse_unknown(options: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(options: Iterable[str], names: Iterable[str]) -> None:
     """Refuse arguments by name that a function does not have."""
     for name in options:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"options are {', '.join(sorted(known))}"
+        if name not in names:
+            hint = did_you_mean(name, names) or f"options are {', '.join(sorted(names))}"
             raise TypeError(f"there is no option {name!r}; {hint}")
 
 
@@ -131,8 +131,8 @@ def file_of(argument: str, value: Any) -> Path | None:
         except ValueError:
             path = as_path(value)
             if path.suffix != ".npz" and not path.is_file():
-                told = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
-                raise InputError("decision", told) from None
+                text = f"{str(value)!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+                raise InputError("decision", text) from None
     return as_path(value)
 
 
@@ -140,8 +140,8 @@ def check_confidence(value: Any) -> float:
     """Return the probability that an interval covers, or refuse it."""
     number = value if isinstance(value, (float, np.floating)) else math.nan
     if not LEAST_CONFIDENCE <= number <= MOST_CONFIDENCE:
-        said = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
-        raise InputError("confidence", said)
+        text = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+        raise InputError("confidence", text)
     return float(number)
 
 
@@ -152,11 +152,11 @@ def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool
         return bool(value)
     if isinstance(value, str) or not isinstance(value, Collection):
         raise InputError(name, f"{value!r} is neither True nor False nor a list of measures")
-    known = [spec.name for spec, _ in asked]
+    names = [spec.name for spec, _ in asked]
     specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
-    other = next((spec.name for spec in specs if spec.name not in known), None)
-    if other is not None:
-        raise InputError(name, f"{other!r} is none of the measures {', '.join(known)}")
+    unknown = next((spec.name for spec in specs if spec.name not in names), None)
+    if unknown is not None:
+        raise InputError(name, f"{unknown!r} is none of the measures {', '.join(names)}")
     if name == "per_label" and specs and not any(spec.by_label for spec in specs):
         raise InputError(name, f"none of {', '.join(map(str, specs))} has values by label")
     return [spec.name for spec in specs] or False
@@ -182,17 +182,17 @@ def check_settings(
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
     """
     refuse_unknown(options, Options.__annotations__)
-    given = {name for name, value in options.items() if value is not None}
-    labels = check_labels(options["labels"], n_labels) if "labels" in given else None
+    names_given = {name for name, value in options.items() if value is not None}
+    labels = check_labels(options["labels"], n_labels) if "labels" in names_given else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names = names if labels is None else labels
     asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
     q, propensity, label_groups, notes, rule = None, None, None, list[str](), options.get("decision")
-    if given & OF_PROPENSITY:
+    if names_given & OF_PROPENSITY:
         weights, constants = options.get("inverse_propensity"), constants_of(options)
         q, notes = given_or_estimated(weights, options.get("y_train"), constants, n_labels, names, closed)
-    if "label_groups" in given:
+    if "label_groups" in names_given:
         counts = getattr(q, "label_counts", None)
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
@@ -212,14 +212,14 @@ def check_settings(
         check_decision(decision, conventions, n_labels, higher_is_better, isinstance(rule, Rule))
     if bounds and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
-        told = Message(level, " gives every label a score; bounds need ", fix)
-        raise InputError("bounds", told)
+        text = Message(level, " gives every label a score; bounds need ", fix)
+        raise InputError("bounds", text)
     confidence, curve_points, hierarchy = None, 0, None
-    if "confidence" in given:
+    if "confidence" in names_given:
         confidence = check_confidence(options["confidence"])
-    if "curve_points" in given:
+    if "curve_points" in names_given:
         curve_points = positive_integer("curve_points", options["curve_points"], 0)
-    if "hierarchy" in given:
+    if "hierarchy" in names_given:
         hierarchy = given_hierarchy(options["hierarchy"], n_labels, names, closed)
     return Settings(
         n_labels=n_labels,
@@ -245,23 +245,23 @@ def check_settings(
 def settings_before_rows(metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
     """Check what can be checked before the number of labels is known; it is 0 until then."""
     needing = {*OF_PROPENSITY, "label_groups", "hierarchy"}
-    given: Any = {name: value for name, value in options.items() if name not in needing}
-    if isinstance(given.get("decision"), Rule):
-        del given["decision"]
-    return replace(check_settings(metrics, MOST_LABELS, **given), n_labels=0)
+    checked: Any = {name: value for name, value in options.items() if name not in needing}
+    if isinstance(checked.get("decision"), Rule):
+        del checked["decision"]
+    return replace(check_settings(metrics, MOST_LABELS, **checked), n_labels=0)
 
 
-def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
+def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
     """Return the plan for some inputs: measures requested by name, and those of groups that these allow."""
     decision, conventions = settings.decision, settings.conventions
-    if "y_pred" in given and decision is not None:
-        other = Keyword("decision", str(decision))
-        raise InputError("y_pred", Message("given together with ", other, "; choose one"))
-    if "clusters" in given and settings.confidence is None:
+    if "y_pred" in inputs and decision is not None:
+        rule = Keyword("decision", str(decision))
+        raise InputError("y_pred", Message("given together with ", rule, "; choose one"))
+    if "clusters" in inputs and settings.confidence is None:
         needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
         raise InputError("clusters", Message(*needs))
-    lacking = _lacking(settings, given)
-    fewer = fewer_labels(given, conventions.unlisted_score)
+    lacking = _lacking(settings, inputs)
+    fewer = fewer_labels(inputs, conventions.unlisted_score)
     specs, not_computed, improbable = list[Spec](), dict[str, Message](), list[Spec]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)
@@ -278,11 +278,11 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
     if not specs:
         reasons = dict.fromkeys(not_computed.values())
         needed = Message(*[part for reason in reasons for part in (" or ", reason)][1:])
-        hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in given else ()
+        hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in inputs else ()
         raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
     if improbable:
         _refuse_improbable(settings, improbable[0])
-    if settings.bounds and not any(spec.bounded("sample_weight" in given) for spec in specs):
+    if settings.bounds and not any(spec.bounded("sample_weight" in inputs) for spec in specs):
         none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
         weighing = [" with ", Keyword("sample_weight")] if any(s.bounded(False) for s in specs) else []
         raise ValueError(Message(Keyword("bounds"), none, *weighing))
@@ -296,24 +296,24 @@ def plan_of(settings: Settings, given: frozenset[str]) -> Plan:
         raise ValueError(Message(Keyword("per_label"), " needs ", *either))
     if settings.curve_points and not curves:
         raise ValueError(Message(Keyword("curve_points"), " needs scores in ", Keyword("y_score")))
-    if "y_pred" in given:
+    if "y_pred" in inputs:
         decision = GIVEN_SETS
     elif decision and decision.kind == "threshold" and not settings.higher_is_better:
         decision = Decision("threshold", 0 - decision.value)
     if curves and per_label and per_label is not True:
         curves = any("entry scores" in spec.needs for spec in kept_of(per_label, specs))
-    more = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
-    return Plan(**vars(settings) | more, specs=tuple(specs), inputs=given)
+    changes = {"decision": decision, "keep_curves": curves and bool(per_label), "not_computed": not_computed}
+    return Plan(**vars(settings) | changes, specs=tuple(specs), inputs=inputs)
 
 
-def _lacking(settings: Settings, given: frozenset[str]) -> dict[str, Message]:
+def _lacking(settings: Settings, inputs: frozenset[str]) -> dict[str, Message]:
     """Return what to give for each need of measures that the inputs and settings do not meet."""
     q = settings.propensity
     met = {
-        "scores": "y_score" in given,
-        "entry scores": SCORED in given,
-        "probabilities": SCORED in given,
-        "sets": "y_pred" in given or (settings.decision is not None and "y_score" in given),
+        "scores": "y_score" in inputs,
+        "entry scores": SCORED in inputs,
+        "probabilities": SCORED in inputs,
+        "sets": "y_pred" in inputs or (settings.decision is not None and "y_score" in inputs),
         "grades": settings.conventions.graded,
         "hierarchy": settings.hierarchy is not None,
         "propensity": q is not None,

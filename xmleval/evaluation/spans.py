@@ -31,27 +31,27 @@ def new_source() -> str:
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:
     """Add rows of a source; raise CountedTwiceError if any was there."""
-    own = spans.get(source, ())
+    earlier = spans.get(source, ())
     if start == stop:
         return spans
-    if not own:
+    if not earlier:
         return {**spans, source: ((start, stop),)}
-    if own[-1][1] == start:  # as in a stream
-        return {**spans, source: (*own[:-1], (own[-1][0], stop))}
-    return {**spans, source: _joined(source, (*own, (start, stop)))}
+    if earlier[-1][1] == start:  # as in a stream
+        return {**spans, source: (*earlier[:-1], (earlier[-1][0], stop))}
+    return {**spans, source: _joined(source, (*earlier, (start, stop)))}
 
 
-def united(spans: Spans, more: Spans) -> Spans:
+def united(spans: Spans, added: Spans) -> Spans:
     """Return the rows of both; raise CountedTwiceError if they share any."""
-    shared = {source: _joined(source, spans[source] + more[source]) for source in more if source in spans}
-    return {**spans, **more, **shared}
+    shared = {source: _joined(source, spans[source] + added[source]) for source in added if source in spans}
+    return {**spans, **added, **shared}
 
 
-def _joined(source: str, several: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _joined(source: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Sort spans, and make one of those that are adjacent."""
-    found = sorted(several)
-    joined = found[:1]
-    for (_, end), (start, stop) in pairwise(found):
+    ordered = sorted(spans)
+    joined = ordered[:1]
+    for (_, end), (start, stop) in pairwise(ordered):
         if start < end:
             raise CountedTwiceError(source, start, min(end, stop))
         joined[-1:] = [(joined[-1][0], stop)] if start == end else [joined[-1], (start, stop)]

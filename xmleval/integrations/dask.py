@@ -137,8 +137,8 @@ def evaluate_blocks(
     150
     """
     engine = DaskEngine(_client_or_last(client))
-    held = [_as_future(engine, one, f"block-{place}") for place, one in enumerate(blocks)]
-    return evaluation.evaluate_blocks(engine, held, metrics, n_labels, options, memory, threads, progress)
+    handles = [_as_future(engine, block, f"block-{place}") for place, block in enumerate(blocks)]
+    return evaluation.evaluate_blocks(engine, handles, metrics, n_labels, options, memory, threads, progress)
 
 
 def _as_future(engine: DaskEngine, block: Any, key: str) -> Any:
@@ -152,5 +152,5 @@ def _client_or_last(client: Any) -> Any:
     try:
         return distributed.get_client() if client is None else client
     except ValueError:
-        told = "there is none; make one: client = distributed.Client(ADDRESS)"
-        raise InputError("client", told) from None
+        text = "there is none; make one: client = distributed.Client(ADDRESS)"
+        raise InputError("client", text) from None

@@ -28,8 +28,8 @@ class RayEngine:
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a reference to an object that is to be."""
-        sizes = [len(one) if isinstance(one, list) else None for one in arguments]
-        flat = [one for own in arguments for one in (own if isinstance(own, list) else [own])]
+        sizes = [len(each) if isinstance(each, list) else None for each in arguments]
+        flat = [item for each in arguments for item in (each if isinstance(each, list) else [each])]
         name = f"xmleval {function.__name__}"
         return self._call.options(name=name, **self._options).remote(function, sizes, *flat)
 
@@ -48,8 +48,8 @@ class RayEngine:
                     continue
                 raise error.cause from None
             except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
-                told = "each process that began a task died of it, perhaps for lack of memory"
-                raise ChildProcessError(f"{told}; the logs of Ray tell more") from error
+                text = "each process that began a task died of it, perhaps for lack of memory"
+                raise ChildProcessError(f"{text}; the logs of Ray tell more") from error
             yield place, result
 
     def cancel(self, handles: Sequence[Any]) -> None:
@@ -127,7 +127,7 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
-    held = [one if isinstance(one, ray.ObjectRef) else ray.put(one) for one in blocks]
+    handles = [block if isinstance(block, ray.ObjectRef) else ray.put(block) for block in blocks]
     return evaluation.evaluate_blocks(
-        RayEngine(threads), held, metrics, n_labels, options, memory, threads, progress
+        RayEngine(threads), handles, metrics, n_labels, options, memory, threads, progress
     )

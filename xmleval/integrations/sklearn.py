@@ -61,7 +61,7 @@ class Scorer:
         self, metrics: str | list[str], response_method: str | None, options: dict[str, Any]
     ) -> None:
         self._metrics, self._options = metrics, options
-        self._told: set[str] = set()  # as scikit-learn makes Python forget what it has warned of
+        self._warned: set[str] = set()  # as scikit-learn makes Python forget what it has warned of
         self._methods = METHODS if response_method is None else (response_method,)
         specs = [spec for spec, _ in expand_metrics(metrics, options.get("k", DEFAULT_K))]
         aimless = [spec.name for spec in specs if spec.metric.direction == "none"]
@@ -88,9 +88,9 @@ class Scorer:
             **self._options,
         )
         notes = {note for note in report.notes if not note.startswith(TIES)}
-        for note in notes - self._told:
+        for note in notes - self._warned:
             warnings.warn(note, UserWarning, stacklevel=2)
-        self._told |= notes
+        self._warned |= notes
         values = {
             f"neg_{name}" if name in self._lower_is_better else name: (
                 -value if name in self._lower_is_better else value
@@ -106,8 +106,8 @@ class Scorer:
     def _scores(self, estimator: Any, X: Any) -> Any:
         method = next((name for name in self._methods if hasattr(estimator, name)), None)
         if method is None:
-            kind, wanted = type(estimator).__name__, " nor ".join(self._methods)
-            raise InputError("estimator", f"{kind} has neither {wanted}; {self._metrics!r} needs scores")
+            kind, methods = type(estimator).__name__, " nor ".join(self._methods)
+            raise InputError("estimator", f"{kind} has neither {methods}; {self._metrics!r} needs scores")
         response = getattr(estimator, method)(X)
         if not isinstance(response, list):
             return response

@@ -61,14 +61,14 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
     full_state_update = False
 
     def __init__(self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Any) -> None:
-        own = {name: options.pop(name) for name in Options.__annotations__ if name in options}
+        of_evaluator = {name: options.pop(name) for name in Options.__annotations__ if name in options}
         if options.get("dist_sync_on_step"):
             raise InputError("dist_sync_on_step", "values of a step are those of its own process")
         super().__init__(**options)
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
-        self._make: Callable[[], Evaluator] = _Maker(metrics, n_labels, own)
-        self._cut = Cut(metrics, n_labels, own)
+        self._make: Callable[[], Evaluator] = _Maker(metrics, n_labels, of_evaluator)
+        self._cut = Cut(metrics, n_labels, of_evaluator)
         self._evaluator = self._make()
         self._merged: Evaluator | None = None
 
@@ -131,9 +131,9 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         """Merge the evaluators of all processes."""
         state = torch.frombuffer(bytearray(to_bytes(self._evaluator.as_saved())), dtype=torch.uint8)
         states = dist_sync_fn(state.to(self.device), group=process_group or self.process_group)
-        first, *others = [Evaluator.from_saved(from_bytes(one.cpu().numpy().tobytes())) for one in states]
-        for other in others:
-            first.merge(other)
+        first, *later = [Evaluator.from_saved(from_bytes(sent.cpu().numpy().tobytes())) for sent in states]
+        for evaluator in later:
+            first.merge(evaluator)
         self._merged = first
 
     def _leading(self, preds: Any) -> Any:

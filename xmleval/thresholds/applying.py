@@ -29,41 +29,42 @@ from xmleval.view.rule import Rule
 def apply_to_files(saved: Path, y_score: Any, features: Any, labels: Any, options: Any) -> Any:
     """Return the sets that a saved rule makes of scores in a file, read row by row, as a sparse array."""
     refuse_unknown(options, FileOptions.__annotations__)
-    given = open_input("y_score", y_score, options.get("input_format"))
-    (given,) = with_fields(fields_of(options), given)
-    rule, pieces = _by_number(saved, given, labels)
-    if features is not None and given.named:
-        raise InputError("features", f"are by number, and {given.name} has names")
+    source = open_input("y_score", y_score, options.get("input_format"))
+    (source,) = with_fields(fields_of(options), source)
+    rule, pieces = _by_number(saved, source, labels)
+    if features is not None and source.named:
+        raise InputError("features", f"are by number, and {source.name} has names")
     looked_at, files = read_features(features), {"features": features} if is_file(features) else {}
-    reader = RowReader(given.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
-    found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
+    reader = RowReader(source.name, pieces, Resources(memory_bytes("memory", MEMORY)).lone_piece)
+    sets = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     with closing(reader), progress(reader.n_rows, 0, options.get("progress", False)) as show:
         while n := reader.ready():
             first = reader.n_taken
-            own = None if looked_at is None else looked_at[first : first + n]
+            features_of_rows = None if looked_at is None else looked_at[first : first + n]
             with naming_rows({"y_score": reader}, first, files):
-                found.append(rule.apply(reader.take(n), features=own))
+                sets.append(rule.apply(reader.take(n), features=features_of_rows))
             show(reader.n_taken)
     if looked_at is not None and looked_at.shape[0] != reader.n_taken:
-        told = f"{counted(looked_at.shape[0], *NO_MATCH)} the {reader.n_taken} of {given.name}"
-        raise ValueError(f"{files.get('features', 'features')}: {told}")
-    return scipy.sparse.vstack(found, format="csr")
+        text = f"{counted(looked_at.shape[0], *NO_MATCH)} the {reader.n_taken} of {source.name}"
+        raise ValueError(f"{files.get('features', 'features')}: {text}")
+    return scipy.sparse.vstack(sets, format="csr")
 
 
-def _by_number(saved: Path, given: Opened, labels: Any) -> tuple[Rule, Pieces]:
+def _by_number(saved: Path, source: Opened, labels: Any) -> tuple[Rule, Pieces]:
     """Return a rule and the scores that it is for, by number; scores with names are matched by them."""
     rule = Rule.load(saved)
-    if not given.named:
+    if not source.named:
         if labels is not None:
             raise InputError("labels", "is for files with names")
         if rule.by_name:
-            raise ValueError(f"{saved}: knows labels by name, and {given.name} has none")
-        return rule, given.pieces()
+            raise ValueError(f"{saved}: knows labels by name, and {source.name} has none")
+        return rule, source.pieces()
     if labels is None and rule.label_names is None:
-        raise ValueError(Message(f"{given.name}: has names, which {saved} has not; give ", Keyword("labels")))
+        text = f"{source.name}: has names, which {saved} has not; give "
+        raise ValueError(Message(text, Keyword("labels")))
     names = load_names(as_path(labels)) if is_file(labels) else labels
     names = [*map(str, names or rule.label_names or ())]
-    rows = read_scores_alone(given, names, labels or saved)[0]
+    rows = read_scores_alone(source, names, labels or saved)[0]
     n_unknown = len({*names}.difference(rule.label_names or names))
     if n_unknown:
         warnings.warn(Note(str(saved), "labels unknown in fitting", n_unknown), stacklevel=4)

@@ -160,15 +160,15 @@ def fit(
             rule_found = fitting.rule_of(entries, looked_at)
         names, notes = opening.rows.label_names, opening.rows.notes[0]
     else:
-        taken = take(y_true, y_score, None, n_labels, labels, fits=True)
-        (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
+        matched = take(y_true, y_score, None, n_labels, labels, fits=True)
+        (y_true, y_score, _), n_labels = matched.inputs, matched.n_labels
         truth = set_rows("y_true", y_true, n_labels)
         entries = fitting.entries(truth.n_labels, check_resources(memory, threads))
         if fitting.scored and y_score is not None and has_scores(y_score) is False:
             raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
         entries.add(truth, y_score)
         rule_found = fitting.rule_of(entries, features)
-        names, notes = taken.label_names, [*taken.notes]
+        names, notes = matched.label_names, [*matched.notes]
     for note in notes:
         warnings.warn(note, stacklevel=2)
     if names is None or names == [*range(len(names))]:  # which name nothing
@@ -196,14 +196,12 @@ class Fitting:
         if not isinstance(rule, str) or rule not in RULES:
             raise InputError("rule", f"{rule!r} is not one of {', '.join(RULES)}")
         self.rule = rule
-        known, tuned = (
-            RULES[rule].measures,
-            dict.fromkeys(itertools.chain(*(kind.measures for kind in RULES.values()))),
-        )
+        measures = RULES[rule].measures
+        tuned = dict.fromkeys(itertools.chain(*(kind.measures for kind in RULES.values())))
         if at_k and at_k not in tuned:
             raise InputError("measure", f"{measure!r}: rules are tuned to {', '.join(tuned)} alone")
-        if at_k not in (known or (None,)):
-            takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
+        if at_k not in (measures or (None,)):
+            takes = f"is tuned to {', '.join(measures)}" if measures else "takes no measure"
             given_as = "not given" if measure is None else repr(measure)
             raise InputError("measure", f"{given_as}: rule={rule!r} {takes}")
         unlisted_score = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
@@ -214,14 +212,14 @@ class Fitting:
             "features": rule == "row",
             "unlisted": rule not in ("rank", "top", "weighted"),
         }
-        given = {
+        arguments = {
             "k": k,
             "fbr": fbr,
             "fallback": fallback,
             "features": with_features or None,
             "unlisted": unlisted_score,
         }
-        for name, value in given.items():
+        for name, value in arguments.items():
             if value is not None and not allowed[name]:
                 raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
         if rule == "top" and k is None:
@@ -274,30 +272,30 @@ class Fitting:
 
     def _linear(self, pool: Pool, features: Any) -> Decision:
         """Fit a linear model to the best thresholds of rows."""
-        wanted = row_thresholds(pool, self.measure == "f1.samples")
-        known = ~np.isnan(wanted)
-        if not known.any():
+        best = row_thresholds(pool, self.measure == "f1.samples")
+        has_best = ~np.isnan(best)
+        if not has_best.any():
             raise InputError("y_score", "no row has a score that can be a threshold")
         unlisted = math.nan if self.unlisted is None else self.unlisted
         if features is not None:
-            given = check_features(features, wanted.size)
-            refuse_infinite_leading(np.where(known, wanted, 0.0)[:, None], 0)
-            weights = least_squares("features", given[known], wanted[known])
-            return Decision("features", unlisted, weights, f"row({self.measure},features={given.shape[1]})")
+            checked = check_features(features, best.size)
+            refuse_infinite_leading(np.where(has_best, best, 0.0)[:, None], 0)
+            weights = least_squares("features", checked[has_best], best[has_best])
+            return Decision("features", unlisted, weights, f"row({self.measure},features={checked.shape[1]})")
         k = min(self.k, pool.n_true.size)
         leading = leading_scores(pool.ranking, pool.n_true.size, self.unlisted, k)
-        refuse_infinite_leading(np.column_stack([leading, np.where(known, wanted, 0.0)]), 0)
+        refuse_infinite_leading(np.column_stack([leading, np.where(has_best, best, 0.0)]), 0)
         shown = "below" if self.unlisted is None else f"{self.unlisted:g}"
-        weights = least_squares("y_score", leading[known], wanted[known])
+        weights = least_squares("y_score", leading[has_best], best[has_best])
         return Decision("rows", unlisted, weights, f"row({self.measure},k={k},unlisted={shown})")
 
 
-def _measure(given: Any) -> str:
+def _measure(name: Any) -> str:
     """Return a measure's canonical name."""
-    if not isinstance(given, str):
-        raise InputError("measure", f"{given!r} is not a name")
+    if not isinstance(name, str):
+        raise InputError("measure", f"{name!r} is not a name")
     try:
-        return str(parse_spec(given))
+        return str(parse_spec(name))
     except ValueError as error:
         raise InputError("measure", str(error)) from None
 
@@ -352,16 +350,16 @@ def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
     scores = ranking.scores
     assert scores is not None
     n_rows = ranking.ptr.size - 1
-    cut, found = np.empty(n_rows, np.int64), np.empty(n_rows)
-    sweep_groups(ranking.ptr, scores, pool.relevant, pool.n_relevant, pool.floor, by_f1, cut, found)
+    cut, thresholds = np.empty(n_rows, np.int64), np.empty(n_rows)
+    sweep_groups(ranking.ptr, scores, pool.relevant, pool.n_relevant, pool.floor, by_f1, cut, thresholds)
     lower = next_lower(ranking.ptr, scores, cut, pool.floor)
-    some = cut > 0
-    upper = scores[(ranking.ptr[:-1] + cut - 1)[some]]
+    is_cut = cut > 0
+    upper = scores[(ranking.ptr[:-1] + cut - 1)[is_cut]]
     below = np.nextafter(upper, scores.dtype.type(-np.inf)).astype(np.float64)
     upper = upper.astype(np.float64)
-    lowest = np.where(np.isneginf(lower[some]), below, lower[some])
+    lowest = np.where(np.isneginf(lower[is_cut]), below, lower[is_cut])
     middle = lowest / 2 + upper / 2
-    lower[some] = np.where((middle < upper) & (middle >= lowest), middle, lowest)
+    lower[is_cut] = np.where((middle < upper) & (middle >= lowest), middle, lowest)
     lower[np.isposinf(lower)] = np.nan
     return lower
 
@@ -371,11 +369,11 @@ def next_lower(ptr: Ints, scores: Scores, cut: Ints, floor: float) -> Floats:
 
     ptr, scores : best first within a group; cut : int64 (g,)
     """
-    found = np.full(cut.size, floor)
+    thresholds = np.full(cut.size, floor)
     sizes = np.diff(ptr)
-    more = cut < sizes
-    found[more] = scores[(ptr[:-1] + cut)[more]]
-    found = np.maximum(found, floor)
+    has_lower = cut < sizes
+    thresholds[has_lower] = scores[(ptr[:-1] + cut)[has_lower]]
+    thresholds = np.maximum(thresholds, floor)
     listed = sizes > 0
     listed[listed] = scores[ptr[:-1][listed]] > floor
-    return np.where(listed, found, math.inf)
+    return np.where(listed, thresholds, math.inf)

@@ -49,8 +49,8 @@ class ScoredEntries(ScoredRows):
         state = self._runs
         names = f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}"
         floor, lowest = self._floors
-        found = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.resources)
-        return lowest if found == floor else found
+        best = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.resources)
+        return lowest if best == floor else best
 
     def label_thresholds(self, aim: int, fbr: float, fallback: str) -> Floats:
         """Return the best threshold of each label; infinity for labels without a score.
@@ -59,8 +59,8 @@ class ScoredEntries(ScoredRows):
         """
         state, (floor, lowest) = self._runs, self._floors
         good, bad = (state.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
-        found = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
-        (hits, sizes), (highest, below) = found.best.T, found.scores.T
+        best = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
+        (hits, sizes), (highest, below) = best.best.T, best.scores.T
         thresholds = np.where(np.isnan(below), lowest, below)
         f1 = np.divide(2.0 * hits, sizes + state.n_true, out=np.zeros(hits.size), where=hits > 0)
         rare = f1 < fbr
@@ -69,9 +69,9 @@ class ScoredEntries(ScoredRows):
 
     @property
     def _runs(self) -> ScoreRuns:
-        found = self.counted
-        assert isinstance(found, ScoreRuns)
-        return found
+        state = self.counted
+        assert isinstance(state, ScoreRuns)
+        return state
 
     @property
     def _floors(self) -> tuple[float, float]:

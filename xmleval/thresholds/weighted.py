@@ -38,10 +38,10 @@ def best_weights(pool: Pool, measure: str, k: int) -> Floats:
             ranking.ptr, ranking.labels, scores, aim, best, inside, sizes, hits, pool.n_true, weights, offsets
         ):
             break
-    own = weights, offsets  # which the rule applies to every row alike
+    numbers = weights, offsets  # which the rule applies to every row alike
     value, plain = (
         measured(pool, measure, chosen(pool, scores, *of_labels, best))
-        for of_labels in (own, (np.ones(n_labels), np.zeros(n_labels)))
+        for of_labels in (numbers, (np.ones(n_labels), np.zeros(n_labels)))
     )
     if value < plain:
         seen = f"{measure}@{k} is {value:.4g} by weighted scores and {plain:.4g} by the scores themselves"
