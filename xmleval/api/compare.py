@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.api.evaluate import counting_of, evaluate, reads_files
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
-from xmleval.evaluation.lists import lists_of
+from xmleval.evaluation.lists import lists_of, lists_of_values
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.take import check_labels, has_label_names
 from xmleval.input.objects.vectors import of_rows
@@ -159,8 +159,7 @@ def evaluate_models(
         raise InputError("seeds", message)
     of_files = reads_files({"y_true": y_true, **options}) or any(map(is_file, chain(*inputs.values())))
     if y_pred is None and of_files:
-        from xmleval.evaluation.files import evaluate_files
-        from xmleval.evaluation.lists import lists_of_files  # imports all formats
+        from xmleval.evaluation.files import evaluate_files  # imports all formats
 
         scores = {f"{name} {seed}" if seed else name: pair[0] for (name, seed), pair in inputs.items()}
         count_run = counting_of(options)
@@ -168,7 +167,7 @@ def evaluate_models(
         run, by_name = evaluate_files(arguments, scores, count_run)
         in_order = [*by_name.values()]
         vectors: dict[str, Any] = {argument: values for argument, (_, values) in run.rows.of_rows.items()}
-        lists: Any = partial(lists_of_files, run)
+        lists: Any = partial(lists_of, run)
     else:
         vectors = {name: options.get(name) for name in ("sample_weight", "row_groups", "clusters")}
         for name, value in vectors.items():
@@ -178,7 +177,7 @@ def evaluate_models(
         in_order = [evaluated(name, truth, *pair, options) for (name, _), pair in inputs.items()]
         in_order, names_of_rows = with_same_measures(in_order), in_order[0].row_names
         vectors = {n: of_rows(n, value, names_of_rows) for n, value in vectors.items() if value is not None}
-        lists = partial(lists_of, truth, models, options)
+        lists = partial(lists_of_values, {**options, "y_true": y_true}, models)
     reports: dict[str, list[Report]] = {name: [] for name in names}
     for (name, _), report in zip(inputs, in_order, strict=True):
         reports[name].append(report)

@@ -280,6 +280,8 @@ def _of_files(arguments: Any) -> Any:
 
     y_score, count_run = arguments["y_score"], counting_of(arguments)
     models = {} if y_score is None else {"y_score": y_score}
+    if isinstance(y_score, dict) and not y_score:
+        raise InputError("y_score", "is empty; expected scores, or files of models by name")
     if file_of("y_score", y_score) is not None:
         models = y_score if isinstance(y_score, dict) else {str(y_score): y_score}
     reports = evaluate_files(arguments, models, count_run)[1]

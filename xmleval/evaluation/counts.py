@@ -15,7 +15,7 @@ from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
-from xmleval.evaluation.settings import KEYED, SCORED, plan_of
+from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
@@ -89,6 +89,8 @@ def read_batch(
 
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
+    if y_true is None:
+        raise InputError("y_true", MISSING)
     matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:

@@ -35,6 +35,7 @@ from xmleval.evaluation.inputs import (
 from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
 from xmleval.evaluation.settings import (
     FILES_OF_LABELS,
+    MISSING,
     OF_PROPENSITY,
     Arguments,
     FileOptions,
@@ -142,8 +143,12 @@ def open_run(
         if (value := arguments.get(argument)) is not None:
             sets[argument] = open_input(argument, value, how, n_labels)
     models = [open_input("y_score", value, how, n_labels, name) for name, value in scores.items()]
+    if (y_true := arguments.get("y_true")) is None:
+        raise InputError("y_true", MISSING)
     graded = conventions_of(arguments.get("metrics"), arguments).graded
-    truth = open_input("y_true", arguments.get("y_true"), how, n_labels).with_grades(graded)
+    truth = open_input("y_true", y_true, how, n_labels).with_grades(graded)
+    if how is not None and not any(each.files for each in (truth, *models, *sets.values())):
+        raise InputError("input_format", "is for files, and none is given")
     fields = fields_of(arguments, joined=bool(scores) or "y_pred" in sets or fits)
     truth, *models = with_fields(fields, truth, *models, *sets.values())
     sets = dict(zip(sets, models[len(scores) :], strict=True))

@@ -30,6 +30,7 @@ SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
+MISSING = "missing; expected the relevant labels of each row"
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
     "labels", "inverse_propensity", "label_groups", "hierarchy", "row_groups", "clusters", "sample_weight",

@@ -155,7 +155,8 @@ def parse_spec(text: str) -> Spec:
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
-        raise ValueError(f"{text!r}: unknown measure {name!r}; {nearest(name)}")
+        within = "" if text == name else f"{text!r}: "
+        raise ValueError(f"{within}unknown measure {name!r}; {nearest(name)}")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         choices = ", ".join(averages)
