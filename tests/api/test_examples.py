@@ -50,8 +50,10 @@ DOCSTRINGS = {name: inspect.getdoc(thing) or "" for name, thing in shown_names()
 
 def test_every_public_name_has_an_example() -> None:
     assert len(DOCSTRINGS) > 150
+    lines = {name for name, thing in shown_names() if isinstance(thing, property)}  # in that of the class
+    lines = {name for name in lines if "\n" not in DOCSTRINGS[name]}
     without = {name for name, text in DOCSTRINGS.items() if ">>>" not in text and "@private" not in text}
-    assert without == {f"xmleval.{name}" for name in dir(measures) if name in xmleval.__all__} - {
+    assert without - lines == {f"xmleval.{name}" for name in dir(measures) if name in xmleval.__all__} - {
         "xmleval.evaluate"
     }
 

@@ -198,7 +198,7 @@ def test_files_that_hold_no_rule_are_refused(tmp_path: Path) -> None:
         ({**ROW, "features": form([[0, 1], [0, math.nan]])}, "features: row 1: nan in column 1 is")
         for form in (np.array, sp.csr_array, sp.coo_array)
     ),
-    ({"measure": "f1.micro", "y_score": (EYE, None)}, "y_score: rule='constant' needs scores"),
+    ({"measure": "f1.micro", "y_score": (EYE, None)}, "y_score: thresholds need scores"),
     ({"measure": "f1.micro", "y_score": EYE[:1]}, "y_score: 1 row does not match the 2 of y_true"),
     ({"measure": "f1.micro", "y_score": np.array([[0, 1], [math.nan, 0]])}, "y_score: row 1: score nan"),
     ({**ROW, "y_score": np.array([[0, 1], [math.inf, 0]])}, "y_score: row 1: score inf is infinite"),

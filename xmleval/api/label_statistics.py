@@ -9,10 +9,9 @@ import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
 from xmleval.base.errors import InputError
+from xmleval.evaluation.collect import collect
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.files.remote import is_file
-from xmleval.input.canonical import Truth
-from xmleval.input.csr import Source
 from xmleval.input.sets import list_sets, set_rows
 from xmleval.kernels.labels import count_entries
 from xmleval.labels.propensity import count_labels_of
@@ -64,16 +63,16 @@ def label_statistics(
     2.5
     """
     if is_file(y_true) or is_file(y_train) or files:
-        from xmleval.evaluation.collect import collect  # imports all formats
-
         options = {"y_train": y_train, "n_labels": n_labels, **files}
-        statistics, opening = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
-        for note in opening.rows.notes[0]:
+        collected = collect(y_true, None, lambda n, resources: LabelStatistics(n), options)
+        for note in collected.notes:
             warnings.warn(note, stacklevel=2)
-        return statistics.values(opening.counts[0])
+        counts = collected.opened.counts[0] if collected.opened else None
+        values: dict[str, float] = collected.rows.values(counts)
+        return values
     truth = set_rows("y_true", list_sets("y_true", y_true, n_labels), n_labels)
     statistics = LabelStatistics(truth.n_labels)
-    statistics.add(truth)
+    statistics.update(truth)
     if y_train is None:
         return statistics.values()
     train = set_rows("y_train", list_sets("y_train", y_train, n_labels), n_labels)
@@ -96,11 +95,8 @@ class LabelStatistics:
         return self.counts.size
 
     def update(self, y_true: Any, y_score: Any = None) -> None:
-        """Add rows, as `evaluate` takes them; there are no scores."""
-        self.add(set_rows("y_true", y_true, self.n_labels))
-
-    def add(self, truth: Source[Truth]) -> None:
-        """Add rows, or refuse them."""
+        """Add rows, as `evaluate` takes them, or refuse them; there are no scores."""
+        truth = set_rows("y_true", y_true, self.n_labels)
         self._evaluator.update(truth)
         for rows in truth.blocks():
             count_entries(rows.labels, self.counts)  # which writes only where labels occur

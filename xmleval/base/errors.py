@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 
@@ -137,6 +137,17 @@ def renaming(argument: str, name: str) -> Iterator[None]:
         if error.argument != argument:
             raise
         raise InputError(name, error.reason, row=error.row, value=error.value) from None
+
+
+@contextlib.contextmanager
+def naming_files(files: Mapping[str, object]) -> Iterator[None]:
+    """Raise errors about arguments as errors about the files that they came from."""
+    try:
+        yield
+    except InputError as error:
+        if files.get(error.argument) is None:
+            raise
+        raise ValueError(Message(files[error.argument], ": ", error.message)) from None
 
 
 class LabelRangeError(InputError):

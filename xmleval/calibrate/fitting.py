@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from xmleval.base.arrays import Floats
-from xmleval.base.budget import MEMORY, Resources, check_resources
+from xmleval.base.budget import MEMORY, Resources
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, did_you_mean, positive_integer
+from xmleval.base.errors import InputError, did_you_mean, naming_files, positive_integer
 from xmleval.calibrate.calibrator import METHODS, Calibrator
+from xmleval.evaluation.collect import collect
 from xmleval.evaluation.scored import ScoredRows
 from xmleval.files.remote import is_file
-from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import of_rows
-from xmleval.input.sets import set_rows
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.recalibrating import (
     BOTH,
@@ -74,16 +73,8 @@ def fit(
         The best rising step curve (pool adjacent violators), or the sigmoid of slope * score + intercept.
     k : int, optional
         Fit to the first k labels of each row, for `ece@k` and its kind; default all listed labels.
-    n_labels : int, optional
-        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    labels : list of str, optional
-        Names of all labels, by column.
-    sample_weight : array of shape (m,), optional
-        Weight of each instance.
-    memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", above which scores go to temporary files.
-    threads : int, optional
-        Maximum number of threads, by default one per processor. The map does not depend on them.
+    n_labels, labels, sample_weight, memory, threads
+        As of `xmleval.evaluate`. The map does not depend on the last two.
     files : dict
         How files are read, in place of ``y_true``, ``y_score`` and ``labels``: ``input_format``,
         ``true_field``, ``progress`` and others of `evaluate`.
@@ -120,34 +111,16 @@ def fit(
     True
     """
     fitting = Fitting(method, k)
-    if any(map(is_file, (y_true, y_score, labels, sample_weight))) or files:
-        from xmleval.evaluation.collect import collect  # imports all formats
-        from xmleval.evaluation.reading import naming_files
-
-        options = {
-            "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,
-            "threads": threads, **files,
-        }  # fmt: skip
-        pairs, opening = collect(
-            y_true,
-            y_score,
-            lambda n, resources: fitting.pairs(n, resources, sample_weight is not None),
-            options,
-        )
-        for note in opening.rows.notes[0]:
-            warnings.warn(note, stacklevel=2)
-        with naming_files({"y_score": y_score}):
-            return fitting.calibrator_of(pairs)
-    resources = check_resources(memory, threads)
-    matched = take(y_true, y_score, None, n_labels, labels, fits=True)
-    (y_true, y_score, _), n_labels = matched.inputs, matched.n_labels
-    for note in matched.notes:
+    options = {
+        "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,
+        "threads": threads, **files,
+    }  # fmt: skip
+    make = partial(ScoredPairs, fitting.k, sample_weight is not None)
+    collected = collect(y_true, y_score, make, options)
+    for note in collected.notes:
         warnings.warn(note, stacklevel=2)
-    truth = set_rows("y_true", y_true, n_labels)
-    weight = of_rows("sample_weight", sample_weight, matched.row_names)
-    pairs = fitting.pairs(truth.n_labels, resources, weight is not None)
-    pairs.add(truth, y_score, weight)
-    return fitting.calibrator_of(pairs)
+    with naming_files({"y_score": y_score} if is_file(y_score) else {}):
+        return fitting.calibrator_of(collected.rows)
 
 
 class ScoredPairs(ScoredRows):
@@ -157,7 +130,7 @@ class ScoredPairs(ScoredRows):
     missing = "missing; probabilities are fitted to scores"
     bare = "probabilities are made of scores; this list has none"
 
-    def __init__(self, n_labels: int, k: int | None, resources: Resources, weighted: bool = False) -> None:
+    def __init__(self, k: int | None, weighted: bool, n_labels: int, resources: Resources) -> None:
         plan = Plan(
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
@@ -188,10 +161,6 @@ class Fitting:
             )
         self.method = method
         self.k = None if k is None else positive_integer("k", k, at_most=MOST_K)
-
-    def pairs(self, n_labels: int, resources: Resources, weighted: bool = False) -> ScoredPairs:
-        """Return the empty collection to add data to."""
-        return ScoredPairs(n_labels, self.k, resources, weighted)
 
     def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
         """Return the best map on the data."""

@@ -13,12 +13,12 @@ import scipy.sparse
 
 from xmleval.api.evaluate import evaluate
 from xmleval.base.budget import MEMORY, check_resources
+from xmleval.base.errors import naming_files
 from xmleval.cli.files import FILE
 from xmleval.cli.options import FORMAT, LIST, MEASURES, OUTPUT, RESOURCES, Opt, command, format_option
 from xmleval.cli.output import show, write_text
 from xmleval.cli.types import COUNT, Whole
 from xmleval.demo import N_RELEVANT, make_lists
-from xmleval.evaluation.reading import naming_files
 from xmleval.io import read_scores, read_truth
 from xmleval.labels.propensity import inverse_propensity
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import counted
 from xmleval.calibrate import fit as fit_files
 from xmleval.calibrate.applying import apply_to_files
@@ -37,7 +38,13 @@ def calibrate() -> None:
     """Fit probabilities to scores on one data set and apply them to others."""
 
 
-@command({"Options": FIT}, fit_files, group=calibrate, short_help="Fit a map from scores to probabilities.")
+@command(
+    {"Options": FIT},
+    fit_files,
+    evaluate,
+    group=calibrate,
+    short_help="Fit a map from scores to probabilities.",
+)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:

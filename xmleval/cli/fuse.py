@@ -9,7 +9,7 @@ import click
 
 from xmleval.api.fuse import OTHER_NAMES, RULES
 from xmleval.api.fuse import fuse as fuse_files
-from xmleval.base.errors import counted
+from xmleval.base.errors import counted, naming_files
 from xmleval.cli.convert import WRITTEN
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import notes_told, tell_notes
@@ -17,7 +17,6 @@ from xmleval.cli.options import FORMAT, INPUTS, MEASURES, Opt, command
 from xmleval.cli.output import write_text
 from xmleval.cli.types import COUNT, NUMBER, Choice, Parsed, read_names, read_number
 from xmleval.evaluation.convert import write_scores, writer_of
-from xmleval.evaluation.reading import naming_files
 
 
 def read_weights(text: str) -> list[float]:

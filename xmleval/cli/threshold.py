@@ -8,6 +8,7 @@ from typing import Any
 import click
 import scipy.sparse
 
+from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import counted
 from xmleval.cli.files import FILE, PLAIN
 from xmleval.cli.messages import notes_told, on_terminal
@@ -48,7 +49,7 @@ def threshold() -> None:
     """Tune a decision rule on one data set and apply it to others."""
 
 
-@command({"Options": FIT}, fit_files, group=threshold, short_help="Tune a rule.")
+@command({"Options": FIT}, fit_files, evaluate, group=threshold, short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
@@ -64,7 +65,7 @@ def fit(truth: Path, scores: Path, output: Path, **options: Any) -> None:
     write_text(str(rule))
 
 
-@command({"Options": APPLY}, fit_files, group=threshold, short_help="Apply a rule.")
+@command({"Options": APPLY}, fit_files, evaluate, group=threshold, short_help="Apply a rule.")
 @click.argument("scores", type=FILE)
 def apply(scores: Path, saved: Path, output: Path, **options: Any) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.

@@ -11,11 +11,11 @@ import numpy as np
 
 from xmleval.base.arrays import Ints
 from xmleval.base.budget import PIECE_BYTES, Resources
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.base.numerals import whole_number
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
-from xmleval.evaluation.reading import naming_files, naming_rows
+from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import Arguments, file_of
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces, RowReader

@@ -1,62 +1,53 @@
-"""What is fitted to files, or counted of a truth alone: rows collected as they are read."""
+"""What is fitted to rows, or counted of a truth alone: rows of arrays, or of files as they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xmleval.base.budget import Resources, limited, memory_limit
-from xmleval.base.errors import counted
-from xmleval.evaluation.files import Run, open_run, resources_of
-from xmleval.evaluation.inputs import refuse_many_labels
-from xmleval.evaluation.reading import count_rows, naming_files, progress
+from xmleval.base.budget import MEMORY, Resources, check_resources
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
-from xmleval.files.archive import read_arrays
-from xmleval.files.remote import as_path, is_file
-from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
-from xmleval.input.formats.format import naming
-from xmleval.view.linear import check_features
+from xmleval.files.remote import is_file
+from xmleval.input.objects.take import take
+from xmleval.input.objects.vectors import of_rows
+from xmleval.input.sets import set_rows
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from xmleval.evaluation.files import Run
+
 FITTED = ("n_labels", "labels", "sample_weight", "y_train", "memory", "threads")  # as of `evaluate`
-FEATURE_BYTES = 100  # of a feature, while its weight is found
-FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+class Collected(NamedTuple):
+    """What took rows: the names of their labels, notes, and what was opened where there are files."""
+
+    rows: Any
+    label_names: list[Any] | None
+    notes: Sequence[str]
+    opened: Run | None = None
 
 
 def collect(
-    y_true: Any, y_score: Any, make: Callable[[int, Resources], T], options: Mapping[str, Any]
-) -> tuple[T, Run]:
-    """Return what takes rows, made for a number of labels, with the rows of files; and what was opened.
+    y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
+) -> Collected:
+    """Give rows, of arrays or files, to what ``make`` returns for a number of labels.
 
-    Scores may be None, where the truth alone is counted.
+    Scores may be None, where the truth alone is counted. ``options`` are those of `evaluate` in `FITTED`, and
+    how files are read.
     """
     refuse_unknown(options, (*FileOptions.__annotations__, *FITTED))
-    arguments: Any = {**options, "y_true": y_true}
-    models = {} if y_score is None else {"y_score": y_score}
-    resources = resources_of(arguments)
-    limit = resources.limit()
-    with limited(limit):
-        run = open_run(arguments, models, resources, limit, fits=True)
-        refuse_many_labels(run.rows.truth[0], run.widths[0])
-        collected = make(run.widths[0], resources.evaluator(1))
-        with progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
-            for n_rows in count_rows([collected], run.rows, resources):
-                show(n_rows)
-    return collected, run
+    labels, weight = options.get("labels"), options.get("sample_weight")
+    reads_files = not options.keys().isdisjoint(FileOptions.__annotations__)
+    if reads_files or any(map(is_file, (y_true, y_score, labels, weight, options.get("y_train")))):
+        from xmleval.evaluation.files import collect_files  # imports all formats
 
-
-def read_features(features: Any) -> Any:
-    """Return features of rows from a file, checked if they are sparse; others as they are."""
-    if not is_file(features):
-        return features
-    path = as_path(features)
-    if path.name.endswith(".npy"):
-        array = open_array(path, FEATURES)
-        with naming(path, FEATURES):
-            memory_limit().take(array.n_bytes)
-            return read_arrays([array])[0]
-    matrix = read_matrix(open_npz(path))
-    n_features = matrix.shape[1]
-    memory_limit().check(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
-    with naming_files({"features": path}):
-        return check_features(matrix, matrix.shape[0])
+        rows, run = collect_files(y_true, y_score, make, options)
+        return Collected(rows, run.rows.label_names, run.rows.notes[0], run)
+    resources = check_resources(options.get("memory", MEMORY), options.get("threads"))
+    matched = take(y_true, y_score, None, options.get("n_labels"), labels, fits=True)
+    y_true, y_score, _ = matched.inputs
+    truth = set_rows("y_true", y_true, matched.n_labels)
+    rows = make(truth.n_labels, resources)
+    weights = {} if weight is None else {"sample_weight": of_rows("sample_weight", weight, matched.row_names)}
+    rows.update(truth, y_score, **weights)
+    return Collected(rows, matched.label_names, matched.notes)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import counted
+from xmleval.base.errors import counted, naming_files
 from xmleval.evaluation.inputs import open_input, read_like, read_numbered_truth, read_scores_alone
-from xmleval.evaluation.reading import Progress, naming_files, naming_rows, progress
+from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
 from xmleval.input.formats.documents import Fields

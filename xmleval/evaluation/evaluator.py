@@ -59,6 +59,8 @@ class Evaluator:
     >>> other.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
     >>> ev.merge(other).compute()["p@1"]
     0.5
+    >>> ev.n_rows, ev.n_labels, [spec.name for spec in ev.asked], ev.settings["confidence"]
+    (2, 3, ['p@1', 'lrap'], None)
     """
 
     def __init__(
@@ -94,78 +96,32 @@ class Evaluator:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, 0 while it is not known.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
-        >>> Evaluator(["p@1"], n_labels=3).n_labels
-        3
-        """
+        """Number of labels, 0 while it is not known."""
         return self._settings.n_labels
 
     @property
     def n_rows(self) -> int:
-        """Number of rows counted so far.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import Evaluator
-        >>> evaluator = Evaluator(["p@1"])
-        >>> evaluator.update(np.eye(3), np.eye(3))
-        >>> evaluator.n_rows
-        3
-        """
+        """Number of rows counted so far."""
         return self._counted.n_rows
 
     @property
     def asked(self) -> list[Spec]:
-        """The requested measures.
-
-        Examples
-        --------
-        >>> from xmleval import Evaluator
-        >>> [spec.name for spec in Evaluator(["P@1", "lrap"], n_labels=3).asked]
-        ['p@1', 'lrap']
-        """
+        """The requested measures."""
         return [spec for spec, _ in self._settings.asked]
 
     @property
     def threads(self) -> int:
-        """Maximum number of threads.
-
-        Examples
-        --------
-        >>> from xmleval import Evaluator
-        >>> Evaluator(["p@1"], threads=2).threads
-        2
-        """
+        """Maximum number of threads."""
         return self._resources.threads
 
     @property
     def memory(self) -> int:
-        """Memory for pooled scores, in bytes.
-
-        Examples
-        --------
-        >>> from xmleval import Evaluator
-        >>> Evaluator(["p@1"], memory="512MB").memory
-        512000000
-        """
+        """Memory for pooled scores, in bytes."""
         return self._resources.memory
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that must agree for merging, except the propensities, as JSON values.
-
-        Examples
-        --------
-        >>> from xmleval import Evaluator
-        >>> Evaluator(["p@1"], n_labels=3).settings["metrics"]
-        [['p@1', True]]
-        """
+        """The settings that must agree for merging, except the propensities, as JSON values."""
         return {**self._settings.as_dict(), "propensity": self._settings.constants}
 
     def update(

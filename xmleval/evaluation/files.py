@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.base.budget import MEMORY, MemoryLimit, Resources, check_resources, limited
-from xmleval.base.errors import InputError, Keyword, Message, positive_integer
+from xmleval.base.errors import InputError, Keyword, Message, naming_files, positive_integer
 from xmleval.base.notes import Note
 from xmleval.evaluation.beside import (
     hierarchy_of,
@@ -32,7 +32,7 @@ from xmleval.evaluation.inputs import (
     open_rows,
     refuse_many_labels,
 )
-from xmleval.evaluation.reading import Progress, count_rows, naming_files, progress
+from xmleval.evaluation.reading import Progress, count_rows, progress
 from xmleval.evaluation.settings import (
     FILES_OF_LABELS,
     MISSING,
@@ -343,6 +343,24 @@ def evaluate_files(
         for evaluator, path in zip(run.evaluators, states, strict=False):
             evaluator.save(path)
     return run, dict(zip(run.names, reports, strict=True))
+
+
+def collect_files(
+    y_true: Any, y_score: Any, make: Callable[[int, Resources], Any], options: Mapping[str, Any]
+) -> tuple[Any, Run]:
+    """Give rows of files to what ``make`` returns, which is returned with what was opened; see `collect`."""
+    arguments: Any = {**options, "y_true": y_true}
+    models = {} if y_score is None else {"y_score": y_score}
+    resources = resources_of(arguments)
+    limit = resources.limit()
+    with limited(limit):
+        run = open_run(arguments, models, resources, limit, fits=True)
+        refuse_many_labels(run.rows.truth[0], run.widths[0])
+        rows = make(run.widths[0], resources.evaluator(1))
+        with progress(run.rows.truth[1].n_rows, 0, options.get("progress", False)) as show:
+            for n_rows in count_rows([rows], run.rows, resources):
+                show(n_rows)
+    return rows, run
 
 
 def count(run: Run, shown: Progress) -> list[Report]:

@@ -185,14 +185,3 @@ def progress(n_rows: int | None, skipped: int, shown: Progress) -> Iterator[Call
     finally:
         file.write(f"\r{CLEARED}" * (last > begun))
         file.flush()
-
-
-@contextlib.contextmanager
-def naming_files(files: Mapping[str, object]) -> Iterator[None]:
-    """Raise errors about arguments as errors about the files that they came from."""
-    try:
-        yield
-    except InputError as error:
-        if files.get(error.argument) is None:
-            raise
-        raise ValueError(Message(files[error.argument], ": ", error.message)) from None

@@ -34,15 +34,12 @@ class ScoredRows:
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""
-        self.add(set_rows("y_true", y_true, self.n_labels), y_score, sample_weight)
-
-    def add(self, truth: Any, y_score: Any, weight: Any = None) -> None:
-        """Add rows with checked truth."""
+        truth = set_rows("y_true", y_true, self.n_labels)
         if y_score is None:
             raise InputError("y_score", self.missing)
         if has_scores(y_score) is False:
             raise InputError("y_score", self.bare)
-        batch = Batch(Taken((), None), truth, y_score, sample_weight=weight)
+        batch = Batch(Taken((), None), truth, y_score, sample_weight=sample_weight)
         rows = make_blocks(self._plan, batch, self.resources, 0, self._dtypes)
         self._states = count(self._plan, self.resources, self._states, rows)
         self.n_rows += truth.n_rows

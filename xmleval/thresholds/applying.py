@@ -14,7 +14,6 @@ import scipy.sparse
 from xmleval.base.budget import MEMORY, Resources, memory_bytes
 from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.base.notes import Note
-from xmleval.evaluation.collect import read_features
 from xmleval.evaluation.files import fields_of
 from xmleval.evaluation.inputs import Opened, open_input, read_scores_alone
 from xmleval.evaluation.reading import naming_rows, progress
@@ -23,6 +22,7 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.pieces import Pieces, RowReader, whole
 from xmleval.input.shards import with_fields
 from xmleval.input.small_texts import load_names
+from xmleval.thresholds.features import read_features
 from xmleval.view.rule import Rule
 
 

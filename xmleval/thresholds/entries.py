@@ -71,10 +71,6 @@ class Entries:
     def update(self, y_true: Any, y_score: Any = None) -> None:
         """Add rows; arguments are those of `xmleval.evaluate`."""
         truth = set_rows("y_true", y_true, self.n_labels)
-        self.add(truth, y_score)
-
-    def add(self, truth: Any, y_score: Any) -> None:
-        """Add rows with checked truth."""
         if y_score is None:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         how = Reading("y_score", self.n_labels, self.unlisted, None, self.ordered)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints, Scores
-from xmleval.base.budget import MEMORY, Resources, check_resources, limited, memory_bytes
+from xmleval.base.budget import MEMORY, Resources, limited, memory_bytes
 from xmleval.base.conventions import Conventions
-from xmleval.base.errors import InputError, positive_integer, real_number
+from xmleval.base.errors import InputError, naming_files, positive_integer, real_number
+from xmleval.evaluation.collect import collect
 from xmleval.files.remote import is_file
-from xmleval.input.objects.take import check_labels, take
-from xmleval.input.scores import has_scores
-from xmleval.input.sets import set_rows
+from xmleval.input.objects.take import check_labels
 from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.metrics.spec import MOST_K, parse_spec
 from xmleval.thresholds.entries import Entries, Pool
@@ -88,18 +87,14 @@ def fit(
     features : array or sparse matrix of shape (m, d), optional
         For "row": features that the model reads instead of scores; a file is an .npy array or a sparse .npz
         matrix.
-    n_labels : int, optional
-        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    labels : list of str, optional
-        Names of all labels, by column. Where labels have names, the rule keeps them.
+    n_labels, labels
+        As of `xmleval.evaluate`. Where labels have names, the rule keeps them.
     unlisted : "below" or float, optional
         Score of labels without a stored score, for rules with thresholds. Thresholds below it are not
         considered, because they would predict all of these labels.
-    memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", above which the scores of rules "label", "cardinality" and, for
-        ``f1.micro`` and ``hamming_loss``, "constant" go to temporary files. The rule does not depend on it.
-    threads : int, optional
-        Maximum number of threads for these, by default one per processor. The rule does not depend on it.
+    memory, threads
+        As of `xmleval.evaluate`, for rules "label", "cardinality" and, for ``f1.micro`` and ``hamming_loss``,
+        "constant"; the rule does not depend on them.
     files : dict
         How files are read, in place of ``y_true``, ``y_score``, ``features`` and ``labels``:
         ``input_format``, ``true_field``, ``progress`` and others of `evaluate`.
@@ -145,30 +140,19 @@ def fit(
     1.0
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
-    if any(map(is_file, (y_true, y_score, labels, features))) or files:
-        from xmleval.evaluation.collect import collect, read_features  # imports all formats
-        from xmleval.evaluation.reading import naming_files
+    options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
+    features_read = features
+    if is_file(features):
+        from xmleval.thresholds.features import read_features  # imports all formats
 
-        options = {"n_labels": n_labels, "labels": labels, "memory": memory, "threads": threads, **files}
         with limited(Resources(memory_bytes("memory", memory)).limit()):
-            looked_at = read_features(features)
-        entries: Any
-        entries, opening = collect(y_true, y_score, fitting.entries, options)
-        if features is not None and opening.rows.by_name:
-            raise InputError("features", f"are by number, and {opening.rows.truth[0]} has names")
-        with naming_files({"y_score": y_score, "features": features}):
-            rule_found = fitting.rule_of(entries, looked_at)
-        names, notes = opening.rows.label_names, opening.rows.notes[0]
-    else:
-        matched = take(y_true, y_score, None, n_labels, labels, fits=True)
-        (y_true, y_score, _), n_labels = matched.inputs, matched.n_labels
-        truth = set_rows("y_true", y_true, n_labels)
-        entries = fitting.entries(truth.n_labels, check_resources(memory, threads))
-        if fitting.scored and y_score is not None and has_scores(y_score) is False:
-            raise InputError("y_score", f"rule={fitting.rule!r} needs scores; this list has none")
-        entries.add(truth, y_score)
-        rule_found = fitting.rule_of(entries, features)
-        names, notes = matched.label_names, [*matched.notes]
+            features_read = read_features(features)
+    entries, names, notes, opened = collect(y_true, y_score, fitting.entries, options)
+    if features is not None and opened is not None and opened.rows.by_name:
+        raise InputError("features", f"are by number, and {opened.rows.truth[0]} has names")
+    paths = {name: path for name, path in (("y_score", y_score), ("features", features)) if is_file(path)}
+    with naming_files(paths):
+        rule_found = fitting.rule_of(entries, features_read)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     if names is None or names == [*range(len(names))]:  # which name nothing

@@ -1,0 +1,33 @@
+"""Features of rows, which a rule may read in place of scores, in files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmleval.base.budget import memory_limit
+from xmleval.base.errors import counted, naming_files
+from xmleval.files.archive import read_arrays
+from xmleval.files.remote import as_path, is_file
+from xmleval.input.formats.arrays import open_array, open_npz, read_matrix
+from xmleval.input.formats.format import naming
+from xmleval.view.linear import check_features
+
+FEATURE_BYTES = 100  # of a feature, while its weight is found
+FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+def read_features(features: Any) -> Any:
+    """Return features of rows from a file, checked if they are sparse; others as they are."""
+    if not is_file(features):
+        return features
+    path = as_path(features)
+    if path.name.endswith(".npy"):
+        array = open_array(path, FEATURES)
+        with naming(path, FEATURES):
+            memory_limit().take(array.n_bytes)
+            return read_arrays([array])[0]
+    matrix = read_matrix(open_npz(path))
+    n_features = matrix.shape[1]
+    memory_limit().check(FEATURE_BYTES * n_features, f"{path}: fitting {counted(n_features, 'features')} ")
+    with naming_files({"features": path}):
+        return check_features(matrix, matrix.shape[0])
