@@ -87,19 +87,7 @@ class LabelGroups(Mapping[str, Ints]):
     def for_labels(self, names: Sequence[Any]) -> LabelGroups:
         """Return the groups of other labels, by name; labels that have none are "zero-shot" or "other".
 
-        Parameters
-        ----------
-        names : sequence of str
-            Names of the labels.
-
-        Returns
-        -------
-        LabelGroups
-
-        Raises
-        ------
-        ValueError
-            If labels had no names.
+        ValueError is raised where labels had no names.
 
         Examples
         --------
@@ -285,12 +273,16 @@ def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list
 def _named(argument: str, value: Any) -> LabelGroups:
     """Return groups from a name or number for each label, numbers in their order."""
     texts = group_names(argument, value, "label")
-    distinct = [*dict.fromkeys(texts)]
-    last = [name for name in distinct if name == OTHER]
-    distinct = in_number_order([name for name in distinct if name != OTHER]) + last
+    distinct = in_number_order([name for name in dict.fromkeys(texts) if name != OTHER])
+    distinct += [OTHER] * (OTHER in texts)
+    return LabelGroups(distinct, _places_among(argument, distinct, texts))
+
+
+def _places_among(argument: str, distinct: list[str], texts: list[str]) -> Ints:
+    """Return the place of each text among the names of groups, or refuse too many of these."""
     refuse_many_groups(argument, len(distinct))
     places = {name: place for place, name in enumerate(distinct)}
-    return LabelGroups(distinct, [places[text] for text in texts])
+    return np.array([places[text] for text in texts], np.int64)
 
 
 def in_number_order(names: list[str]) -> list[str]:
@@ -336,6 +328,4 @@ def check_row_groups(value: Any, n_rows: int) -> Groups:
     if len(names) != n_rows:
         raise InputError("row_groups", f"{counted(len(names), *NO_MATCH)} the {n_rows} of y_true")
     distinct = [*dict.fromkeys(names)]
-    refuse_many_groups("row_groups", len(distinct))
-    places = {name: place for place, name in enumerate(distinct)}
-    return Groups(distinct, np.array([places[name] for name in names], np.int64))
+    return Groups(distinct, _places_among("row_groups", distinct, names))

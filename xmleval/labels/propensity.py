@@ -69,21 +69,9 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         return plain[()] if return_scalar or plain.ndim == 0 else plain
 
     def for_labels(self, names: Sequence[Any]) -> InversePropensity:
-        """Return the values of other labels, by name.
+        """Return the values of other labels, by name; those that do not occur in training have one, too.
 
-        Parameters
-        ----------
-        names : sequence of str
-            Names of the labels to return; those that do not occur in training have their propensity, too.
-
-        Returns
-        -------
-        InversePropensity
-
-        Raises
-        ------
-        ValueError
-            If labels had no names, or the model has no value for labels that do not occur.
+        ValueError is raised where labels had no names, or the model has no value for new ones.
         """
         if self.label_names is None:
             raise ValueError("inverse propensities of labels without names cannot be matched by name")

@@ -185,51 +185,46 @@ AT_K = partial(
     cutoff="required",
     conventions=("empty", "unlisted"),
 )
-NDCG = AT_K(
+HITS = partial(AT_K, reference=MANNING, state="rank_profile")
+GAINS = partial(HITS, reference=JARVELIN, conventions=("ndcg_ties", "gains", "empty", "unlisted"))
+RANKS = partial(AT_K, reference=MANNING, state="row_sums")
+COVERED = partial(AT_K, reference="Schultheis et al. 2023 (NeurIPS)", state="label_totals")
+NDCG = GAINS(
     name="ndcg",
     title="normalised discounted cumulative gain at k",
     symbol="nDCG@{k}",
     formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
-    reference=JARVELIN,
-    state="rank_profile",
     value=ndcg,
     by_row=ndcg_of_rows,
     empty="undefined",
     best=has_relevant,
-    conventions=("ndcg_ties", "gains", "empty", "unlisted"),
 )
-DCG = AT_K(
+DCG = GAINS(
     name="dcg",
     title="discounted cumulative gain at k",
     symbol="DCG@{k}",
     formula="sum over hits of 1 / log2(1 + rank)",
-    reference=JARVELIN,
-    state="rank_profile",
     value=dcg,
     by_row=dcg_of_rows,
     empty="zero",
     range=(0.0, np.inf),
     best=ideal_dcg,
-    conventions=("ndcg_ties", "gains", "empty", "unlisted"),
 )
-MRR = AT_K(
+MRR = RANKS(
     name="mrr",
     title="mean reciprocal rank at k",
     symbol="MRR@{k}",
     formula="1 / rank of the first hit within k",
     reference="Voorhees 1999 (TREC-8)",
-    state="row_sums",
     value=reciprocal_rank,
     empty="zero",
     best=has_relevant,
 )
-MAP = AT_K(
+MAP = RANKS(
     name="map",
     title="mean average precision at k, normalised by min(k, R)",
     symbol="MAP@{k}",
     formula="sum over hits in first k of P@rank / min(k, R)",
-    reference=MANNING,
-    state="row_sums",
     value=average_precision,
     empty="undefined",
     best=ideal_average_precision,
@@ -237,72 +232,62 @@ MAP = AT_K(
 )
 
 TABLE = (
-    AT_K(
+    HITS(
         name="p",
         title="precision at k",
         symbol="P@{k}",
         formula="hits in first k / k",
-        reference=MANNING,
-        state="rank_profile",
         value=precision,
         empty="zero",
         best=ideal_precision,
     ),
     NDCG,
-    AT_K(
+    HITS(
         name="r",
         title="recall at k",
         symbol="R@{k}",
         formula="hits in first k / R",
-        reference=MANNING,
-        state="rank_profile",
         value=recall,
         empty="undefined",
         best=ideal_recall,
     ),
-    AT_K(
+    HITS(
         name="rcap",
         title="capped recall at k",
         symbol="Rcap@{k}",
         formula="hits in first k / min(k, R)",
         reference="Thakur et al. 2021 (BEIR, NeurIPS)",
-        state="rank_profile",
         value=capped_recall,
         empty="undefined",
         best=has_relevant,
     ),
     DCG,
-    AT_K(
+    RANKS(
         name="hit",
         title="hit rate at k",
         symbol="Hit@{k}",
         formula="[any hit in first k]",
-        reference=MANNING,
-        state="row_sums",
         value=hit,
         empty="zero",
         best=has_relevant,
     ),
     MRR,
     MAP,
-    AT_K(
+    RANKS(
         name="map_r",
         title="mean average precision at k, normalised by R",
         symbol="MAP_R@{k}",
         formula="sum over hits in first k of P@rank / R",
         reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
-        state="row_sums",
         value=average_precision_of_all,
         empty="undefined",
         best=ideal_recall,
     ),
-    AT_K(
+    RANKS(
         name="rprec",
         title="R-precision",
         symbol="R-Prec",
         formula="hits in first R / R",
-        reference=MANNING,
-        state="row_sums",
         value=r_precision,
         cutoff="none",
         empty="undefined",
@@ -327,37 +312,32 @@ TABLE = (
     of_whole_ranking(DCG, dcg_of_rows, "sum over relevant labels of 1 / log2(1 + rank)", ideal_dcg),
     of_whole_ranking(MRR, reciprocal_rank, "1 / rank of the first relevant label"),
     of_whole_ranking(MAP, average_precision_of_all, "sum over relevant labels of P@rank / R"),
-    AT_K(
+    COVERED(
         name="label_coverage",
         title="share of relevant labels that are hit in at least one row",
         symbol="Label coverage@{k}",
         formula="#{j: tp_j > 0} / #{j: R_j > 0}",
-        reference="Schultheis et al. 2023 (NeurIPS)",
-        state="label_totals",
         value=label_coverage,
         unsmooth=("",),
         best=best_one,
         conventions=("unlisted",),
     ),
-    AT_K(
+    COVERED(
         name="label_coverage",
         title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
         symbol="Label coverage {average}@{k}",
         formula="#{j: tp_j > 0} / l",
-        reference="Schultheis et al. 2023 (NeurIPS)",
-        state="label_totals",
         value=hit_in_any_row,
         averages=("macro",),
         unsmooth=("macro",),
         conventions=("labels", "unlisted"),
     ),
-    AT_K(
+    RANKS(
         name="judged",
         title="share of the first k that are judged",
         symbol="Judged@{k}",
         formula="judged labels in first k / min(k, labels listed)",
         reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
-        state="row_sums",
         value=judged,
         needs=("scores", "grades"),
         direction="none",

@@ -115,6 +115,8 @@ RANKING = partial(
     whole=True,
     every_label=True,
 )
+LOSS = partial(RANKING, direction="down", best=best_zero)
+DEPTH = partial(RANKING, direction="down", bounded=("",), range=(0.0, np.inf))
 
 TABLE = (
     RANKING(
@@ -130,33 +132,27 @@ TABLE = (
         best=ideal_one_error,
         conventions=("unlisted",),
     ),
-    RANKING(
+    DEPTH(
         name="coverage",
         title="coverage",
         symbol="Coverage",
         formula="largest rank over Y - 1",
         reference=SS00,
         value=coverage,
-        bounded=("",),
-        direction="down",
-        range=(0.0, np.inf),
         best=ideal_coverage,
         conventions=("no_pairs", "unlisted"),
     ),
-    RANKING(
+    DEPTH(
         name="coverage_error",
         title="coverage error (scikit-learn)",
         symbol="Coverage error",
         formula="largest rank over Y",
         reference="Tsoumakas, Katakis & Vlahavas 2010",
         value=coverage_error,
-        bounded=("",),
-        direction="down",
-        range=(0.0, np.inf),
         best=ideal_coverage_error,
         conventions=("unlisted",),
     ),
-    RANKING(
+    LOSS(
         name="ranking_loss",
         title="ranking loss",
         symbol="Ranking loss",
@@ -164,8 +160,6 @@ TABLE = (
         reference="Schapire & Singer 2000 (Machine Learning 39); Wu & Zhou 2017 (ICML)",
         value=ranking_loss,
         bounded=("",),
-        direction="down",
-        best=best_zero,
         conventions=("loss_ties", "no_pairs", "unlisted"),
     ),
     RANKING(
@@ -202,27 +196,23 @@ TABLE = (
         best=has_relevant,
         conventions=("unlisted",),
     ),
-    RANKING(
+    LOSS(
         name="is_error",
         title="is-error",
         symbol="Is-error",
         formula="[any misordered pair]",
         reference="Crammer & Singer 2003 (JMLR 3)",
         value=is_error,
-        direction="down",
-        best=best_zero,
         conventions=("loss_ties", "unlisted"),
     ),
-    RANKING(
+    LOSS(
         name="error_set_size",
         title="error-set size",
         symbol="Error-set size",
         formula="number of misordered pairs",
         reference="Crammer & Singer 2003 (JMLR 3)",
         value=misordered_pairs,
-        direction="down",
         range=(0.0, np.inf),
-        best=best_zero,
         conventions=("loss_ties", "unlisted"),
     ),
 )

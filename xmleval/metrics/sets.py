@@ -129,6 +129,13 @@ AVERAGED = partial(
     cutoff="optional",
     conventions=CONVENTIONS,
 )
+OF_MEANS = partial(
+    OF_SETS,
+    value=fbeta_of_two,
+    parts=("precision.samples", "recall.samples"),
+    averages=("of_means",),
+    conventions=("zero_division", "unlisted"),
+)
 OVER_LABELS = partial(AVERAGED, state=BY_LABEL, averages=(*BY_LABEL,), every_label=True)
 PRECISION = AVERAGED(
     name="precision",
@@ -204,26 +211,18 @@ TABLE = (
         formula="tp / (tp + fp + fn)",
         value=jaccard,
     ),
-    OF_SETS(
+    OF_MEANS(
         name="f1",
         title="F1 of mean row precision and mean row recall",
         symbol="F1 of means",
         formula="2 P R / (P + R) of the row means",
-        value=fbeta_of_two,
-        parts=("precision.samples", "recall.samples"),
-        averages=("of_means",),
-        conventions=("zero_division", "unlisted"),
     ),
-    OF_SETS(
+    OF_MEANS(
         name="fbeta",
         title="F-beta of mean row precision and mean row recall",
         symbol="F{beta} of means",
         formula="(1 + b^2) P R / (b^2 P + R) of the row means",
-        value=fbeta_of_two,
-        parts=("precision.samples", "recall.samples"),
-        averages=("of_means",),
         params={"beta": Param(2.0)},
-        conventions=("zero_division", "unlisted"),
     ),
     OF_SETS(
         name="f1",

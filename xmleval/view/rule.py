@@ -133,23 +133,11 @@ class Rule:
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
     def for_labels(self, names: Sequence[str | int]) -> Rule:
-        """Return the rule for labels in another order.
+        """Return the rule for labels of other ``names``, or in another order.
 
-        Parameters
-        ----------
-        names : sequence of str or int
-            Names of the labels to predict. Labels that the rule was not fitted to are never predicted,
-            or last where labels have weights.
-
-        Returns
-        -------
-        Rule
-
-        Raises
-        ------
-        ValueError
-            If labels have their own thresholds or weights and the rule does not know their names, or any of
-            these.
+        Labels that the rule was not fitted to are never predicted, or last where labels have weights.
+        ValueError is raised where labels have their own thresholds or weights and the rule does not know
+        their names, or any of these.
 
         Examples
         --------
@@ -259,16 +247,6 @@ class Rule:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the rule to an .npz archive (no pickle), which replaces the file when it is complete.
 
-        Parameters
-        ----------
-        path : path
-            File to write.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; an existing file is then kept.
-
         Examples
         --------
         >>> import numpy as np
@@ -287,23 +265,7 @@ class Rule:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Rule:
-        """Load a saved rule.
-
-        Parameters
-        ----------
-        path : path
-            File written by `save`.
-
-        Returns
-        -------
-        Rule
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        ValueError
-            If it is not such a file, is damaged, or has another version.
+        """Load a saved rule; ValueError is raised where the file is none, is damaged, or of another version.
 
         Examples
         --------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -42,6 +44,7 @@ from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 from xmleval.view.facts import Counts, Extremes, TieSummary
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 GROUP, IN_GROUPS, GROUP_ORDER = "group", "in groups", "group order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
@@ -71,6 +74,19 @@ def shared_facts(block: Block) -> dict[str, Any]:
     return block.facts.shared if shared and block.facts else {}
 
 
+def once_a_decision(compute: Method) -> Method:
+    """Keep what a method of a view returns for each decision."""
+
+    @wraps(compute)
+    def kept(view: View, decision: Decision, *arguments: Any) -> Any:
+        key = compute.__name__, decision
+        if key not in view.by_decision:
+            view.by_decision[key] = compute(view, decision, *arguments)
+        return view.by_decision[key]
+
+    return cast(Method, kept)
+
+
 class View:
     """A block and the facts that measures read from it, computed on first use."""
 
@@ -85,10 +101,7 @@ class View:
         self.shared = shared_facts(block)
         self.n_labels = n_labels
         self.unlisted = unlisted
-        self._predicted: dict[Decision, Chosen] = {}
-        self._hits: dict[Decision, tuple[Labels, Ints]] = {}
-        self._counts: dict[Decision, Counts] = {}
-        self._closed: dict[Decision, Counts] = {}
+        self.by_decision: dict[tuple[str, Decision], Any] = {}
 
     @property
     def inside(self) -> View:
@@ -346,55 +359,49 @@ class View:
         n_ranked = row_sizes(self.ranking.ptr) if below else np.full(self.n_rows, self.n_labels)
         return np.minimum(n_ranked, k)
 
+    @once_a_decision
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
-        if decision not in self._predicted:
-            pred = self.block.pred
-            if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
-                assert pred is not None
-                chosen = Chosen(row_sizes(pred.ptr), *pred[:2])
-            elif self.block.unknown and decision.of_each:  # which has numbers for known labels
-                chosen = self.inside.predicted(decision)
-            else:
-                chosen = choose(decision, self.ranking, self.n_ranked, self.unlisted)
-            self._predicted[decision] = chosen
-        return self._predicted[decision]
+        pred = self.block.pred
+        if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
+            assert pred is not None
+            return Chosen(row_sizes(pred.ptr), *pred[:2])
+        if self.block.unknown and decision.of_each:  # which has numbers for known labels
+            return self.inside.predicted(decision)
+        return choose(decision, self.ranking, self.n_ranked, self.unlisted)
 
+    @once_a_decision
     def hits(self, decision: Decision) -> tuple[Labels, Ints]:
         """Return the relevant predicted labels under a decision, and their number per row."""
-        if decision not in self._hits:
-            truth, predicted = self.block.truth, self.predicted(decision)
-            n_within = np.empty(self.n_rows, np.int64)
-            labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
-            n_hits = find_hits(*truth[:2], *predicted, n_within, labels)
-            self._hits[decision] = labels[:n_hits], n_within
-        return self._hits[decision]
+        truth, predicted = self.block.truth, self.predicted(decision)
+        n_within = np.empty(self.n_rows, np.int64)
+        labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
+        n_hits = find_hits(*truth[:2], *predicted, n_within, labels)
+        return labels[:n_hits], n_within
 
+    @once_a_decision
     def counts(self, decision: Decision) -> Counts:
         """Return the contingency table of each row under a decision."""
-        if decision not in self._counts:
-            tp = self.hits(decision)[1].astype(np.float64)
-            fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
-            tn = self.n_labels - fp
-            tn -= self.n_relevant
-            self._counts[decision] = Counts(tp, fp, fn, tn)
-        return self._counts[decision]
+        tp = self.hits(decision)[1].astype(np.float64)
+        fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
+        tn = self.n_labels - fp
+        tn -= self.n_relevant
+        return Counts(tp, fp, fn, tn)
 
+    @once_a_decision
     def closed_counts(self, decision: Decision, hierarchy: Hierarchy) -> Counts:
         """Return `counts` of sets with the ancestors of their labels."""
-        if decision not in self._closed:
-            truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
-            predicted = self.inside.predicted(decision)
-            narrow = self.n_rows < 1 << 30  # two marks a row
-            marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
-            up = hierarchy.ptr, hierarchy.labels, marks
-            count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
-            if self.block.unknown:  # which have no ancestors
-                numbers[1] += self.predicted(decision).cut - predicted.cut
-            n_true, n_predicted, tp = numbers.astype(np.float64)
-            tn = hierarchy.n_nodes - n_true - n_predicted + tp
-            self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
-        return self._closed[decision]
+        truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
+        predicted = self.inside.predicted(decision)
+        narrow = self.n_rows < 1 << 30  # two marks a row
+        marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
+        up = hierarchy.ptr, hierarchy.labels, marks
+        count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
+        if self.block.unknown:  # which have no ancestors
+            numbers[1] += self.predicted(decision).cut - predicted.cut
+        n_true, n_predicted, tp = numbers.astype(np.float64)
+        tn = hierarchy.n_nodes - n_true - n_predicted + tp
+        return Counts(tp, n_predicted - tp, n_true - tp, tn)
 
 
 class Inside(View):
@@ -417,15 +424,14 @@ class Inside(View):
         )
         self._whole = weakref.ref(view)  # which keeps this one
 
+    @once_a_decision
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
         if decision.of_each:
             return super().predicted(decision)
-        if decision not in self._predicted:
-            whole = self._whole()
-            assert whole is not None
-            ptr, labels, _ = whole.predicted(decision).as_sets()
-            keep = labels < self.n_labels
-            ptr = pointer(keep)[ptr]
-            self._predicted[decision] = Chosen(row_sizes(ptr), ptr, labels[keep])
-        return self._predicted[decision]
+        whole = self._whole()
+        assert whole is not None
+        ptr, labels, _ = whole.predicted(decision).as_sets()
+        keep = labels < self.n_labels
+        ptr = pointer(keep)[ptr]
+        return Chosen(row_sizes(ptr), ptr, labels[keep])
