@@ -1,9 +1,19 @@
-"""Examples of docstrings write and read files in a folder of their own."""
+"""Examples of docstrings write files in a folder of their own, and know NumPy and the names of this package."""
 
+from typing import Any
+
+import numpy
 import pytest
+
+import xmleval
 
 
 @pytest.fixture(autouse=True)
-def _example_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _example_folder(
+    request: pytest.FixtureRequest, doctest_namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(request.getfixturevalue("tmp_path"))
+        names = ["Conventions", "Evaluator", "compare", "diff", "evaluate", "rank"]
+        public = {name: getattr(xmleval, name) for name in names}
+        doctest_namespace.update(public, xmleval=xmleval, np=numpy)

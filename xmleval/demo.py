@@ -42,7 +42,6 @@ def make_demo(seed: int = 0) -> Demo:
 
     Examples
     --------
-    >>> from xmleval.demo import make_demo
     >>> make_demo().y_test.shape
     (1000, 1500)
     """

@@ -29,7 +29,6 @@ class Effectiveness(NamedTuple):
 
     Examples
     --------
-    >>> from xmleval.effectiveness import Effectiveness
     >>> Effectiveness(label_wise=True, instance_wise=False, double=False).label_wise
     True
     """
@@ -49,9 +48,6 @@ def effectiveness(values: Mapping[str, float]) -> Effectiveness:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import evaluate
-    >>> from xmleval.effectiveness import effectiveness
     >>> y_true, y_score = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.6, 0.1, 0.5], [0.7, 0.8, 0.4]])
     >>> effectiveness(evaluate(y_true, y_score, metrics=["margin_share.samples", "margin_share.macro"]))
     Effectiveness(label_wise=True, instance_wise=False, double=False)
@@ -68,7 +64,6 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
 
     Examples
     --------
-    >>> from xmleval.effectiveness import threshold_error
     >>> threshold_error([1, 100], [1, 1])
     array([ 0, 99])
     """
@@ -85,7 +80,6 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
 
     Examples
     --------
-    >>> from xmleval.effectiveness import hamming_bound
     >>> hamming_bound([0, 99], n_cells=2 * 1000)
     0.0495
     """
@@ -105,7 +99,6 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
 
     Examples
     --------
-    >>> from xmleval.effectiveness import f1_bound
     >>> round(f1_bound([1, 100], [0, 99]), 4)
     0.5099
     """

@@ -73,7 +73,6 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval.io import find_format
     >>> find_format(Path("news.qrels"))[0].name
     'qrels'
     """
@@ -86,7 +85,6 @@ def read_truth(path: PathLike, *, input_format: str | None = None) -> Any:
     Examples
     --------
     >>> import scipy.sparse
-    >>> from xmleval.io import read_truth
     >>> scipy.sparse.save_npz("Y_test.npz", scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
     >>> read_truth("Y_test.npz").shape
     (2, 3)
@@ -102,8 +100,6 @@ def read_scores(path: PathLike, *, input_format: str | None = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval.io import read_scores
     >>> np.save("model_indices.npy", np.array([[4, 2], [0, -1]]))
     >>> labels, scores = read_scores("model")
     >>> labels.tolist(), scores
@@ -144,7 +140,6 @@ def read_qrels(path: PathLike, labels: list[str] | None = None, *, grades: bool 
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval.io import read_qrels
     >>> _ = Path("news.qrels").write_text("q7 0 sport 1\nq7 0 art 0\nq9 0 art 2\n")
     >>> truth = read_qrels("news.qrels")
     >>> truth.row_names, truth.label_names, truth.matrix.toarray().tolist()
@@ -162,8 +157,6 @@ def read_run(path: PathLike, like: Named | list[str]) -> Named:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval import evaluate
-    >>> from xmleval.io import read_qrels, read_run
     >>> _ = Path("news.qrels").write_text("q7 0 sport 1\nq9 0 art 2\n")
     >>> _ = Path("model.run").write_text("q9 Q0 art 1 0.9 model\nq9 Q0 law 2 0.4 model\n")
     >>> truth = read_qrels("news.qrels")
@@ -186,7 +179,6 @@ def read_arrow_truth(path: PathLike, labels: list[str] | None = None) -> Named:
     --------
     >>> import pyarrow as pa
     >>> from pyarrow import parquet
-    >>> from xmleval.io import read_arrow_truth
     >>> table = pa.table({"instance": ["q1", "q2"], "labels": [["cat"], ["dog", "cat"]]})
     >>> parquet.write_table(table, "truth.parquet")
     >>> truth = read_arrow_truth("truth.parquet")
@@ -203,7 +195,6 @@ def read_arrow_scores(path: PathLike, like: Named | list[str]) -> Named:
     --------
     >>> import pyarrow as pa
     >>> from pyarrow import parquet
-    >>> from xmleval.io import read_arrow_scores
     >>> table = pa.table({"instance": ["q1"], "labels": [["dog", "cat"]], "scores": [[0.75, 0.5]]})
     >>> parquet.write_table(table, "model.parquet")
     >>> read_arrow_scores("model.parquet", ["cat", "dog"]).matrix.toarray().tolist()
@@ -222,7 +213,6 @@ def read_names(path: PathLike) -> list[str]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval.io import read_names
     >>> _ = Path("labels.txt").write_text("cat\ndog\n")
     >>> read_names("labels.txt")
     ['cat', 'dog']
@@ -236,7 +226,6 @@ def read_inverse_propensity(path: PathLike) -> NDArray[Any]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval.io import read_inverse_propensity
     >>> _ = Path("inv_prop.txt").write_text("12.46\n9.65\n")
     >>> read_inverse_propensity("inv_prop.txt").tolist()
     [12.46, 9.65]
@@ -250,7 +239,6 @@ def read_hierarchy(path: PathLike) -> list[tuple[str, str]] | list[tuple[int, in
     Examples
     --------
     >>> from pathlib import Path
-    >>> from xmleval.io import read_hierarchy
     >>> _ = Path("edges.tsv").write_text("cat\tanimal\ndog\tanimal\n")
     >>> read_hierarchy("edges.tsv")
     [('cat', 'animal'), ('dog', 'animal')]
@@ -268,8 +256,6 @@ def write_parquet(path: PathLike, data: Any, kind: str, *, n_labels: int | None 
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval.io import read_truth, write_parquet
     >>> write_parquet("truth.parquet", np.eye(2), "truth")
     >>> read_truth("truth.parquet").toarray().tolist()
     [[1, 0], [0, 1]]
@@ -288,7 +274,6 @@ def write_xmc(path: PathLike, matrix: Any, kind: str) -> None:
     --------
     >>> from pathlib import Path
     >>> import scipy.sparse
-    >>> from xmleval.io import write_xmc
     >>> write_xmc("scores.txt", scipy.sparse.csr_array([[0.5, 0, 0.25], [0, 1e-7, 0]]), "scores")
     >>> Path("scores.txt").read_text()
     '2 3\n0:0.5 2:0.25\n1:1e-07\n'
@@ -314,8 +299,6 @@ def write_qrels(
     Examples
     --------
     >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from xmleval.io import write_qrels
     >>> write_qrels("news.qrels", np.eye(2))
     >>> Path("news.qrels").read_text()
     '0 0 0 1\n1 0 1 1\n'
@@ -333,8 +316,6 @@ def write_run(
     Examples
     --------
     >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from xmleval.io import write_run
     >>> write_run("a.run", (np.array([[1, 0]]), np.array([[0.75, 0.5]])))
     >>> Path("a.run").read_text()
     '0 Q0 1 1 0.75 xmleval\n0 Q0 0 2 0.5 xmleval\n'

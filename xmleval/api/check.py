@@ -119,8 +119,6 @@ def check(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import xmleval
     >>> report = xmleval.evaluate(np.eye(3), np.eye(3)[::-1], metrics=["p@1", "coverage"])
     >>> checked = xmleval.check(report, min={"p@1": 0.5}, max={"coverage": 2})
     >>> bool(checked), checked.failures[0].measure, checked.failures[0].limit

@@ -90,8 +90,6 @@ def compare(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import compare
     >>> rng = np.random.default_rng(0)
     >>> y_true = rng.random((200, 5)) < 0.3
     >>> good, poor = y_true + rng.normal(size=(2, 200, 5)) * [[[0.5]], [[0.9]]]

@@ -44,8 +44,6 @@ def diff(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import diff
     >>> y_true = np.array([[1, 0, 1], [0, 1, 0]])
     >>> old, new = np.array([[[3, 2, 1], [1, 3, 2]], [[3, 1, 2], [3, 2, 1]]])
     >>> print(diff({"old": old, "new": new}, y_true, metric="p@1"))

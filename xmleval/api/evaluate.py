@@ -220,8 +220,6 @@ def evaluate(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import evaluate
     >>> y_true = np.array([[1, 0, 1, 0], [0, 1, 0, 0]])
     >>> labels = np.array([[0, 3], [2, 1]])
     >>> scores = np.array([[0.9, 0.4], [0.8, 0.3]])

@@ -113,7 +113,6 @@ def fuse(
 
     Examples
     --------
-    >>> from xmleval import fuse
     >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """

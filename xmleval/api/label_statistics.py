@@ -57,8 +57,6 @@ def label_statistics(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import label_statistics
     >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
     2.5
     """

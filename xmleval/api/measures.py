@@ -5,7 +5,6 @@
 better, unless ``higher_is_better`` is False, as for distances. A value is NaN if it is undefined. Invalid
 input raises ValueError, and each note of `evaluate` on what was seen in the data is a warning.
 
->>> import numpy as np
 >>> p_at_k(np.eye(3), np.eye(3) + [0.3, 0.1, 0.2], k=1)
 1.0
 """

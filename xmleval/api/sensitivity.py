@@ -35,8 +35,6 @@ class Sensitivity:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import propensity_sensitivity
     >>> y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
     >>> y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
     >>> head = np.tile([0.9, 0.5, 0.1], (9, 1))
@@ -119,8 +117,6 @@ def propensity_sensitivity(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import propensity_sensitivity
     >>> y_train = np.repeat(np.eye(3, dtype=int), [9, 3, 1], axis=0)
     >>> y_true = np.eye(3, dtype=int)
     >>> models = {"head": np.tile([0.9, 0.5, 0.1], (3, 1)), "tail": np.tile([0.1, 0.5, 0.9], (3, 1))}

@@ -67,7 +67,6 @@ class Conventions:
 
     Examples
     --------
-    >>> from xmleval import Conventions
     >>> Conventions(empty="skip").signature(["empty", "auc_ties"])
     'auc_ties=half empty=skip'
     """
@@ -113,7 +112,6 @@ class Conventions:
 
         Examples
         --------
-        >>> from xmleval import Conventions
         >>> Conventions(unlisted=0.0).unlisted_score
         0.0
         """
@@ -125,7 +123,6 @@ class Conventions:
 
         Examples
         --------
-        >>> from xmleval import Conventions
         >>> Conventions(gains="exp").graded
         True
         """
@@ -136,7 +133,6 @@ class Conventions:
 
         Examples
         --------
-        >>> from xmleval import Conventions
         >>> Conventions(empty="skip").signature(["empty", "unlisted"])
         'empty=skip unlisted=below'
         """
@@ -148,7 +144,6 @@ class Conventions:
 
         Examples
         --------
-        >>> from xmleval import Conventions
         >>> Conventions(empty="skip").as_dict()["empty"]
         'skip'
         """

@@ -69,7 +69,6 @@ class Message(str):
 
     Examples
     --------
-    >>> from xmleval.base.errors import Keyword, Message
     >>> said = Message("p@1", " needs ", Keyword("y_score"))
     >>> said
     'p@1 needs y_score='

@@ -75,7 +75,6 @@ class Note(Message):
 
     Examples
     --------
-    >>> from xmleval.base.notes import Note, joined_notes
     >>> notes = [Note("y_score", "ignored rows", n) for n in (12, 1)]
     >>> notes[1]
     'y_score: 1 row is not in the truth; it is ignored'

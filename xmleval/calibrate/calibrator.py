@@ -54,7 +54,6 @@ class Calibrator:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from xmleval.calibrate import fit
     >>> calibrator = fit(np.array([[1, 0, 0], [0, 1, 0]]), np.array([[3.0, 1.0, 1.0], [2.0, 3.0, 1.0]]))
     >>> calibrator.apply(np.array([[2.5, 9.0, -9.0]]))

@@ -101,8 +101,6 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import evaluate
     >>> from xmleval.calibrate import fit
     >>> y_valid = np.array([[1, 0], [0, 1], [0, 0]])
     >>> valid_scores = np.array([[2.0, -1.0], [0.5, 1.0], [-0.5, -1.0]])

@@ -41,7 +41,6 @@ class Pieces:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from xmleval.io import Pieces
     >>> pieces = Pieces(2, 3, lambda n_bytes: iter([np.eye(2, 3)]))
     >>> sum(len(rows) for rows in pieces.read(1000))

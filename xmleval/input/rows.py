@@ -143,7 +143,6 @@ class Named:
     Examples
     --------
     >>> import scipy.sparse
-    >>> from xmleval import evaluate
     >>> from xmleval.io import Named
     >>> truth = Named(scipy.sparse.eye_array(2, format="csr"), ["q1", "q2"], ["cat", "dog"])
     >>> evaluate(truth, {"q1": {"cat": 0.5}, "q2": {"cow": 0.5}}, metrics=["p@1"])["p@1"]

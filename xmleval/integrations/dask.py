@@ -70,7 +70,6 @@ def evaluate(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> from distributed import Client
     >>> from xmleval.dask import evaluate
@@ -124,7 +123,6 @@ def evaluate_blocks(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from distributed import Client
     >>> from xmleval.dask import evaluate_blocks
     >>> def predict(seed):  # a model's scores, beside the truth

@@ -83,7 +83,6 @@ def evaluate(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import ray
     >>> import scipy.sparse as sp
     >>> from xmleval.ray import evaluate
@@ -115,7 +114,6 @@ def evaluate_blocks(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import ray
     >>> from xmleval.ray import evaluate_blocks
     >>> @ray.remote

@@ -47,7 +47,6 @@ def make_scorer(
 
     Examples
     --------
-    >>> from xmleval.integrations.sklearn import make_scorer
     >>> make_scorer("p@5")  # cross_validate(estimator, X, Y, scoring=make_scorer("p@5"))
     make_scorer('p@5')
     """

@@ -51,7 +51,6 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
     Examples
     --------
     >>> import torch
-    >>> from xmleval.integrations.torchmetrics import EvaluatorMetric
     >>> p1 = EvaluatorMetric("p@1", n_labels=3)
     >>> p1.update(torch.tensor([[0.9, 0.5, 0.2], [0.1, 0.8, 0.3]]), torch.tensor([[1, 0, 1], [1, 0, 0]]))
     >>> p1.compute()

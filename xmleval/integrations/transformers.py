@@ -46,7 +46,6 @@ class TrainerMetrics:
 
     Examples
     --------
-    >>> from xmleval.integrations.transformers import TrainerMetrics
     >>> metrics = TrainerMetrics(["p@1", "p@5", "ndcg@5"], n_labels=4000)
     >>> functions = {
     ...     "preprocess_logits_for_metrics": metrics.preprocess_logits_for_metrics,

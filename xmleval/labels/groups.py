@@ -41,7 +41,6 @@ class LabelGroups(Mapping[str, Ints]):
 
     Examples
     --------
-    >>> import xmleval
     >>> groups = xmleval.label_groups(label_counts=[0, 3, 200, 50])
     >>> groups
     <LabelGroups: zero-shot (0) 1, tail (1-10) 1, torso (11-100) 1, head (>100) 1>
@@ -91,7 +90,6 @@ class LabelGroups(Mapping[str, Ints]):
 
         Examples
         --------
-        >>> from xmleval import LabelGroups
         >>> groups = LabelGroups(["head", "tail"], [0, 1], label_names=["cat", "dog"])
         >>> groups.for_labels(["dog", "cat"])["tail"].tolist()
         [0]
@@ -148,8 +146,6 @@ def label_groups(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import xmleval
     >>> y_train = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0]])
     >>> xmleval.label_groups(y_train, edges=[0, 2])
     <LabelGroups: zero-shot (0) 1, few (1-2) 1, frequent (>2) 1>

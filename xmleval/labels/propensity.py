@@ -136,7 +136,6 @@ def inverse_propensity(
 
     Examples
     --------
-    >>> from xmleval import inverse_propensity
     >>> q = inverse_propensity(label_counts=[0, 1], n_instances=15511)
     >>> [round(float(value), 4) for value in q]
     [12.4551, 9.6493]

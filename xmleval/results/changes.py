@@ -88,8 +88,6 @@ class Diff(Printed):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import diff
     >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
     >>> changes = diff(models, np.eye(3), metric="p@1")
     >>> changes.n_changed
@@ -188,8 +186,6 @@ class Diff(Printed):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import diff
         >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
         >>> changes = diff(models, np.eye(3), metric="p@1")
         >>> print(changes.to_markdown())
@@ -224,8 +220,6 @@ class Diff(Printed):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import diff
         >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
         >>> changes = diff(models, np.eye(3), metric="p@1")
         >>> changes.to_dict()["changes"]["rows"][0]["list_b"]
@@ -268,8 +262,6 @@ class Diff(Printed):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import diff
         >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
         >>> changes = diff(models, np.eye(3), metric="p@1")
         >>> print(changes.to_csv())

@@ -98,8 +98,6 @@ class Comparison(Printed, Plotted):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import Comparison, compare, evaluate
     >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
     >>> reports = {name: evaluate(np.eye(40), scores, metrics=["p@1"]) for name, scores in models.items()}
     >>> Comparison(reports).reports["b"]["p@1"]
@@ -207,8 +205,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import compare
         >>> models = {"a": np.eye(4) + 1, "b": np.eye(4)[::-1] + 1}
         >>> compare(models, np.eye(4), metrics="p@1", worst=1).changes.n_changed
         (0, 0, 4)
@@ -242,8 +238,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import compare
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
         >>> compared = compare(models, np.eye(40), metrics=["p@1"])
         >>> found = compared.difference("p@1", "a", "b")
@@ -470,8 +464,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import compare
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
         >>> compared = compare(models, np.eye(40), metrics=["p@1"])
         >>> print(compared.to_latex().splitlines()[0])
@@ -495,8 +487,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import compare
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
         >>> compared = compare(models, np.eye(40), metrics=["p@1"])
         >>> compared.to_dict()["comparison"]["differences"][0]["difference"]
@@ -558,8 +548,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Comparison, evaluate
         >>> print(Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])}).to_csv())
         name,symbol,direction,a,a lower,a upper
         p@1,P@1,up,1.0,,
@@ -582,8 +570,6 @@ class Comparison(Printed, Plotted):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import Comparison, evaluate
         >>> compared = Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])})
         >>> compared.to_frame()["a"].tolist()  # doctest: +SKIP
         [1.0]

@@ -50,8 +50,6 @@ class WithParts:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> of = ["head", "head", "tail", "tail"]
         >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
         >>> report.groups["tail"]["r@1"]
@@ -68,8 +66,6 @@ class WithParts:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> of = ["head", "head", "tail", "tail"]
         >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
         >>> report.shares["tail"]["r@1"]
@@ -83,8 +79,6 @@ class WithParts:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> of = ["en", "en", "de", "de"]
         >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], row_groups=of)
         >>> report.row_groups["de"]["r@1"]

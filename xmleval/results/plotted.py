@@ -67,8 +67,6 @@ class Plotted:
         --------
         >>> import matplotlib
         >>> matplotlib.use("Agg")
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"])
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
@@ -117,8 +115,6 @@ class Plotted:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> page = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"]).to_html("Identity")
         >>> page[page.index("<title>") :].splitlines()[0]
         '<title>Identity</title>'

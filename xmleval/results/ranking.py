@@ -60,7 +60,6 @@ class Ranking(Printed):
 
     Examples
     --------
-    >>> from xmleval import rank
     >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
     >>> ranking = rank(values, "p@1")
     >>> ranking.average_ranks
@@ -86,7 +85,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> ranking.metric
@@ -100,7 +98,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> ranking.higher_is_better
@@ -114,7 +111,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> ranking.n_data_sets
@@ -201,7 +197,6 @@ class Ranking(Printed):
         --------
         >>> import matplotlib
         >>> matplotlib.use("Agg")
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> ranking.plot("average_ranks").get_xlabel()
@@ -230,7 +225,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> page = ranking.to_html("Two models")
@@ -250,7 +244,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> print(ranking.to_csv())
@@ -271,7 +264,6 @@ class Ranking(Printed):
 
         Examples
         --------
-        >>> from xmleval import rank
         >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
         >>> ranking = rank(values, "p@1")
         >>> ranking.to_dict()["average_ranks"]
@@ -380,7 +372,6 @@ def rank(
 
     Examples
     --------
-    >>> from xmleval import rank
     >>> values = {"bibtex": {"lr": 0.64, "knn": 0.58}, "delicious": {"lr": 0.69, "knn": 0.66}}
     >>> found = rank(values, "p@1")
     >>> found.average_ranks

@@ -39,8 +39,6 @@ class WithReliability:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"])
         >>> report.reliability["ece(bins=2)"]["mean_score"]
         array([0.2, 0.9])

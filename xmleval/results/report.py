@@ -82,8 +82,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from xmleval import evaluate
     >>> report = evaluate(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]), metrics=["p@1", "lrap"])
     >>> dict(report)
     {'p@1': 1.0, 'lrap': 0.8333333333333333}
@@ -154,8 +152,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], per_row=True)
         >>> report.per_row()["p@1"].tolist()
         [1.0, 0.0, 0.0]
@@ -172,8 +168,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> lists = np.array([[0]]), np.array([[0.9]])
         >>> report = evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True)
         >>> report.intervals
@@ -187,8 +181,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
         >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
         >>> round(report.estimates["p@1"].half_width, 2)
@@ -211,8 +203,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
         >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
         >>> lower, upper = report.confidence["p@1"]
@@ -227,8 +217,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
         >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
         >>> round(report.standard_errors["p@1"], 3)
@@ -242,8 +230,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> evaluate(np.eye(2), np.array([[0.9, 0.4], [0.3, 0.8]]), metrics=["peak_f1.micro"]).thresholds
         {'peak_f1.micro': 0.8}
         """
@@ -255,8 +241,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).undefined_rows
         {'lrap': 1}
         """
@@ -268,8 +252,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["auc.macro"]).undefined_labels
         {'auc.macro': 1}
         """
@@ -295,8 +277,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], per_label=True)
         >>> report.per_label()["tp@1"].tolist()
         [1.0, 0.0, 0.0]
@@ -322,8 +302,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> scores = np.array([[0.9, 0.4], [0.3, 0.8]])
         >>> report = evaluate(np.eye(2), scores, metrics=["auc.micro"], curve_points=9)
         >>> fpr, tpr, thresholds = report.roc_curve()
@@ -348,8 +326,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> scores = np.array([[0.9, 0.4], [0.3, 0.8]])
         >>> report = evaluate(np.eye(2), scores, metrics=["ap.micro"], curve_points=9)
         >>> precision, recall, thresholds = report.pr_curve()
@@ -374,8 +350,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> report.signature()
         'empty=zero unlisted=below'
@@ -460,8 +434,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> report.to_dict()["values"]
         {'p@1': 0.3333333333333333}
@@ -519,8 +491,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Examples
         --------
         >>> from pathlib import Path
-        >>> import numpy as np
-        >>> from xmleval import Report, evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> Path("results.json").write_text(report.to_json()) > 0
         True
@@ -547,8 +517,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> evaluate(np.eye(3), np.eye(3), metrics=["p@1", "f1.macro@1"]).flat()
         {'p_at_1': 1.0, 'f1_macro_at_1': 1.0}
         """
@@ -571,8 +539,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
         [0.3333333333333333]
@@ -592,8 +558,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> print(report.to_csv())
         name,symbol,direction,value,lower,upper

@@ -36,8 +36,6 @@ class Printed:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
         ['ndcg_ties=order empty=zero unlisted=below']
         """
@@ -75,8 +73,6 @@ class Printed:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> print(report.to_text(width=40))
         3 rows x 3 labels
@@ -103,8 +99,6 @@ class Printed:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> print(report.to_markdown())
         | measure | @1 |
@@ -125,8 +119,6 @@ class Printed:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> print(report.to_latex())
         % empty=zero unlisted=below
@@ -151,8 +143,6 @@ class Printed:
         Examples
         --------
         >>> import json
-        >>> import numpy as np
-        >>> from xmleval import evaluate
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
         >>> json.loads(report.to_json())["n_rows"]
         3

@@ -80,7 +80,6 @@ def difference_p(difference: float, replicates: Floats) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> round(difference_p(0.2, np.array([0.1, 0.2, 0.2, 0.3])), 4)
     0.201
     """

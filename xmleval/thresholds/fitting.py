@@ -129,8 +129,6 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import xmleval
     >>> from xmleval.thresholds import fit
     >>> y_true, y_score = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.6, 0.1, 0.4], [0.3, 0.8, 0.2]])
     >>> rule = fit(y_true, y_score, "f1.macro", rule="label")

@@ -76,7 +76,6 @@ class Rule:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from xmleval.thresholds import fit
     >>> y_true, y_score = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.6, 0.1, 0.4], [0.3, 0.8, 0.2]])
     >>> rule = fit(y_true, y_score, "f1.micro")
@@ -108,7 +107,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.by_name
@@ -123,7 +121,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.unlisted is None
@@ -141,7 +138,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.for_labels(["cat", "dog"]).n_labels
@@ -188,7 +184,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.apply(np.array([[0.7, 0.2]])).toarray().astype(int).tolist()
@@ -249,7 +244,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import Rule, fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.save("rule.npz")
@@ -269,7 +263,6 @@ class Rule:
 
         Examples
         --------
-        >>> import numpy as np
         >>> from xmleval.thresholds import Rule, fit
         >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
         >>> rule.save("rule.npz")

@@ -185,7 +185,6 @@ def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any =
     Examples
     --------
     >>> import pyarrow
-    >>> from xmleval import evaluate, from_df
     >>> df = pyarrow.table({"q": [1, 1, 2], "doc": ["a", "b", "c"], "rel": [1, 0, 1], "bm25": [8.5, 9, 4]})
     >>> truth, run = (from_df(df, instance="q", label="doc", score=name) for name in ("rel", "bm25"))
     >>> evaluate(truth, run, metrics="p@1")["p@1"]
