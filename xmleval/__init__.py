@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from xmleval.input.objects.frames import from_df
     from xmleval.labels.groups import LabelGroups, label_groups
     from xmleval.labels.propensity import inverse_propensity
-    from xmleval.results.changes import Diff
     from xmleval.results.comparison import Comparison
+    from xmleval.results.diff import Diff
     from xmleval.results.ranking import Ranking, rank
     from xmleval.results.report import Report
 
@@ -120,7 +120,7 @@ __all__ = [
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
-    "Diff": "results.changes",
+    "Diff": "results.diff",
     "Comparison": "results.comparison",
     "Conventions": "base.conventions",
     "Evaluator": "evaluation.evaluator",

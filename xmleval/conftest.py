@@ -1,4 +1,4 @@
-"""Examples of docstrings write files in a folder of their own, and know NumPy and the names of this package."""
+"""Examples of docstrings write files in a folder of their own, and know NumPy and this package."""
 
 from typing import Any
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import xmleval
@@ -70,5 +71,6 @@ def test_docstrings_list_all_parameters() -> None:
 def test_examples_that_need_a_library_run(name: str) -> None:
     pytest.importorskip(NEEDS[name.rpartition(".")[2]])
     text = DOCSTRINGS[name].replace("# doctest: +SKIP", "")
-    test = doctest.DocTestParser().get_doctest(text, {"xmleval": xmleval}, name, None, 0)
+    names = {"np": np, "xmleval": xmleval, **{n: getattr(xmleval, n) for n in ("Comparison", "evaluate")}}
+    test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     assert doctest.DocTestRunner().run(test).failed == 0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from xmleval import Comparison, compare
+from xmleval.results.differences import Difference
 
 TESTS = ["t", "randomisation", "paired_t", "wilcoxon"]
 N, L = 400, 12
@@ -28,6 +29,14 @@ GROUPS: dict[str, Any] = {"label_groups": TOPICS, "row_groups": LANGUAGES}
 def compared(models: Any = MODELS, rows: Any = slice(None), **options: Any) -> Comparison:
     of_rows = {name: scores[rows] for name, scores in models.items()}
     return compare(of_rows, TRUTH[rows], **{"metrics": MEASURES, **Q, **options})
+
+
+def by_group(comparison: Comparison) -> dict[str, list[Difference]]:
+    """Return the differences by the name of their group, those of the whole by an empty one."""
+    groups: dict[str, list[Difference]] = {}
+    for difference in comparison.differences:
+        groups.setdefault(difference.group, []).append(difference)
+    return groups
 
 
 def top(scores: Any, k: int) -> tuple[Any, Any]:

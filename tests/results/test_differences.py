@@ -10,7 +10,19 @@ import scipy.sparse as sp
 import scipy.stats
 
 from tests.made_files import as_list
-from tests.results.models import CLUSTERS, GROUPS, MODELS, TESTS, TRUTH, TWO, Q, compared, errors_of, top
+from tests.results.models import (
+    CLUSTERS,
+    GROUPS,
+    MODELS,
+    TESTS,
+    TRUTH,
+    TWO,
+    Q,
+    by_group,
+    compared,
+    errors_of,
+    top,
+)
 from tests.results.notebooks import page_of
 from xmleval import compare, diff, evaluate
 
@@ -48,8 +60,7 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
     names, maximum = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro", "auc.macro"], "peak_f1.micro"
     options: dict[str, Any] = {"metrics": [*names, maximum], "test": test, **GROUPS}
     comparison = compared(TWO, clusters=CLUSTERS, **options)
-    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
-    differences = [part.difference(name, "good", "fair") for part in parts for name in names]
+    differences = [one for part in by_group(comparison).values() for one in part if one.name in names]
     untested = comparison.difference(maximum, "good", "fair")
     assert (untested.estimate, math.isnan(untested.p_value)) == (None, True)
 
@@ -72,8 +83,9 @@ def test_intervals_and_p_values_are_those_of_rows_left_out_one_cluster_at_a_time
     if test == "randomisation":  # all signs of seven clusters, one model always better
         by_name = compared(TWO, clusters=[*map(str, CLUSTERS)], **options)
         assert differences[0].p_value == by_name.differences[0].p_value == 2 / 2**7
-    with pytest.raises(KeyError, match="no group 'tail'; there are 'rare', 'common'"):
-        comparison.groups["tail"]
+    with pytest.raises(KeyError, match="within group 'tail'; groups are 'rare', 'common'"):
+        comparison.difference("ndcg@3", "good", "fair", group="tail")
+    assert comparison.difference("ndcg@3", "good", "fair", group="rare") == differences[len(names)]
 
 
 @pytest.mark.parametrize(("test", "oracle", "tolerance"), [
@@ -219,16 +231,12 @@ def test_holm_counts_measures_with_the_same_differences_once(test: str, options:
     if test == "t" and not options:  # within groups of labels, sets are those of all labels
         same.append("precision.micro@1")
     comparison = compared(test=test, metrics=["p@1", *same, "p@3"], **options)
-    parts = [(comparison, alone)]
-    for kind in ("groups", "row_groups"):
-        parts += [(part, getattr(alone, kind)[name]) for name, part in getattr(comparison, kind).items()]
-    for part, expected in parts:
-        assert part.n_tests == expected.n_tests == alone.n_tests
-        for one in part.differences:
-            tested = not math.isnan(one.p_value)
-            first = expected.difference("p@3" if one.name == "p@3" else "p@1", one.a, one.b)
-            assert not tested or (one.corrected_p, one.better) == (first.corrected_p, first.better)
-            assert one.same_as == ("p@1" if one.name in same and tested else None)
+    assert comparison.n_tests == alone.n_tests
+    for one in comparison.differences:
+        tested = not math.isnan(one.p_value)
+        first = alone.difference("p@3" if one.name == "p@3" else "p@1", one.a, one.b, one.group)
+        assert not tested or (one.corrected_p, one.better) == (first.corrected_p, first.better)
+        assert one.same_as == ("p@1" if one.name in same and tested else None)
     assert "those with the same differences once" in str(comparison)
     assert "once" not in str(alone)
 
@@ -239,9 +247,8 @@ def test_holm_counts_measures_with_the_same_differences_once(test: str, options:
 @pytest.mark.parametrize(("metric", "column"), [("p@3", "tp@3"), ("f1.macro@3", "f1@3"), ("ap.macro", "ap")])
 def test_labels_that_differ_most_are_those_of_diff(metric: str, column: str) -> None:
     (moved,) = compare(TWO, TRUTH, metrics=["lrap", metric], worst=4).labels
-    expected = diff(dict(reversed(TWO.items())), TRUTH, metric=metric, worst=4).labels
-    assert (moved.a, moved.b, moved.column, moved.labels) == ("good", "fair", column, expected)
-    assert moved.labels[0].change == moved.labels[0].b - moved.labels[0].a  # the second value is that of a
+    expected = diff(TWO, TRUTH, metric=metric, worst=4)
+    assert (moved.a, moved.b, moved.label_column, moved.labels) == ("good", "fair", column, expected.labels)
 
 
 def test_labels_that_differ_most_are_in_every_form() -> None:
@@ -255,8 +262,8 @@ def test_labels_that_differ_most_are_in_every_form() -> None:
     assert "list of good" in comparison.to_html()
     records = json.loads(comparison.to_json())["comparison"]["labels"]
     for moved, record in zip(comparison.labels, records, strict=True):
-        for one, label in zip(moved.labels, record["labels"], strict=True):
-            assert label["difference"] == label["value_a"] - label["value_b"] == one.change
+        for one, label in zip(moved.records(), record["labels"], strict=True):
+            assert label["difference"] == label["value_a"] - label["value_b"] == -one.change
             assert (label["name"], label["support"]) == (f"label {label['number']}", one.support)
             assert all(str(one.name) in text for text in (str(comparison), comparison.to_markdown()))
 
@@ -272,10 +279,10 @@ def test_seeds_are_averaged_with_their_standard_deviation() -> None:
         assert shown in str(mean)
     of_seeds = json.loads(mean.to_json())["comparison"]["seeds"]["good"]
     assert [one["values"]["p@3"] for one in of_seeds] == values
-    for kind, name in (("groups", "rare"), ("row_groups", "de")):
-        actual, *parts = (getattr(one, kind)[name].differences[0].value for one in (mean, *each))
+    for name in ("rare", "de"):
+        actual, *parts = (by_group(one)[name][0].value for one in (mean, *each))
         assert actual == pytest.approx(np.mean(parts))
-    by_label = [{one.number: one.b for one in part.labels[0].labels} for part in (mean, *each)]
+    by_label = [{one.number: one.a for one in part.labels[0].records()} for part in (mean, *each)]
     numbers = {*range(L)}.intersection(*by_label)
     assert numbers
     for number in numbers:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.results.models import GROUPS, TESTS, TWO, N, compared
+from tests.results.models import GROUPS, TESTS, TWO, N, by_group, compared
 from tests.results.notebooks import page_of
 from xmleval import Comparison, compare, evaluate
 
@@ -16,9 +16,10 @@ from xmleval import Comparison, compare, evaluate
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
     languages = GROUPS["row_groups"]
-    for name, group in compared(row_groups=languages, test=test).row_groups.items():
+    _, *groups = by_group(compared(row_groups=languages, test=test)).items()
+    for name, differences in groups:
         alone = compared(rows=np.equal(languages, name), test=test)
-        for one, other in zip(group.differences, alone.differences, strict=True):
+        for one, other in zip(differences, alone.differences, strict=True):
             assert (*one[:4], one.outcomes) == (*other[:4], other.outcomes)
             if test != "t":  # whose jackknife groups depend on the numbers of rows
                 np.testing.assert_array_equal(one.p_value, other.p_value)
@@ -27,20 +28,20 @@ def test_groups_of_rows_are_compared_as_their_rows_alone(test: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"baseline": "fair"}, GROUPS, {"test": "wilcoxon", **GROUPS}])
 def test_p_values_are_corrected_by_holm_groups_included(options: dict[str, Any]) -> None:
     comparison = compared(**options)
-    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
-    differences = [one for part in parts for one in part.differences]
+    differences = comparison.differences
     tested = [one for one in differences if not math.isnan(one.p_value)]
     least = 0.0
     for rank, one in enumerate(sorted(tested, key=lambda one: one.p_value)):
         least = max(least, one.p_value * (len(tested) - rank))
         assert one.corrected_p == min(1.0, least)
-    assert {part.n_tests for part in parts} == {len(tested)}
+    assert comparison.n_tests == len(tested)
     for one in differences:
         assert math.isnan(one.p_value) == math.isnan(one.corrected_p)
         assert (one.better is not None) == (one.corrected_p < 0.05)
     if "label_groups" in options:
         without = compared(test=options.get("test", "t"))
-        actual, expected = ([one.p_value for one in each.differences] for each in (comparison, without))
+        whole = [one for one in differences if not one.group]
+        actual, expected = ([one.p_value for one in each] for each in (whole, without.differences))
         np.testing.assert_array_equal(actual, expected)
         title = f"Holm over {len(tested)} tests, those within groups included"
         texts = str(comparison), comparison.to_markdown(), comparison.to_latex()
@@ -54,15 +55,15 @@ def test_every_form_has_every_difference() -> None:
     contents = json.loads(comparison.to_json())["comparison"]
     _, *lines = [line.split(",") for line in comparison.to_csv().splitlines()]
     places = [["", ""], ["labels", "rare"], ["labels", "common"], ["rows", "de"], ["rows", "en"]]
-    parts = [comparison, *comparison.groups.values(), *comparison.row_groups.values()]
+    parts = [*by_group(comparison).values()]
     records = [contents, *contents["groups"].values(), *contents["row_groups"].values()]
     texts = [str(comparison), comparison.to_markdown()]
     for place, part, record in zip(places, parts, records, strict=True):
-        expected = [(one.name, one.a, one.value) for one in part.differences]
+        expected = [(one.name, one.a, one.value) for one in part]
         assert [(one["name"], one["a"], one["difference"]) for one in record["differences"]] == expected
         rows = [line for line in lines if line[-2:] == place]
         assert [(row[0], row[3], float(row[7])) for row in rows] == expected
-        for one in part.differences:
+        for one in part:
             if one.estimate and one.better:
                 shown = f"{one.value:+.4f} ±{one.estimate.half_width:.4f}"
                 assert all(shown in text for text in texts)
@@ -104,8 +105,9 @@ def short_lists(form: str = "lists") -> dict[str, Any]:
 def test_no_model_is_better_than_itself_with_shorter_lists(form: str, test: str) -> None:
     measures = ["p@1", "ndcg@1", "one_error", "map@all", "lrap", "auc.micro"]
     comparison = compare(**short_lists(form), metrics=measures, test=test)
-    for name, part in comparison.groups.items():
-        for one in part.differences:
+    _, *groups = by_group(comparison).items()
+    for name, part in groups:
+        for one in part:
             assert (math.isnan(one.p_value), one.better) == (True, None)
             assert one.value != 0
         note = f"group {name}: lists hold different numbers of labels a row (cut 2, full 4), so that models"
@@ -126,5 +128,5 @@ def test_equally_short_lists_are_tested_within_groups() -> None:
     arguments = short_lists()
     labels, scores = arguments["models"]["cut"]
     models = {"a": (labels, scores), "b": (labels[:, ::-1].copy(), scores)}
-    groups = compare(**arguments | {"models": models}, metrics="p@1").groups
-    assert [part.differences[0].better for part in groups.values()] == ["a", "a"]
+    comparison = compare(**arguments | {"models": models}, metrics="p@1")
+    assert [one.better for one in comparison.differences if one.group] == ["a", "a"]

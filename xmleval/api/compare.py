@@ -21,8 +21,8 @@ from xmleval.input.weights import check_propensity
 from xmleval.labels.groups import check_row_groups
 from xmleval.labels.propensity import CONSTANTS, constants_of, estimated, inverse_propensity
 from xmleval.metrics.spec import DEFAULT_K, conventions_of, expand_metrics
-from xmleval.results.changes import refuse_no_labels
 from xmleval.results.comparison import Comparison
+from xmleval.results.diff import refuse_no_labels
 from xmleval.results.differences import JACKKNIFE, check_test
 from xmleval.results.report import Report, with_same_measures
 
@@ -74,13 +74,12 @@ def compare(
         shows rows of the first two models, too, with their lists.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
-        ``label_groups`` or ``row_groups``, models are also compared within each group: ``groups`` and
-        ``row_groups`` of the result.
+        ``label_groups`` or ``row_groups``, models are also compared within each group.
 
     Returns
     -------
     Comparison
-        Prints as tables; ``differences`` has the numbers, ``groups["tail"].differences`` those of a group.
+        Prints as tables; ``differences`` has the numbers, those within groups with ``kind`` and ``group``.
 
     Raises
     ------
@@ -119,7 +118,8 @@ def compare(
     weight, row_groups = of_rows.get("sample_weight"), of_rows.get("row_groups")
     if clusters is not None:
         clusters = np.asarray(as_plain("clusters", of_rows["clusters"]))
-    compared = Comparison(
+    shows_lists = not seeds and models is not None and (worst or models_evaluated.of_files)
+    return Comparison(
         reports,
         baseline=baseline,
         test=test,
@@ -127,10 +127,8 @@ def compare(
         clusters=None if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel(),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
         worst=worst,
+        lists_of=models_evaluated.lists_of if shows_lists else None,
     )
-    if not seeds and models is not None and (worst or models_evaluated.of_files):
-        compared.lists_of = models_evaluated.lists_of
-    return compared
 
 
 class Evaluated(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 from xmleval.api.compare import evaluate_models, names_of
 from xmleval.base.errors import InputError, positive_integer
 from xmleval.metrics.spec import parse_spec
-from xmleval.results.changes import Diff, find_changes
+from xmleval.results.diff import Diff, find_changes
 
 
 def diff(

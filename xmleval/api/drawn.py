@@ -51,9 +51,7 @@ def evaluate_for_figures(models: Mapping[str, Any], y_true: Any, **options: Any)
     reports = {name: report for name, (report,) in evaluated.reports.items()}
     names = [spec.name for spec in asked if all(spec.name in report for report in reports.values())]
     test = JACKKNIFE if are_compared else None
-    comparison = Comparison(reports, only=names, test=test, within=False)
-    comparison.lists_of = evaluated.lists_of
-    return comparison
+    return Comparison(reports, only=names, test=test, within=False, lists_of=evaluated.lists_of)
 
 
 def _shown_by_label(asked: Sequence[Spec], weighed: bool) -> list[str]:

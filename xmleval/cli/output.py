@@ -8,7 +8,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +121,7 @@ def tell_counts(result: Any) -> None:
 
 def in_options(result: Any) -> Any:
     """Say what was seen, and what is missing, in options, as people at a terminal give them."""
-    changed: dict[str, Any] = {"notes": [*map(spelled, result.notes)]}
-    if hasattr(result, "not_computed"):
-        changed["not_computed"] = {name: spelled(text) for name, text in result.not_computed.items()}
-    if hasattr(result, "reports"):
-        changed["reports"] = {name: in_options(report) for name, report in result.reports.items()}
-    result = copy(result)
-    vars(result).update(changed)
-    return result
+    return result.worded(spelled)
 
 
 def write_figure(axes: Any, path: Path) -> None:

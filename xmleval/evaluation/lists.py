@@ -13,7 +13,7 @@ from xmleval.input.door import Door, make_door
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.metrics.spec import Spec
-from xmleval.results.changes import Lists, shown_depth
+from xmleval.results.diff import Lists, shown_depth
 from xmleval.results.report import Report
 
 

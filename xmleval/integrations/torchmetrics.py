@@ -10,7 +10,7 @@ from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.settings import Options
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.integrations.topk import Cut
-from xmleval.results.frames import flat_name
+from xmleval.results.report import flat_name
 
 if TYPE_CHECKING:
     import torch

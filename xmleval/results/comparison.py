@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -12,18 +13,33 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.base.cached import cached
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.changes import Diff, find_changes
-from xmleval.results.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
-from xmleval.results.frames import as_frame
-from xmleval.results.moved_labels import find_moved
-from xmleval.results.parts import ByGroup
+from xmleval.results.diff import Diff, Lists, find_changes, find_labels, signed
+from xmleval.results.differences import (
+    FIELDS,
+    GROUPS_OF,
+    JACKKNIFE,
+    PLACE,
+    TESTS,
+    Difference,
+    correct,
+    find_differences,
+)
 from xmleval.results.plotted import Plotted
+from xmleval.results.record import (
+    BOUNDS,
+    MEASURE,
+    Fields,
+    Record,
+    as_frame,
+    measure_cells,
+    table_of,
+    with_half_width,
+)
 from xmleval.results.report import Report
-from xmleval.results.seeds import labels_of, mean_and_sd, mean_of
+from xmleval.results.seeds import labels_of, mean_of
 from xmleval.show.printed import Printed
 from xmleval.show.tables import (
     Cell,
@@ -31,7 +47,6 @@ from xmleval.show.tables import (
     as_csv,
     as_json_value,
     as_latex,
-    as_text,
     latex_text,
     short,
     short_names,
@@ -39,15 +54,17 @@ from xmleval.show.tables import (
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
 
-SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
-EQUAL_DEPTH = 1.0  # within groups of labels, of which lists lose some where they are cut
+SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-RECORD = [
-    "name", "symbol", "direction", "a", "b", "value_a", "value_b", "difference", "standard_error",
-    "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
-    "n_rows", "better",
-]  # fmt: skip
-HEADS = "difference", "p (Holm)", "wins/ties/losses", "rows", "result"  # of a table of differences
+Place = tuple[str, str]  # kind and name of a group
+WHOLE: Place = ("", "")
+GROUPED = ("groups", "row_groups")
+COLUMNS: Fields = {  # of a table of differences, but the last
+    "difference": lambda difference: with_half_width(signed(difference.value), difference.estimate),
+    "p (Holm)": lambda difference: _p_text(difference.corrected_p),
+    "wins/ties/losses": lambda difference: "/".join(map(str, difference.outcomes or ())),
+    "rows": lambda difference: "" if difference.n_rows is None else str(difference.n_rows),
+}
 
 
 class Comparison(Printed, Plotted):
@@ -60,8 +77,6 @@ class Comparison(Printed, Plotted):
         for each training seed, the means are taken.
     only : collection of str, optional
         Names of the measures that tables show; figures show others, too. Default all.
-    same_depth : float, default 1.01
-        Ratio of the numbers of labels a row lists up to which these are taken for equal.
     test : str, optional
         A key of `TESTS`, by which pairs of models are compared; the reports then have one confidence and keep
         rows. Default: nothing is compared, and the best value of each measure is marked.
@@ -77,6 +92,8 @@ class Comparison(Printed, Plotted):
         Largest number of labels to name of each pair; the reports then keep labels.
     within : bool, default True
         Whether to compare within groups; these tests are corrected together with those of the whole.
+    lists_of : callable, optional
+        Takes two reports by name, a measure and numbers of rows, and returns what to show of these rows.
 
     Attributes
     ----------
@@ -85,12 +102,9 @@ class Comparison(Printed, Plotted):
     differences : list of Difference
         Each measure of each pair: ``value``, ``estimate`` with ``lower``, ``upper`` and ``standard_error``,
         ``p_value``, ``corrected_p``, ``outcomes`` with ``wins``, ``ties`` and ``losses``, ``n_rows``,
-        ``better``. Empty without a test.
-    groups, row_groups : dict of str to Comparison
-        The models within each group of labels and of rows. p-values of all groups and of the whole are
-        corrected together.
-    labels : list of MovedLabels
-        The labels that differ most between each pair: ``a``, ``b``, ``column``, ``labels``.
+        ``better``; then those within groups, with ``kind`` and ``group``. Empty without a test.
+    labels : list of Diff
+        The labels that differ most between each pair: ``a``, ``b``, ``label_column``, ``labels``.
     n_tests : int
         Number of p-values that are corrected together.
     notes : list of str
@@ -111,7 +125,6 @@ class Comparison(Printed, Plotted):
         reports: Mapping[str, Report | Sequence[Report]],
         *,
         only: Collection[str] | None = None,
-        same_depth: float = SAME_DEPTH,
         test: str | None = None,
         baseline: str | None = None,
         weight: Floats | None = None,
@@ -119,83 +132,89 @@ class Comparison(Printed, Plotted):
         row_groups: Groups | None = None,
         worst: int = 0,
         within: bool = True,
+        lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
     ) -> None:
-        self.seeds = {n: [own] if isinstance(own, Report) else [*own] for n, own in reports.items()}
-        self.reports = {name: mean_of(own) for name, own in self.seeds.items()}
-        self.same_depth, self.test, self.baseline, self.worst = same_depth, test, baseline, worst
+        self.seeds = {name: [one] if isinstance(one, Report) else [*one] for name, one in reports.items()}
+        self.reports = {name: mean_of(of_seeds) for name, of_seeds in self.seeds.items()}
         names = [*self.reports]
+        self.names = dict(zip(names, short_names(names), strict=True))
+        self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
+        self.test, self.baseline, self.worst, self.lists_of = test, baseline, worst, lists_of
         first = self.reports[names[0]]
         self.level = first.confidence_level
         self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
-        self.specs = [spec for spec in self._shared if only is None or spec.name in only]
-        self.pairs = list[tuple[str, Any]]()
-        self.differences = list[Difference]()
-        if test is not None:
-            self.specs = [spec for spec in self.specs if spec.needs]  # others are of the truth alone
-            self.pairs += combinations(names, 2) if baseline is None else []
-            self.pairs += [(name, baseline) for name in names if baseline not in (None, name)]
-            assert self.level is not None
-            results = {name: report.results for name, report in self.reports.items()}
-            is_fair = lambda spec, a, b: self._is_fair(spec, (a, b))  # noqa: E731
-            self.differences = find_differences(
-                results, self.pairs, self.specs, self.level, test, is_fair, weight, clusters
+        self.specs = [
+            spec
+            for spec in self._shared
+            if (only is None or spec.name in only) and (test is None or spec.needs)
+        ]  # without needs, measures are of the truth alone
+        self.pairs = list[tuple[str, str]]()
+        if test is not None and baseline is None:
+            self.pairs = [*combinations(names, 2)]
+        elif test is not None and baseline is not None:
+            self.pairs = [(name, baseline) for name in names if name != baseline]
+        self._parts = {WHOLE: self.reports, **dict(self._groups())}
+        self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
+        differences = [*self._find_differences(weight, clusters, row_groups)]
+        self.differences = correct(differences, self.level or 0.0)
+        self.n_tests = sum(
+            not math.isnan(difference.p_value) and difference.same_as is None for difference in differences
+        )
+        self._depth_notes = self._about_depths(WHOLE)
+        for kind, group in self._tested:
+            if kind == "groups":
+                self._depth_notes += [f"group {group}: {note}" for note in self._about_depths((kind, group))]
+        self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
+        self.notes += self._depth_notes
+        self.labels = [*self._find_labels()] if worst else []
+
+    def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
+        """Yield each group that all reports have, and the reports of it."""
+        for kind in GROUPED:
+            models = {name: [getattr(one, kind) for one in of_seeds] for name, of_seeds in self.seeds.items()}
+            first, *more = (groups for of_seeds in models.values() for groups in of_seeds)
+            for group in first:
+                if all(group in groups for groups in more):
+                    means = {name: mean_of([g[group] for g in of_seeds]) for name, of_seeds in models.items()}
+                    yield (kind, group), means
+
+    def _find_differences(
+        self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
+    ) -> Iterator[Difference]:
+        """Yield the differences of pairs on all rows and labels, and within each group."""
+        for kind, group in self._tested:
+            reports = self._parts[kind, group]
+            results = {name: report.results for name, report in reports.items()}
+            rows: Any = slice(None)
+            if kind == "row_groups" and row_groups is not None:
+                rows = np.flatnonzero(row_groups.of == row_groups.names.index(group))
+                for name, report in self.reports.items():
+                    columns = {measure: values[rows] for measure, values in report.results.rows.items()}
+                    results[name] = replace(results[name], rows=columns)
+            yield from find_differences(
+                results,
+                self.pairs,
+                self._specs_of(reports),
+                self.level or 0.0,
+                self.test or "",
+                partial(self._is_fair, (kind, group)),
+                None if weight is None else weight[rows],
+                None if clusters is None else clusters[rows],
+                (kind, group),
             )
-        self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
-        self.groups, self.row_groups = ByGroup(), ByGroup()
-        same: Any = {"only": [spec.name for spec in self.specs], "baseline": baseline}
-        same["test"] = test if within else None
-        for name, own in self._reports_of("groups"):
-            self.groups[name] = Comparison(own, same_depth=EQUAL_DEPTH, **same)
-        for name, own in self._reports_of("row_groups"):
-            of = np.flatnonzero([] if row_groups is None else row_groups.of == row_groups.names.index(name))
-            self.row_groups[name] = Comparison(
-                {model: self._with_rows(model, parts, of) for model, parts in own.items()},
-                weight=None if weight is None else weight[of],
-                clusters=None if clusters is None else clusters[of],
-                **same,
-            )
-        self._own_notes = self._unequal_depths()
-        for name, part in self.groups.items() if same["test"] else ():
-            self._own_notes += [f"group {name}: {note}" for note in part._own_notes]
-        self.notes = _shared_first({name: report.notes for name, report in self.reports.items()})
-        self.notes += self._own_notes
-        self.n_tests = self._correct() if test is not None else 0
-        columns = {name: labels_of(own) for name, own in self.seeds.items()} if worst else {}
-        self.labels = find_moved(self.specs, columns, self.pairs, worst, first.label_names) if worst else []
 
-    def _reports_of(self, kind: str) -> Iterator[tuple[str, dict[str, list[Report]]]]:
-        """Yield the name of each group that all reports have, and the reports of it."""
-        several = {name: [getattr(report, kind) for report in own] for name, own in self.seeds.items()}
-        first, *others = (parts for own in several.values() for parts in own)
-        for group in first:
-            if all(group in parts for parts in others):
-                yield group, {name: [parts[group] for parts in own] for name, own in several.items()}
+    def _specs_of(self, reports: Mapping[str, Report]) -> list[Spec]:
+        return [spec for spec in self.specs if all(spec.name in report for report in reports.values())]
 
-    def _with_rows(self, model: str, reports: Sequence[Report], rows: Ints) -> list[Report]:
-        """Return the reports of some rows with the values of these rows."""
-        pairs = zip(reports, self.seeds[model], strict=True)
-        values = [(part, whole.results.rows if rows.size else {}) for part, whole in pairs]
-        return [
-            replace(part, results=replace(part.results, rows={name: of[rows] for name, of in own.items()}))
-            for part, own in values
-        ]
-
-    @property
-    def parts(self) -> list[Comparison]:
-        """The whole, and the groups within which models were compared (@private)."""
-        parts = self, *self.groups.values(), *self.row_groups.values()
-        return [part for part in parts if part.test is not None]
-
-    def _correct(self) -> int:
-        """Correct the p-values of the whole and of all groups for the number of all, and return it."""
-        assert self.level is not None
-        every = [one for part in self.parts for one in part.differences]
-        in_order = iter(corrected(every, self.specs, self.level))
-        n_tests = sum(not math.isnan(one.p_value) and one.same_as is None for one in every)
-        for part in self.parts:
-            part.differences = [next(in_order) for _ in part.differences]
-            part.n_tests = n_tests
-        return n_tests
+    def _find_labels(self) -> Iterator[Diff]:
+        """Yield the labels that differ most between each pair."""
+        columns = {name: labels_of(of_seeds) for name, of_seeds in self.seeds.items()}
+        for a, b in self.pairs:
+            names = self.reports[a].label_names
+            column, labels = find_labels(self.specs, {a: columns[a], b: columns[b]}, self.worst, names)
+            if labels is not None:
+                values = (self.reports[a][self.specs[0].name], self.reports[b][self.specs[0].name])
+                yield Diff(self.specs[0], a, b, values, [], labels, column)
 
     @property
     def changes(self) -> Diff | None:
@@ -211,13 +230,18 @@ class Comparison(Printed, Plotted):
         """
         if not self.worst or max(map(len, self.seeds.values())) > 1:
             return None
-        pair = dict([*self.reports.items()][:2])
-        first, second = pair.values()
-        names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-        read = self.lists_of and partial(self.lists_of, pair)
-        return find_changes(self.specs, pair, self.worst, read, first.row_names, names)
+        return self.diff_of_first(self.worst)
 
-    def difference(self, name: str, a: str, b: str) -> Difference:
+    def diff_of_first(self, worst: int) -> Diff:
+        """Return the rows and labels that changed most between the first two models (@private)."""
+        models = dict([*self.reports.items()][:2])
+        first, second = models.values()
+        label_names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
+        read = self.lists_of and partial(self.lists_of, models)
+        shown = {self.names[name]: report for name, report in models.items()}
+        return find_changes(self.specs, shown, worst, read, first.row_names, label_names)
+
+    def difference(self, name: str, a: str, b: str, group: str = "") -> Difference:
         """Return the difference of a measure of two models that were compared.
 
         Parameters
@@ -226,6 +250,8 @@ class Comparison(Printed, Plotted):
             The measure, by any spelling of its name.
         a, b : str
             The models, in the order of `pairs`.
+        group : str, optional
+            Name of the group within which they were compared; of labels, where a group of rows has it, too.
 
         Returns
         -------
@@ -240,50 +266,68 @@ class Comparison(Printed, Plotted):
         --------
         >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
         >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> found = compared.difference("p@1", "a", "b")
-        >>> found.value, found.better
+        >>> difference = compared.difference("p@1", "a", "b")
+        >>> difference.value, difference.better
         (0.5, 'a')
         """
-        wanted = str(parse_spec(name)), a, b
-        for found in self.differences:
-            if (found.name, found.a, found.b) == wanted:
-                return found
-        compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
-        raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
+        wanted = str(parse_spec(name)), a, b, group
+        for difference in self.differences:
+            if (difference.name, difference.a, difference.b, difference.group) == wanted:
+                return difference
+        pairs = ", ".join(f"{first} - {second}" for first, second in self.pairs)
+        groups = ", ".join(repr(name) for _, name in self._tested[1:])
+        within = f" within group {group!r}; groups are {groups or 'none'}" if group else ""
+        raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}{within}; compared are {pairs}")
+
+    def worded(self, say: Callable[[str], str]) -> Comparison:
+        """Return it with notes, and what is missing, in other words (@private)."""
+        changed = copy.copy(self)
+        changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
+        changed._parts = {**self._parts, WHOLE: changed.reports}
+        changed.notes = [*map(say, self.notes)]
+        return changed
 
     def _plotted(self) -> Sequence[Spec]:
         return self._shared
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
-        lengths = self._list_lengths([spec for spec in specs if not self._is_fair(spec)])
-        names = zip(self.reports, short_names([*self.reports]), strict=True)
-        shown = [f"{short} (lists of {lengths[n]:.3g})" if n in lengths else short for n, short in names]
-        return dict(zip(shown, self.reports.values(), strict=True))
+        lengths = self._list_lengths(WHOLE, [spec for spec in specs if not self._is_fair(WHOLE, spec)])
+        shown = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
+        return {f"{self.names[name]}{shown.get(name, '')}": report for name, report in self.reports.items()}
 
     def _compared(self) -> Comparison | None:
         return None if self.test is None else self
 
     def _footnotes(self) -> list[str]:
-        """Return the lines of all reports, those that not all have with the name of theirs."""
-        names = {spec.name for spec in self.specs}
-        lines = _shared_first(
-            {
-                name: replace(report, specs=tuple([s for s in report.specs if s.name in names])).footnotes()
-                for name, report in self.reports.items()
-            }
-        )
-        return [*self._about_test(), *lines, *(f"note: {note}" for note in self._own_notes)]
+        lines = {}
+        for name, report in self.reports.items():
+            specs = tuple([spec for spec in report.specs if any(spec.name == s.name for s in self.specs)])
+            lines[name] = replace(report, specs=specs).footnotes()
+        shared = self._shared_first(lines, self.names.values())
+        return [*self._about_test(), *shared, *(f"note: {note}" for note in self._depth_notes)]
+
+    def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
+        """Return the lines that all reports have, and the others, behind the names of theirs if without."""
+        first = next(iter(lines.values()))
+        shared = [line for line in first if all(line in of_report for of_report in lines.values())]
+        named = [
+            line if f"{name}: " in line else f"{shown}: {line}"
+            for shown, (name, of_report) in zip(names, lines.items(), strict=True)
+            for line in of_report
+            if line not in shared
+        ]
+        return [*shared, *named]
 
     def _about_test(self) -> list[str]:
         """Return what marks mean, and the measures that were not tested though they have a standard error."""
         if self.test is None:
             return []
         mark = "letters: better than that model" if len(self.reports) > 2 else "* better"
-        within = ", those within groups included" if len(self.parts) > 1 else ""
-        is_repeated = any(one.same_as for part in self.parts for one in part.differences)
+        within = ", those within groups included" if len(self._tested) > 1 else ""
+        is_repeated = any(difference.same_as for difference in self.differences)
         once = ", those with the same differences once" if is_repeated else ""
         first = next(iter(self.reports.values()))
-        n_rows = [*self._numbers_of_rows, first.n_rows][0]
+        n_rows = max(self._numbers_of_rows, default=first.n_rows)
         tests, test = counted(self.n_tests, "tests"), TESTS[self.test]
         assert self.level is not None
         lines = [
@@ -293,165 +337,198 @@ class Comparison(Printed, Plotted):
             without = [str(spec) for spec in self.specs if spec.name not in first.results.rows]
             lines += [f"no {test}, as no mean over rows: {', '.join(without)}"] if without else []
             kept = "within groups of labels, whose values by row are not kept"
-            lines += [f"no {test} {kept}"] if self.groups else []
+            lines += [f"no {test} {kept}"] if any(kind == "groups" for kind, _ in self._parts) else []
         return lines
 
     @property
-    def _numbers_of_rows(self) -> list[int]:
-        """The different numbers of rows on which measures are defined, the largest first."""
-        return sorted({one.n_rows for one in self.differences if one.n_rows is not None}, reverse=True)
+    def _numbers_of_rows(self) -> set[int]:
+        """The different numbers of rows on which measures are defined."""
+        whole = (difference for difference in self.differences if not difference.kind)
+        return {difference.n_rows for difference in whole if difference.n_rows is not None}
 
-    def _is_fair(self, spec: Spec, names: Collection[str] = ()) -> bool:
+    def _is_fair(self, place: Place, spec: Spec, names: Collection[str] = ()) -> bool:
         """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
-        reports = [self.reports[name] for name in names or self.reports]
+        reports = [self._parts[place][name] for name in names or self.reports]
         depths = [report.results.short.get(spec.name, float(report.n_labels)) for report in reports]
-        short = any(spec.name in report.results.short for report in reports)
-        return not short or max(depths) <= self.same_depth * min(depths)
+        is_short = any(spec.name in report.results.short for report in reports)
+        # where lists are cut, they lose some labels of a group
+        return not is_short or max(depths) <= (1.0 if place[0] == "groups" else SAME_DEPTH) * min(depths)
 
-    def _list_lengths(self, specs: Sequence[Spec]) -> dict[str, float]:
+    def _list_lengths(self, place: Place, specs: Sequence[Spec]) -> dict[str, float]:
         """Return how many labels a row lists, by model, where that is less than a measure reads."""
         lengths = {
             name: [report.results.short[spec.name] for spec in specs if spec.name in report.results.short]
-            for name, report in self.reports.items()
+            for name, report in self._parts[place].items()
         }
         return {name: max(of_model) for name, of_model in lengths.items() if of_model}
 
-    def _unequal_depths(self) -> list[str]:
+    def _about_depths(self, place: Place) -> list[str]:
         """Name the measures whose best value is not marked, and how many labels a row lists."""
-        unfair = [spec for spec in self.specs if not self._is_fair(spec)]
+        specs = self._specs_of(self._parts[place])
+        unfair = [spec for spec in specs if not self._is_fair(place, spec)]
         if not unfair:
             return []
-        shown = [f"{name} {length:.4g}" for name, length in self._list_lengths(unfair).items()]
-        told = f"lists hold different numbers of labels a row ({', '.join(shown)})"
+        shown = ", ".join(f"{n} {length:.4g}" for n, length in self._list_lengths(place, unfair).items())
         unmarked = "no value is marked as best for"
         if self.test is not None:
             unmarked = "models whose lists differ are not tested for"
-        return [f"{told}, so that {unmarked} {', '.join(map(str, unfair))}"]
+        reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
+        return [f"{reason} {', '.join(map(str, unfair))}"]
 
-    @cached
-    def _best(self) -> dict[str, float]:
-        """The best value of each measure that has one to mark, by name."""
-        best: dict[str, float] = {}
-        for spec in self.specs:
-            values = [report[spec.name] for report in self.reports.values()]
-            known = [value for value in values if not math.isnan(value)]
-            if len(known) > 1 and spec.metric.direction != "none" and self._is_fair(spec):
-                low, high = min(known), max(known)
-                if subtract(high, low):
-                    best[spec.name] = high if spec.metric.direction == "up" else low
-        return best
+    def records(self) -> list[Record]:
+        """Return a record of each printed value.
 
-    def _cell(self, spec: Spec, name: str) -> Cell:
+        Returns
+        -------
+        list of Record
+            Each value of each ``model``, with its ``spec``, ``bounds`` and ``estimate``, and which models it
+            is ``better_than``; then those within groups, with their ``kind`` and ``group``. `differences` has
+            those of pairs.
+
+        Examples
+        --------
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> records = compare(models, np.eye(40), metrics=["p@1"]).records()
+        >>> [(record.model, record.value, record.better_than) for record in records]
+        [('a', 1.0, ('b',)), ('b', 0.5, ())]
+        """
+        worse: dict[tuple[str, ...], list[str]] = {}
+        for one in self.differences:
+            if one.better is not None:
+                won = worse.setdefault((one.kind, one.group, one.name, one.better), [])
+                won.append(one.b if one.better == one.a else one.a)
+        return [
+            report.record(spec)._replace(
+                model=model, kind=kind, group=group,
+                better_than=tuple(worse.get((kind, group, spec.name, model), ())),
+            )
+            for (kind, group), reports in self._parts.items()
+            for spec in self._specs_of(reports)
+            for model, report in reports.items()
+        ]  # fmt: skip
+
+    def _value_table(self, place: Place) -> Table:
+        """Return the values of all models, of all rows and labels or within a group."""
+        kind, group = place
+        records = [record for record in self.records() if record.place == place]
+        cells = {(record.spec.name, record.model): self._cell(record) for record in records}
+        columns = {name: Cell(shown, "other") for name, shown in self.names.items()}
+        if self._has_letters(place):  # of one width, they line up the numbers of a column
+            for name, shown in self.names.items():
+                widest = max((len(cells[key].above) for key in cells if key[1] == name), default=0)
+                columns[name] = Cell(f"{self.letters[name]}: {shown}", "", " " * widest)
+                for key in cells:
+                    if key[1] == name:
+                        cells[key] = cells[key]._replace(above=cells[key].above.ljust(widest))
+        caption = self._title()
+        if kind:
+            report = next(iter(self._parts[place].values()))
+            sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
+            caption = f"group of {GROUPS_OF[kind]} {group}: {sizes}"
+        rows = measure_cells(record.spec for record in records)
+        return table_of(caption, "measure", rows, columns, cells)
+
+    def _has_letters(self, place: Place) -> bool:
+        return place in self._tested and len(self.reports) != 2
+
+    def _cell(self, record: Record) -> Cell:
         """Return a value: with a star for the best or for the better of two, or with letters for more."""
-        report = self.reports[name]
-        ends = report.intervals.get(spec.name)
-        bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
-        text = f"{report.shown(spec)}{bounds}"
-        if self.test is None:
-            best = subtract(report[spec.name], self._best.get(spec.name, math.nan)) == 0
-            return Cell(text, "best" if best else "other")
-        worse = [
-            self.letters[one.b if one.a == name else one.a]
-            for one in self.differences
-            if one.name == spec.name and one.better == name
-        ]
-        if len(self.reports) == 2:
-            return Cell(text, "best" if worse else "other")
-        return Cell(text, "other", ("" if len(self.reports) <= 26 else ",").join(worse))
+        bounds = "" if record.bounds is None else f" [{', '.join(map(short, record.bounds))}]"
+        text = f"{record}{bounds}"
+        if self._has_letters(record.place):
+            letters = [self.letters[name] for name in record.better_than]
+            return Cell(text, "", ("" if len(self.reports) <= 26 else ",").join(letters))
+        is_best = bool(record.better_than)
+        if record.place not in self._tested:
+            is_best = bool(subtract(record.value, self._best(record.place, record.spec)) == 0)
+        return Cell(text, "best" if is_best else "other")
+
+    def _best(self, place: Place, spec: Spec) -> float:
+        """Return the best value of a measure, NaN where none is to be marked."""
+        values = [report[spec.name] for report in self._parts[place].values()]
+        defined = [value for value in values if not math.isnan(value)]
+        if len(defined) < 2 or spec.metric.direction == "none" or not self._is_fair(place, spec):
+            return math.nan
+        low, high = min(defined), max(defined)
+        return (high if spec.metric.direction == "up" else low) if subtract(high, low) else math.nan
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure (@private)."""
-        return self.grid_of([*self.reports])
+        return [[*row] for row in self._value_table(WHOLE).rows]
 
-    def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
-        """Return the grid under other names, with letters of more than two compared models (@private)."""
-        lettered = self.test is not None and len(self.reports) != 2
-        if lettered:
-            names = [f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True)]
-        rows = [[Cell("measure"), *(Cell(name, "other") for name in names)]]
-        for spec in self.specs:
-            cells = (self._cell(spec, name) for name in self.reports)
-            rows.append([Cell(spec.symbol, spec.metric.direction), *cells])
-        if not lettered:
-            return rows
-        return [[*row] for row in zip(*map(_padded, zip(*rows, strict=True)), strict=True)]
+    def part_tables(self) -> list[Table]:
+        """Return the tables of seeds, of pairs, of labels and of groups (@private)."""
+        tables = self.tables_by_kind()
+        names = self.names
+        labels = [replace(pair, a=names[pair.a], b=names[pair.b]).change_tables()[-1] for pair in self.labels]
+        return [*tables["values"], *tables["differences"], *labels, *tables["groups"]]
 
-    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
-        """Return the tables of seeds, of pairs and of groups, under names of the models (@private)."""
-        known = dict(zip(self.reports, names or self.reports, strict=True))
-        moved = [one.table(known) for one in self.labels]
-        pairs = [self._pair_table("", pair, known) for pair in self.pairs]
-        return [*self._seed_tables(known), *pairs, *moved, *self._group_tables(known)]
-
-    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
-        """Return further tables by the kind of their figure, under names of the models (@private)."""
-        known = dict(zip(self.reports, names or self.reports, strict=True))
-        pairs = [self._pair_table("", pair, known) for pair in self.pairs]
+    def tables_by_kind(self) -> dict[str, list[Table]]:
+        """Return further tables by the kind of their figure (@private)."""
         return {
-            "values": self._seed_tables(known), "differences": pairs, "groups": self._group_tables(known)
-        }  # fmt: skip
+            "values": self._seed_tables(),
+            "differences": [self._pair_table("", pair) for pair in self.pairs],
+            "groups": self._group_tables(),
+        }
 
-    def _group_tables(self, names: Mapping[str, str]) -> list[Table]:
+    def _group_tables(self) -> list[Table]:
         """Return the values within each group, and the differences of each pair within all groups."""
         tables = []
-        for of, parts in (("labels", self.groups), ("rows", self.row_groups)):
-            for group, part in parts.items():
-                tables.append(Table(part._caption(of, group), part.grid_of(names.values())))
-            if any(part.pairs for part in parts.values()):
-                tables += [self._pair_table(of, pair, names) for pair in self.pairs]
+        for kind in GROUPED:
+            tables += [self._value_table(place) for place in self._parts if place[0] == kind]
+            if any(place[0] == kind for place in self._tested):
+                tables += [self._pair_table(kind, pair) for pair in self.pairs]
         return tables
 
-    def _pair_table(self, of: str, pair: tuple[str, str], names: Mapping[str, str]) -> Table:
-        """Return the differences of a pair, of the whole or within all groups of labels or of rows."""
-        hidden = {"labels": ["wins/ties/losses", "rows"], "rows": ["rows"]}.get(of, [])
-        hidden += ["rows"] if len(self._numbers_of_rows) < 2 else []
-        parts = {"": {"": self}, "labels": self.groups, "rows": self.row_groups}[of]
-        symbols = {spec.name: spec for spec in self.specs}
-        lines = [
-            (f"{group}, " if of else "", symbols[one.name], _told(one, names))
-            for group, part in parts.items()
-            for one in part.differences
-            if (one.a, one.b) == pair
-        ]
-        heads = [head for head in HEADS if head not in hidden]
-        rows = [[Cell("group, measure" if of else "measure"), *map(Cell, heads)]]
-        for group, spec, told in lines:
-            name = Cell(f"{group}{spec.symbol}", spec.metric.direction)
-            rows.append([name, *(Cell(told[head]) for head in heads)])
-        within = f" within groups of {of}" if of else ""
-        return Table(f"{names[pair[0]]} - {names[pair[1]]}{within}", rows)
+    def _pair_table(self, kind: str, pair: tuple[str, str]) -> Table:
+        """Return the differences of a pair, of all rows and labels or within all groups of a kind."""
+        differences = [one for one in self.differences if (one.kind, one.a, one.b) == (kind, *pair)]
+        columns: dict[str, Callable[[Any], str]] = {**COLUMNS, "result": self._verdict}
+        if kind or len(self._numbers_of_rows) < 2:
+            del columns["rows"]
+        if kind == "groups":
+            del columns["wins/ties/losses"]
+        rows, cells = dict[Any, Cell](), dict[tuple[Any, str], Cell]()
+        for one in differences:
+            key, group = (one.group, one.name), f"{one.group}, " if kind else ""
+            rows[key] = Cell(f"{group}{one.spec.symbol}", one.spec.metric.direction)
+            cells |= {(key, head): Cell(text(one)) for head, text in columns.items()}
+        caption = " - ".join(self.names[name] for name in pair)
+        caption += f" within groups of {GROUPS_OF[kind]}" if kind else ""
+        corner = "group, measure" if kind else "measure"
+        return table_of(caption, corner, rows, {head: Cell(head) for head in columns}, cells)
 
-    def _seed_tables(self, names: Mapping[str, str]) -> list[Table]:
+    def _verdict(self, difference: Difference) -> str:
+        if math.isnan(difference.corrected_p):
+            return ""
+        return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
+
+    def _seed_tables(self) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
         if max(map(len, self.seeds.values())) == 1:
             return []
-        rows = [[Cell("measure"), *(Cell(f"{names[name]} ({len(own)})") for name, own in self.seeds.items())]]
-        for spec in self.specs:
-            values = [[report[spec.name] for report in own] for own in self.seeds.values()]
-            shown = [Cell(f"{short(mean)} sd {short(sd)}") for mean, sd in map(mean_and_sd, values)]
-            rows.append([Cell(spec.symbol, spec.metric.direction), *shown])
-        return [Table("mean and standard deviation over (n) seeds, which ± does not cover", rows)]
+        cells = {}
+        for name, of_seeds in self.seeds.items():
+            for spec in self.specs:
+                values = [report[spec.name] for report in of_seeds]
+                mean = short(math.fsum(values) / len(values))
+                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+                cells[spec.name, name] = Cell(f"{mean} sd {short(deviation)}")
+        columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
+        caption = "mean and standard deviation over (n) seeds, which ± does not cover"
+        return [table_of(caption, "measure", measure_cells(self.specs), columns, cells)]
 
-    def _caption(self, of: str, group: str) -> str:
-        """Return the name of the group that these reports are of, and its size."""
-        one = next(iter(self.reports.values()))
-        return f"group of {of} {group}: {counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
+    def _title(self) -> str:
+        return f"{self.size()}{'' if self.test else '; * best'}"
 
-    def _title(self, names: Iterable[str] | None = None) -> str:
-        return f"{self.size(names)}{'' if self.test else '; * best'}"
-
-    def size(self, names: Iterable[str] | None = None) -> str:
-        """Tell the size of the data, and of which report where the labels are not the same (@private)."""
-        widths = [report.n_labels for report in self.reports.values()]
-        several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
-        labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
-        n_rows = next(iter(self.reports.values())).n_rows
-        return f"{counted(n_rows, 'rows')} x {labels}"
-
-    def _text(self, width: int | None, colour: bool) -> str:
-        names = short_names([*self.reports])
-        tables = [Table(self._title(names), self.grid_of(names)), *self.part_tables(names)]
-        return as_text(tables, self.footnotes(), width, colour)
+    def size(self) -> str:
+        """Return the size of the data in words, of each report if the labels differ (@private)."""
+        widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
+        first = next(iter(self.reports.values()))
+        labels = counted(first.n_labels, "labels")
+        if len({*widths.values()}) > 1:
+            labels = f"{', '.join(f'{n} ({name})' for name, n in widths.items())} labels"
+        return f"{counted(first.n_rows, 'rows')} x {labels}"
 
     def to_latex(self) -> str:
         """Return the tables as LaTeX tabulars (package booktabs), with a line below that tells the test.
@@ -471,10 +548,9 @@ class Comparison(Printed, Plotted):
         """
         if self.test is None:
             return super().to_latex()
-        told = latex_text(self._about_test()[0]).replace("* better", "$^*$ better", 1)
-        within = self._group_tables({name: name for name in self.reports})
-        tables = as_latex([Table("", self.grid()), *within], self.footnotes())
-        return f"{tables}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
+        legend = latex_text(self._about_test()[0]).replace("* better", "$^*$ better", 1)
+        tables = as_latex([Table("", self.grid()), *self._group_tables()], self.footnotes())
+        return f"{tables}\n\\smallskip{{\\footnotesize {legend}\\par}}\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return reports, differences and notes as JSON values.
@@ -493,49 +569,40 @@ class Comparison(Printed, Plotted):
         0.5
         """
         reports = {name: report.to_dict() for name, report in self.reports.items()}
-        found: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
+        contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
         if self.test is None:
-            return found
-        found["comparison"] = {
+            return contents
+        comparison = contents["comparison"] = {
             "confidence_level": self.level,
             "test": self.test,
             "correction": "holm",
             "n_tests": self.n_tests,
             "baseline": self.baseline,
-            "differences": self._differences_as_json(),
+            "differences": self._as_json(WHOLE),
         }
         if self.labels:
-            found["comparison"]["labels"] = [one.as_json() for one in self.labels]
-        for kind, parts in (("groups", self.groups), ("row_groups", self.row_groups)):
-            if parts:
-                found["comparison"][kind] = {name: own._as_group() for name, own in parts.items()}
+            comparison["labels"] = [
+                {"a": pair.a, "b": pair.b, "labels_by": pair.label_column, "labels": _labels_as_json(pair)}
+                for pair in self.labels
+            ]
+        for kind, group in [*self._parts][1:]:
+            first = next(iter(self._parts[kind, group].values()))
+            sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
+            differences = self._as_json((kind, group))
+            comparison.setdefault(kind, {})[group] = {**sizes, "differences": differences}
         if max(map(len, self.seeds.values())) > 1:
-            found["comparison"]["seeds"] = {
-                name: [report.to_dict() for report in own] for name, own in self.seeds.items()
+            comparison["seeds"] = {
+                name: [report.to_dict() for report in of_seeds] for name, of_seeds in self.seeds.items()
             }
-        return found
+        return contents
 
-    def _record(self, one: Difference) -> list[Any]:
-        spec = next(spec for spec in self.specs if spec.name == one.name)
-        values = [self.reports[name][one.name] for name in (one.a, one.b)]
-        ends = [math.nan] * 3
-        if one.estimate is not None:
-            ends = [one.estimate.standard_error, one.estimate.lower, one.estimate.upper]
-        counts = [None] * 3 if one.outcomes is None else [*one.outcomes]
+    def _as_json(self, place: Place) -> list[dict[str, Any]]:
+        """Return the differences of a group, or of the whole, as JSON values."""
+        chosen = [each for each in self.differences if (each.kind, each.group) == place]
+        lines = [{name: field(difference) for name, field in FIELDS.items()} for difference in chosen]
         return [
-            one.name, spec.symbol, spec.metric.direction, one.a, one.b, *values, one.value, *ends,
-            one.p_value, one.corrected_p, *counts, one.n_rows, one.better,
-        ]  # fmt: skip
-
-    def _as_group(self) -> dict[str, Any]:
-        """Return the differences within a group, and its size, as JSON values."""
-        one = next(iter(self.reports.values()))
-        sizes = {"n_labels": one.n_labels, "n_rows": one.n_rows}
-        return {**sizes, "differences": self._differences_as_json()}
-
-    def _differences_as_json(self) -> list[dict[str, Any]]:
-        rows = (zip(RECORD, self._record(one), strict=True) for one in self.differences)
-        return [{n: as_json_value(own) if isinstance(own, float) else own for n, own in row} for row in rows]
+            {n: as_json_value(v) if isinstance(v, float) else v for n, v in line.items()} for line in lines
+        ]
 
     def to_csv(self) -> str:
         """Return CSV in full precision.
@@ -553,7 +620,7 @@ class Comparison(Printed, Plotted):
         p@1,P@1,up,1.0,,
         <BLANKLINE>
         """
-        return as_csv(*self._records())
+        return as_csv(*self._lines())
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame.
@@ -574,70 +641,39 @@ class Comparison(Printed, Plotted):
         >>> compared.to_frame()["a"].tolist()  # doctest: +SKIP
         [1.0]
         """
-        header, rows = self._records()
         bounded = any(report.intervals for report in self.reports.values())
-        ends = tuple(f"{name} {end}" for name in self.reports for end in ("lower", "upper"))
-        shown = [n for n, head in enumerate(header) if bounded or head not in ends]
-        return as_frame(header, rows, shown[1:])
+        hidden = () if bounded else [f"{name} {end}" for name in self.reports for end in BOUNDS]
+        return as_frame(*self._lines(), hidden)
 
-    def _records(self) -> tuple[list[str], list[list[str | float]]]:
+    def _lines(self) -> tuple[list[str], list[list[Any]]]:
+        """Return a header, and a line for each difference or, where nothing was compared, each measure."""
         if self.test is not None:
-            return self._records_of_pairs()
-        columns = {name: report.part_columns() for name, report in self.reports.items()}
-        heads = [
-            head
-            for name, own in columns.items()
-            for head in (name, f"{name} lower", f"{name} upper", *(f"{name} {part}" for part in own))
-        ]
-        rows: list[list[str | float]] = []
-        for spec in self.specs:
-            row: list[str | float] = [spec.name, spec.symbol, spec.metric.direction]
-            for report in self.reports.values():
-                row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
-                row += report.part_values(spec)
-            rows.append(row)
-        return ["name", "symbol", "direction", *heads], rows
-
-    def _records_of_pairs(self) -> tuple[list[str], list[list[str | float]]]:
-        parts = [("", "", self)]
-        for of, found in (("labels", self.groups), ("rows", self.row_groups)):
-            parts += [(of, name, own) for name, own in found.items()]
-        several = len(parts) > 1
-        rows = [
-            [math.nan if field is None else field for field in own._record(one)] + [of, name] * several
-            for of, name, own in parts
-            for one in own.differences
-        ]
-        return RECORD + ["group_of", "group"] * several, rows
+            fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
+            values = [[field(difference) for field in fields.values()] for difference in self.differences]
+            return [*fields], [[math.nan if value is None else value for value in line] for line in values]
+        header, lines = [*MEASURE], [[spec.name, spec.symbol, spec.metric.direction] for spec in self.specs]
+        for name, report in self.reports.items():
+            groups = report.values_by_group()
+            header += [name, *(f"{name} {column}" for column in (*BOUNDS, *groups))]
+            for line, record in zip(lines, map(report.record, self.specs), strict=True):
+                line += [record.value, *(end(record) for end in BOUNDS.values())]
+                line += [values.get(record.spec.name, math.nan) for values in groups.values()]
+        return header, lines
 
 
-def _padded(column: Sequence[Cell]) -> list[Cell]:
-    """Return a column with superscripts of one width, if it has any, and without room for stars."""
-    widest = max(len(cell.above) for cell in column)
-    tails = {"other": ""}
-    return [Cell(text, tails.get(tail, tail), above.ljust(widest)) for text, tail, above in column]
+def _p_text(p: float) -> str:
+    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _told(one: Difference, names: Mapping[str, str]) -> dict[str, str]:
-    """Return what a table tells of a difference, by the head of its column."""
-    signed = f"{'+' if one.value > 0 else ''}{short(one.value)}"
-    if one.estimate is not None:
-        signed += f" ±{short(one.estimate.half_width)}"
-    p = one.corrected_p
-    verdict = "no difference seen" if one.better is None else f"{names[one.better]} better"
-    texts = [
-        signed,
-        "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}",
-        "" if one.outcomes is None else "/".join(map(str, one.outcomes)),
-        "" if one.n_rows is None else str(one.n_rows),
-        "" if math.isnan(p) else verdict,
+def _labels_as_json(pair: Diff) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": label.number,
+            "name": label.name,
+            "value_a": as_json_value(label.a),
+            "value_b": as_json_value(label.b),
+            "difference": as_json_value(-label.change),
+            "support": label.support,
+        }
+        for label in pair.labels or []
     ]
-    return dict(zip(HEADS, texts, strict=True))
-
-
-def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:
-    """Return the lines that all reports have, and the others, behind the names of theirs if without them."""
-    first = next(iter(lines.values()))
-    shared = [line for line in first if all(line in own for own in lines.values())]
-    own_lines = [(name, line) for name, own in lines.items() for line in own if line not in shared]
-    return [*shared, *(line if f"{name}: " in line else f"{name}: {line}" for name, line in own_lines)]

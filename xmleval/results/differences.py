@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.results.record import ESTIMATED, MEASURE, Fields
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
@@ -37,17 +38,24 @@ TESTS = {
 }
 
 
+GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}  # by fields of results
+
+
 class Difference(NamedTuple):
-    """The difference of a measure between two models on the same rows.
+    """The difference of a measure between two models on the same rows, or within a group.
 
     Attributes
     ----------
-    name : str
-        Canonical name of the measure.
+    spec : Spec
+        The measure; ``name`` is its name.
     a, b : str
         Names of the models.
     value : float
         Value of a minus that of b.
+    value_a, value_b : float
+        Both values.
+    kind, group : str
+        ``groups`` of labels or ``row_groups``, and the name of the group; empty for all rows and labels.
     estimate : Estimate or None
         Its confidence interval and standard error, None for measures without.
     p_value, corrected_p : float
@@ -62,21 +70,52 @@ class Difference(NamedTuple):
         corrected as one test, otherwise None.
     """
 
-    name: str
+    spec: Spec
     a: str
     b: str
     value: float
+    value_a: float
+    value_b: float
+    kind: str
+    group: str
     estimate: Estimate | None
     p_value: float
-    corrected_p: float
     outcomes: Outcomes | None
-    better: str | None
+    corrected_p: float = math.nan
+    better: str | None = None
     same_as: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Canonical name of the measure."""
+        return self.spec.name
 
     @property
     def n_rows(self) -> int | None:
         """Number of rows on which the measure is defined for both models, None as for ``outcomes``."""
         return None if self.outcomes is None else sum(self.outcomes)
+
+
+FIELDS: Fields = {  # of a line of CSV, and of a JSON object
+    **MEASURE,
+    "a": lambda difference: difference.a,
+    "b": lambda difference: difference.b,
+    "value_a": lambda difference: difference.value_a,
+    "value_b": lambda difference: difference.value_b,
+    "difference": lambda difference: difference.value,
+    **ESTIMATED,
+    "p_value": lambda difference: difference.p_value,
+    "corrected_p_value": lambda difference: difference.corrected_p,
+    "wins": lambda difference: difference.outcomes and difference.outcomes.wins,
+    "ties": lambda difference: difference.outcomes and difference.outcomes.ties,
+    "losses": lambda difference: difference.outcomes and difference.outcomes.losses,
+    "n_rows": lambda difference: difference.n_rows,
+    "better": lambda difference: difference.better,
+}
+PLACE: Fields = {
+    "group_of": lambda difference: GROUPS_OF[difference.kind],
+    "group": lambda difference: difference.group,
+}
 
 
 def check_test(test: str, weighted: bool, clusters: Any) -> None:
@@ -85,75 +124,89 @@ def check_test(test: str, weighted: bool, clusters: Any) -> None:
         near = did_you_mean(str(test), TESTS)
         raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}{near and f'; {near}'}")
     if test in OF_ROWS and test != "randomisation" and (weighted or clusters is not None):
-        given = Keyword("sample_weight" if weighted else "clusters")
-        needs = f"{test!r} takes rows that count alike and are independent, which ", given
-        raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
+        needs = f"{test!r} takes rows that count alike and are independent, which "
+        argument = Keyword("sample_weight" if weighted else "clusters")
+        raise InputError(
+            "test", Message(needs, argument, " says they are not; expected 't' or 'randomisation'")
+        )
 
 
 def find_differences(
-    results: Mapping[str, Results],
+    models: Mapping[str, Results],
     pairs: Iterable[tuple[str, str]],
     specs: Sequence[Spec],
     confidence: float,
-    test: str = JACKKNIFE,
-    comparable: Callable[[Spec, str, str], bool] = lambda spec, a, b: True,
+    test: str,
+    is_fair: Callable[[Spec, tuple[str, str]], bool],
     weight: Floats | None = None,
     clusters: Ints | None = None,
-) -> list[Difference]:
-    """Compare pairs of models by each measure; p-values are not corrected yet.
+    place: tuple[str, str] = ("", ""),
+) -> Iterator[Difference]:
+    """Yield the differences of pairs of models by each measure; p-values are not corrected yet.
 
     Parameters
     ----------
-    results : dict of str to Results
-        Results of the same rows, with values without each jackknife group of them, by name of the model.
+    models : dict of str to Results
+        Results of the same rows, with values without each jackknife group of them.
     pairs : iterable of (str, str)
         The models to compare.
     specs : sequence of Spec
         The measures.
     confidence : float
-        Probability that an interval covers; 1 - confidence is the level of the tests.
+        Probability that an interval covers.
     test : str
         A key of `TESTS`.
-    comparable : callable
+    is_fair : callable
         Whether a measure says which of two models is better; it is not tested where it does not.
     weight : float64 (n_rows,), optional
         Weights of rows.
     clusters : int64 (n_rows,), optional
         Number of the cluster of each row, from 0; the randomisation test flips the signs of whole clusters.
+    place : (str, str)
+        Kind and name of the group that the results are of.
     """
-    differences = list[Difference]()
     for pair in pairs:
-        of_pair = [
-            _difference(results, spec, pair, confidence, test, comparable, weight, clusters) for spec in specs
-        ]
-        tested = [spec for spec, one in zip(specs, of_pair, strict=True) if not math.isnan(one.p_value)]
-        repeated = find_repeated(results[pair[0]], results[pair[1]], tested)
-        differences += [one._replace(same_as=repeated.get(one.name)) for one in of_pair]
-    return differences
+        a, b = (models[name] for name in pair)
+        differences = list[Difference]()
+        for spec in specs:
+            value = float(subtract(a.values[spec.name], b.values[spec.name]))
+            replicates, (least_value, largest_value) = _replicates(a, b, spec), spec.metric.range
+            width = largest_value - least_value
+            interval = None if replicates is None else estimate(value, replicates, confidence, -width, width)
+            outcomes, p = None, math.nan
+            if spec.name in a.rows and spec.name in b.rows:
+                rows = a.rows[spec.name], b.rows[spec.name]
+                outcomes = wins_ties_losses(*rows, spec.metric.direction)
+                if test in OF_ROWS and is_fair(spec, pair):
+                    p = OF_ROWS[test](_terms(*rows, weight, clusters))
+            if test == JACKKNIFE and replicates is not None and is_fair(spec, pair):
+                p = difference_p(value, replicates)
+            values = value, a.values[spec.name], b.values[spec.name]
+            differences.append(Difference(spec, *pair, *values, *place, interval, p, outcomes))
+        repeated = find_repeated(a, b, [each.spec for each in differences if not math.isnan(each.p_value)])
+        yield from (each._replace(same_as=repeated.get(each.name)) for each in differences)
 
 
-def corrected(found: Sequence[Difference], specs: Iterable[Spec], confidence: float) -> list[Difference]:
-    """Correct the p-values of differences for their number, and tell which model is better where they hold.
+def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
+    """Correct p-values for their number, and say which model is better where they hold.
 
     Parameters
     ----------
-    found : sequence of Difference
+    differences : sequence of Difference
         All that was asked for, from `find_differences`.
-    specs : iterable of Spec
-        Their measures.
     confidence : float
         1 - confidence is the level of the tests.
     """
-    p_values = holm([one.p_value if one.same_as is None else math.nan for one in found]).tolist()
-    directions = {spec.name: spec.metric.direction for spec in specs}
-    known: dict[tuple[str, str, str], float] = {}  # of the same groups: those of others are replaced
-    differences = []
-    for one, own_p in zip(found, p_values, strict=True):
-        p = own_p if one.same_as is None else known[one.same_as, one.a, one.b]
-        known[one.name, one.a, one.b] = p
-        better = _better(one, directions[one.name]) if p < 1 - confidence else None
-        differences.append(one._replace(corrected_p=p, better=better))
-    return differences
+    firsts = [math.nan if difference.same_as else difference.p_value for difference in differences]
+    corrected: dict[tuple[str, ...], float] = {}
+    complete = []
+    for difference, first_p in zip(differences, holm(firsts).tolist(), strict=True):
+        place = difference.kind, difference.group, difference.a, difference.b
+        p = corrected[difference.same_as, *place] if difference.same_as else first_p
+        corrected[difference.name, *place] = p
+        better = _better(difference) if p < 1 - confidence else None
+        complete.append(difference._replace(corrected_p=p, better=better))
+    return complete
 
 
 def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, str]:
@@ -166,13 +219,13 @@ def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, st
     specs : iterable of Spec
         Measures that have values by row, or without each jackknife group of the rows.
     """
-    first_specs, repeated = list[Spec](), dict[str, str]()
+    firsts, repeated = list[Spec](), dict[str, str]()
     for spec in specs:
-        first = next((one.name for one in first_specs if _have_same_differences(a, b, one, spec)), None)
-        if first is None:
-            first_specs.append(spec)
+        same = [first.name for first in firsts if _have_same_differences(a, b, first, spec)]
+        if same:
+            repeated[spec.name] = same[0]
         else:
-            repeated[spec.name] = first
+            firsts.append(spec)
     return repeated
 
 
@@ -180,12 +233,14 @@ def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) ->
     """Tell whether two measures gain the same on every row or, without these, without each group."""
     in_rows = {first.name, second.name} <= a.rows.keys() & b.rows.keys()
     for kind in ("values", "rows" if in_rows else "replicates"):
-        pairs = [[np.asarray(getattr(one, kind)[spec.name]) for one in (a, b)] for spec in (first, second)]
+        pairs = [
+            [np.asarray(getattr(results, kind)[spec.name]) for results in (a, b)] for spec in (first, second)
+        ]
         if pairs[0][0].shape != pairs[1][0].shape:
             return False
         gains = [
-            subtract(other, own) if spec.metric.direction == "down" else subtract(own, other)
-            for spec, (own, other) in zip((first, second), pairs, strict=True)
+            subtract(of_b, of_a) if spec.metric.direction == "down" else subtract(of_a, of_b)
+            for spec, (of_a, of_b) in zip((first, second), pairs, strict=True)
         ]
         bound = bound_rounding(*pairs[0]) + bound_rounding(*pairs[1])
         is_same = np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)
@@ -194,43 +249,15 @@ def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) ->
     return True
 
 
-def _better(one: Difference, direction: str) -> str | None:
-    signed = {"up": one.value, "down": -one.value}.get(direction, 0.0)
-    return one.a if signed > 0 else one.b if signed < 0 else None
+def _better(difference: Difference) -> str | None:
+    gain = {"up": 1, "down": -1}.get(difference.spec.metric.direction, 0) * difference.value
+    return difference.a if gain > 0 else difference.b if gain < 0 else None
 
 
-def _difference(
-    results: Mapping[str, Results],
-    spec: Spec,
-    pair: tuple[str, str],
-    confidence: float,
-    test: str,
-    comparable: Callable[[Spec, str, str], bool],
-    weight: Floats | None,
-    clusters: Ints | None,
-) -> Difference:
-    a, b = (results[model] for model in pair)
-    name = spec.name
-    value = float(subtract(a.values[name], b.values[name]))
-    replicates = without_groups(a, b, name)
-    least, most = spec.metric.range
-    interval = (
-        None if replicates is None else estimate(value, replicates, confidence, least - most, most - least)
-    )
-    outcomes, p = None, math.nan
-    if name in a.rows and name in b.rows:
-        outcomes = wins_ties_losses(a.rows[name], b.rows[name], spec.metric.direction)
-        if test in OF_ROWS and comparable(spec, *pair):
-            p = OF_ROWS[test](_terms(a.rows[name], b.rows[name], weight, clusters))
-    if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
-        p = difference_p(value, replicates)
-    return Difference(name, *pair, value, interval, p, p, outcomes, None)
-
-
-def without_groups(a: Results, b: Results, name: str) -> Floats | None:
+def _replicates(a: Results, b: Results, spec: Spec) -> Floats | None:
     """Return the difference of a measure without each jackknife group, None if it is not known."""
-    own, other = a.replicates.get(name), b.replicates.get(name)
-    return None if own is None or other is None or own.size != other.size else subtract(own, other)
+    of_a, of_b = (results.replicates.get(spec.name) for results in (a, b))
+    return None if of_a is None or of_b is None or of_a.size != of_b.size else subtract(of_a, of_b)
 
 
 def _terms(a: Floats, b: Floats, weight: Floats | None, clusters: Ints | None) -> Floats:
@@ -238,6 +265,6 @@ def _terms(a: Floats, b: Floats, weight: Floats | None, clusters: Ints | None) -
     if weight is not None:
         a, b = a * weight, b * weight
     if clusters is not None:
-        known = ~np.isnan(a + b)
-        a, b = (np.bincount(clusters[known], values[known]).astype(np.float64) for values in (a, b))
+        defined = ~np.isnan(a + b)
+        a, b = (np.bincount(clusters[defined], rows[defined]).astype(np.float64) for rows in (a, b))
     return subtract(a, b)

@@ -12,8 +12,7 @@ from xmleval.base.errors import InputError, did_you_mean
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.parts import KINDS
-from xmleval.results.report import Report
+from xmleval.results.report import KINDS, Report
 from xmleval.results.saved_results import known_spec
 
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
@@ -115,7 +114,7 @@ def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Ite
 def _value_of(report: Report, name: str) -> float | str:
     """Return a value, or why there is none."""
     group, _, measure = name.rpartition(":")
-    columns = report.part_columns()
+    columns = report.values_by_group()
     column = _column(report, group) if group else ""
     if column is None:
         names = [_shown_group(report, own) for own in columns if not own.startswith("shares ")]
@@ -131,7 +130,7 @@ def _value_of(report: Report, name: str) -> float | str:
 
 def _column(report: Report, group: str) -> str | None:
     """Return the column of a group in CSV, by its name or that of the column; None if there is none."""
-    columns = report.part_columns()
+    columns = report.values_by_group()
     if group in columns:
         return group
     named = [column for kind in KINDS if kind != "shares" and (column := f"{kind} {group}") in columns]
@@ -143,7 +142,7 @@ def _column(report: Report, group: str) -> str | None:
 def _shown_group(report: Report, column: str) -> str:
     """Return the name of a group, or its column where the name is not enough."""
     kind, _, group = column.partition(" ")
-    columns = report.part_columns()
+    columns = report.values_by_group()
     is_both = all(f"{each} {group}" in columns for each in ("groups", "row_groups"))
     return column if is_both or group in columns or kind == "shares" else group
 
@@ -222,7 +221,7 @@ def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[s
 def held(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
     yield from ((name, name, value) for name, value in report.items())
-    for column, values in report.part_columns().items():
+    for column, values in report.values_by_group().items():
         if not column.startswith("shares "):
             shown = _shown_group(report, column)
             yield from ((f"{shown}:{name}", name, value) for name, value in values.items())

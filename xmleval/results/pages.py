@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.changes import MOST_CHANGED, find_changes
+from xmleval.results.diff import MOST_CHANGED
 from xmleval.show.diagrams import draw_average_ranks, draw_critical_differences
 from xmleval.show.drawing import draw
 from xmleval.show.figures import KINDS
@@ -34,8 +34,7 @@ def page_of(result: Any, title: str | None, about: Mapping[str, str] | None) -> 
 
 def _sections(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
-    names = None if len(models) == 1 else [*models]
-    tables = result.tables_by_kind(names)
+    tables = result.tables_by_kind()
     figures = []
     for name, kind in KINDS.items():
         axes = draw(result.drawing(name))
@@ -43,26 +42,16 @@ def _sections(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
             below, lines = _first_tables(tables.pop(name, []))
             figures.append(Section(kind.heading, below, lines, axes, kind.caption))
     without_figure = [table for of_kind in tables.values() for table in of_kind]
-    values = Table(result.size(), result.grid() if names is None else result.grid_of(names))
-    yield Section("Results", [values, *without_figure], _notes(result, names))
+    yield Section("Results", [Table(result.size(), result.grid()), *without_figure], result.footnotes())
     yield from figures
     if len(models) > 1:
-        yield from _changed(result, models)
+        yield from _changed(result)
     first = next(iter(models.values()))
     shown = {spec.name for spec in result.specs}
     of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown]
     if of_truth:
         rows = rows_of(["measure", "value"], [[spec.symbol, short(first[spec.name])] for spec in of_truth])
         yield Section("Data set", [Table("measures of the truth", rows)])
-
-
-def _notes(result: Any, names: Sequence[str] | None) -> list[str]:
-    """Return the lines below the table under names of the models, as the table has them."""
-    lines: list[str] = result.footnotes()
-    for name, shown in zip(result.reports, names, strict=True) if names else ():
-        start = f"{name}: "
-        lines = [f"{shown}: {line[len(start) :]}" if line.startswith(start) else line for line in lines]
-    return lines
 
 
 def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
@@ -85,7 +74,7 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
     if len(models) == 1:
-        return [f"{spec.symbol} is {first.shown(spec)} on {rows}."]
+        return [f"{spec.symbol} is {first.record(spec)} on {rows}."]
     defined = {name: report for name, report in models.items() if not math.isnan(report[spec.name])}
     if not defined:
         return [f"{spec.symbol} is undefined on {rows}."]
@@ -94,7 +83,7 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     equal = [name for name in defined if subtract(defined[name][spec.name], defined[best][spec.name]) == 0]
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
-    start = f"{_listed(equal)} {has} {superlative}, {defined[best].shown(spec)}, on {rows}"
+    start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec)}, on {rows}"
     comparison = result._compared()
     if comparison is None:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
@@ -108,7 +97,7 @@ def _decision(comparison: Any, spec: Spec, names: Mapping[str, str], best: str) 
     worse, similar, untested = list[str](), list[str](), list[str]()
     for difference in comparison.differences:
         pair = [names[difference.a], names[difference.b]]
-        if difference.name == spec.name and best in pair:
+        if difference.name == spec.name and not difference.kind and best in pair:
             is_untested = math.isnan(difference.p_value)
             members = worse if difference.better is not None else untested if is_untested else similar
             members.append(pair[pair[0] == best])
@@ -121,8 +110,7 @@ def _tests(comparison: Any, names: Mapping[str, str]) -> list[str]:
     """Return how all tests ended."""
     if not comparison.n_tests:
         return []
-    differences = (difference for part in comparison.parts for difference in part.differences)
-    wins = [names[difference.better] for difference in differences if difference.better is not None]
+    wins = [names[difference.better] for difference in comparison.differences if difference.better]
     chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
     if not wins:
         return [f"None of {counted(comparison.n_tests, 'tests')} is significant ({chance})."]
@@ -134,20 +122,14 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _changed(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
+def _changed(result: Any) -> Iterator[Section]:
     """Yield the labels and the rows that changed most from the first model to the second."""
-    pair = dict([*models.items()][:2])
-    (a, first), (b, second) = pair.items()
-    names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-    read = result.lists_of and partial(result.lists_of, dict([*result.reports.items()][:2]))
-    diff = result.changes or find_changes(result.specs, pair, MOST_CHANGED, read, first.row_names, names)
+    diff = result.changes or result.diff_of_first(MOST_CHANGED)
     if diff.labels:
-        table = Table(f"from {a} to {b} by {diff.label_column}", diff.label_grid())
-        yield Section("Labels that changed most", [table])
+        yield Section("Labels that changed most", diff.change_tables()[-1:])
     if diff.rows:
-        table = Table(f"from {a} to {b} by {diff.spec.symbol}; of equal changes, losses first", diff.grid())
         marks = ["* relevant"] if diff.rows[0].lists else []
-        yield Section("Rows that changed most", [table], [diff._title(), *marks])
+        yield Section("Rows that changed most", diff.change_tables()[:1], [diff._title(), *marks])
 
 
 def page_of_ranks(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,24 +19,59 @@ from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.confidence import about_confidence, confidence_as_json, estimates_of
-from xmleval.results.frames import as_frame, flat_name, name_column
-from xmleval.results.parts import WithParts
 from xmleval.results.plotted import Plotted
-from xmleval.results.reliability import WithReliability
+from xmleval.results.record import (
+    BOUNDS,
+    ESTIMATED,
+    VALUE,
+    Fields,
+    Record,
+    as_frame,
+    measure_cells,
+    table_of,
+)
 from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.printed import Printed
-from xmleval.show.tables import Cell, as_csv, as_json_value, short
-from xmleval.states.results import Results
-from xmleval.statistics.jackknife import Estimate
+from xmleval.show.tables import Cell, Table, as_csv, as_json_value, short
+from xmleval.states.results import Part, Results
+from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
 
-ESTIMATED = ["standard_error", "confidence_lower", "confidence_upper"]
-RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
+KINDS = {  # of groups: fields of results, and captions of their tables
+    "groups": "within groups of labels",
+    "shares": "shares of groups of labels",
+    "row_groups": "groups of rows",
+}
+SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
+ROUNDING = 2.0**-40
+FEW_GROUPS = 10  # of rows, below which a standard error is rough
+
+
+class ByGroup(dict[str, "Report"]):
+    """Reports by the name of a group."""
+
+    def __missing__(self, name: str) -> Report:
+        """Name the groups that there are."""
+        names = ", ".join(map(repr, self)) or "none: give label_groups= or row_groups="
+        raise KeyError(f"no group {name!r}; there are {names}")
+
+
+class BySpelling(dict[str, Any]):
+    """Values by the canonical names of measures, looked up by any spelling."""
+
+    def __missing__(self, name: str) -> Any:
+        """Look up the canonical name."""
+        try:
+            canonical = str(parse_spec(name))
+        except ValueError:
+            canonical = name
+        if canonical == name or canonical not in self:
+            raise KeyError(not_there(name, [*self]))
+        return self[canonical]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
+class Report(Printed, Plotted, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -158,9 +194,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with per_row=True")
-        return name_column(self.row_names) | {
-            name: np.array(values) for name, values in self.results.rows.items()
-        }
+        columns = {name: np.array(values) for name, values in self.results.rows.items()}
+        return _name_column(self.row_names) | columns
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -188,10 +223,17 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         """
         if self.confidence_level is None:
             return {}
-        results = self.results
-        if results.estimates:
-            return results.estimates
-        return estimates_of(self.specs, results.values, results.replicates, self.confidence_level)
+        if self.results.estimates:
+            return self.results.estimates
+        estimates: dict[str, Estimate] = {}
+        for spec in self.specs:
+            value, replicates = self.results.values[spec.name], self.results.replicates.get(spec.name)
+            if replicates is not None:
+                interval = estimate(value, replicates, self.confidence_level, *spec.metric.range)
+                # where all groups agree but for rounding, nothing was seen of how they differ
+                if interval and interval.standard_error > ROUNDING * abs(value):
+                    estimates[spec.name] = interval
+        return estimates
 
     @property
     def confidence(self) -> dict[str, tuple[float, float]]:
@@ -209,7 +251,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> round(lower, 2), round(upper, 2)
         (0.34, 0.66)
         """
-        return {name: (found.lower, found.upper) for name, found in self.estimates.items()}
+        return {name: (interval.lower, interval.upper) for name, interval in self.estimates.items()}
 
     @property
     def standard_errors(self) -> dict[str, float]:
@@ -222,7 +264,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> round(report.standard_errors["p@1"], 3)
         0.075
         """
-        return {name: found.standard_error for name, found in self.estimates.items()}
+        return {name: interval.standard_error for name, interval in self.estimates.items()}
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -257,6 +299,88 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         """
         return self.results.undefined_labels
 
+    @property
+    def reliability(self) -> dict[str, dict[str, Floats]]:
+        """Bins of each measure of calibration that has bins, by any spelling of its name.
+
+        Each is a dict of columns, ndarrays of shape (bins,): ``lower`` and ``upper`` end of the scores of a
+        bin, its number ``n`` of pairs or their weight, ``mean_score`` and ``hit_rate``, NaN if it is empty.
+
+        Examples
+        --------
+        >>> report = evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"])
+        >>> report.reliability["ece(bins=2)"]["mean_score"]
+        array([0.2, 0.9])
+        """
+        return BySpelling({name: bins._asdict() for name, bins in self.results.reliability.items()})
+
+    @property
+    def groups(self) -> dict[str, Report]:
+        """Report within each group of labels, by its name.
+
+        Measures of rows are those of the rows that have relevant labels of the group, with truth, ranking and
+        predicted sets restricted to it. Averages over labels and measures of pooled scores are those of the
+        group's labels in all rows. Predicted sets, also those of the first k labels, are decided over all
+        labels before.
+
+        Examples
+        --------
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.groups["tail"]["r@1"]
+        0.5
+        """
+        return self._parts("groups")
+
+    @property
+    def shares(self) -> dict[str, Report]:
+        """Report of the part of each group of labels in the values of all, by its name.
+
+        Measures at k that are linear in the hits have one: hits of the group's labels, with the ranks and the
+        denominators of all. Up to rounding, the parts add up to the value of all labels.
+
+        Examples
+        --------
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.shares["tail"]["r@1"]
+        0.25
+        """
+        return self._parts("shares")
+
+    @property
+    def row_groups(self) -> dict[str, Report]:
+        """Report of each group of rows, by its name: that of evaluating these rows alone.
+
+        Examples
+        --------
+        >>> of = ["en", "en", "de", "de"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], row_groups=of)
+        >>> report.row_groups["de"]["r@1"]
+        0.5
+        """
+        return self._parts("row_groups")
+
+    def _parts(self, kind: str) -> dict[str, Report]:
+        """Return the reports of groups of a kind, which keep neither rows nor labels."""
+        parts: dict[str, Part] = getattr(self.results, kind)
+        return ByGroup({name: self._report_of(part) for name, part in parts.items()})
+
+    def _report_of(self, part: Part) -> Report:
+        return replace(
+            self,
+            results=part.results,
+            specs=tuple([spec for spec in self.specs if spec.name in part.results.values]),
+            n_rows=part.n_rows,
+            n_labels=part.n_labels,
+            not_computed=part.results.not_computed,
+            label_names=None,
+            row_names=None,
+            keeps_rows=False,
+            group_ranges=[],
+            notes=[],
+        )
+
     def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
 
@@ -284,7 +408,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with per_label=True")
         columns = {name: column.copy() for name, column in self.results.labels.items()}
-        return name_column(self.label_names) | columns
+        return _name_column(self.label_names) | columns
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -354,10 +478,9 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        fields = {name for spec in self.specs for name in spec.conventions(self.decision)}
-        needs = {need for spec in self.specs for need in spec.needs}
-        parts = [self.conventions.signature(sorted(fields))]
-        if "sets" in needs and self.decision:
+        settings, needs = self.settings_of(self.specs), {need for spec in self.specs for need in spec.needs}
+        parts = [self.conventions.signature([*settings])]
+        if settings.get("decision"):
             parts.append(f"decision={self.decision}")
         if "propensity" in needs:
             numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
@@ -365,13 +488,18 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             parts.append(f"propensity=({constants or self.propensity})")
         elif "n" in self.constants and "training" in needs:
             parts.append(f"y_train=({self.constants['n']:.0f} rows)")
-        if "hierarchy" in needs:
+        if "hierarchy" in settings:
             parts.append(f"hierarchy=({self.hierarchy})")
         if not self.higher_is_better:
             parts.append("higher_is_better=False")
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(filter(None, parts))
+
+    def worded(self, say: Callable[[str], str]) -> Report:
+        """Return it with notes, and what is missing, in other words (@private)."""
+        missing = {name: say(needed) for name, needed in self.not_computed.items()}
+        return replace(self, notes=[*map(say, self.notes)], not_computed=missing)
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         return {"": self}
@@ -382,48 +510,118 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         if results.intervals:
             bounded = [str(spec) for spec in self.specs if spec.name in results.intervals]
             lines.append(f"lower and upper bounds for any scores of unlisted labels: {', '.join(bounded)}")
-        if self.confidence_level is not None:
-            lines += about_confidence(self.confidence_level, self.specs, self.estimates)
+        lines += self._about_confidence()
         if results.thresholds:  # in full: rounding could exclude the entry with this score
-            known = {name: score for name, score in results.thresholds.items() if not math.isnan(score)}
+            thresholds = {name: score for name, score in results.thresholds.items() if not math.isnan(score)}
             of_rows = {str(spec) for spec in self.specs if not spec.average}
             sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
-            for told, own in (
-                (f"best threshold (predict scores {sign} it)", known.keys() - of_rows),
-                (f"threshold (accept rows whose {best} score is {sign} it)", known.keys() & of_rows),
+            for meaning, chosen in (
+                (f"best threshold (predict scores {sign} it)", thresholds.keys() - of_rows),
+                (f"threshold (accept rows whose {best} score is {sign} it)", thresholds.keys() & of_rows),
             ):
-                shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
-                lines += [f"{told}: {shown}"] if shown else []
+                shown = ", ".join(f"{name} {score!r}" for name, score in thresholds.items() if name in chosen)
+                lines += [f"{meaning}: {shown}"] if shown else []
         for unit, counts in (("rows", results.undefined_rows), ("labels", results.undefined_labels)):
             if counts:
                 shown = ", ".join(f"{name} {n}" for name, n in counts.items())
                 lines.append(f"{unit} left out as undefined: {shown}")
-        if self.not_computed:
-            inputs = dict.fromkeys(self.not_computed.values())
-            for needed in inputs:
-                names = [name for name, other in self.not_computed.items() if other == needed]
-                lines.append(f"not computed without {needed}: {', '.join(names)}")
+        for needed in dict.fromkeys(self.not_computed.values()):
+            names = [name for name, needs in self.not_computed.items() if needs == needed]
+            lines.append(f"not computed without {needed}: {', '.join(names)}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def _about_confidence(self) -> list[str]:
+        """Return the lines below a table that say what ± means, and which measures lack it."""
+        if self.confidence_level is None:
+            return []
+        lines = []
+        if self.estimates:
+            n = next(iter(self.estimates.values())).n_groups
+            few = ", too few for a good one" if n < FEW_GROUPS else ""
+            groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
+            percent = f"{100 * self.confidence_level:.4g}%"
+            lines.append(f"± {percent} confidence over test rows, not over training{groups}")
+        rough = [str(spec) for spec in self.specs if not spec.smooth]
+        undefined = [str(spec) for spec in self.specs if spec.smooth and spec.name not in self.estimates]
+        lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []
+        return lines + ([f"standard error not known: {', '.join(undefined)}"] if undefined else [])
+
+    def size(self) -> str:
+        """Return the size of the data in words (@private)."""
+        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
+
+    _title = size
+
+    def record(self, spec: Spec) -> Record:
+        """Return the value of a measure with its bounds and its confidence interval (@private)."""
+        bounds, interval = self.intervals.get(spec.name), self.estimates.get(spec.name)
+        return Record(spec, self.results.values[spec.name], bounds=bounds, estimate=interval)
+
+    def records(self) -> list[Record]:
+        """Return a record of each printed number.
+
+        Returns
+        -------
+        list of Record
+            Each value with its ``spec``, ``bounds`` and ``estimate``; then those within groups of labels,
+            their shares, and those of groups of rows, with the ``kind`` of the group and its name, ``group``.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1"], row_groups=[*"aabb"])
+        >>> [(record.spec.name, record.kind, record.group, record.value) for record in report.records()]
+        [('p@1', '', '', 1.0), ('p@1', 'row_groups', 'a', 1.0), ('p@1', 'row_groups', 'b', 1.0)]
+        """
+        reports = [("", "", self)]
+        reports += [(kind, group, part) for kind in KINDS for group, part in self._parts(kind).items()]
+        return [
+            report.record(spec)._replace(kind=kind, group=group)
+            for kind, group, report in reports
+            for spec in report.specs
+        ]
 
     def grid(self) -> list[list[Cell]]:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""
-        found = {spec.cutoff for spec in self.specs}
-        columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
-        header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
-        header += ["lower", "upper"] if self.intervals else []
-        rows: dict[Cell, list[str]] = {}
-        for spec in self.specs:
-            name = Cell(spec.family, spec.metric.direction)
-            row = rows.setdefault(name, [""] * (len(header) - 1))
-            row[columns.index(spec.cutoff)] = self.shown(spec)
-            if spec.name in self.intervals:
-                row[-2:] = map(short, self.intervals[spec.name])
-        return [[*map(Cell, header)], *([name, *map(Cell, texts)] for name, texts in rows.items())]
+        cutoffs = {spec.cutoff for spec in self.specs}
+        order = sorted(cutoffs, key=lambda cutoff: (cutoff == "all", int(cutoff) if cutoff.isdigit() else 0))
+        columns = {cutoff: Cell(f"@{cutoff}" if cutoff else "value") for cutoff in order}
+        columns |= {end: Cell(end) for end in BOUNDS} if self.intervals else {}
+        cells: dict[tuple[Cell, str], Cell] = {}
+        for record in map(self.record, self.specs):
+            family = Cell(record.spec.family, record.spec.metric.direction)
+            cells[family, record.spec.cutoff] = Cell(str(record))
+            if record.bounds:
+                cells |= {(family, end): Cell(short(BOUNDS[end](record))) for end in BOUNDS}
+        table = table_of("", "measure", {family: family for family, _ in cells}, columns, cells)
+        return [[*row] for row in table.rows]
 
-    def shown(self, spec: Spec) -> str:
-        """Return a value as tables show it, with half the width of its confidence interval (@private)."""
-        found, text = self.estimates.get(spec.name), short(self.results.values[spec.name])
-        return text if found is None else f"{text} ±{short(found.half_width)}"
+    def part_tables(self) -> list[Table]:
+        """Return a table for each kind of groups: a column for all and one for each group (@private)."""
+        return [self._part_table(kind) for kind in KINDS if getattr(self.results, kind)]
+
+    def tables_by_kind(self) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to (@private)."""
+        return {"groups": self.part_tables()}
+
+    def _part_table(self, kind: str) -> Table:
+        """Return the sizes of groups and their values of the measures that any of them has."""
+        records = [record for record in self.records() if record.kind in ("", kind)]
+        within = {record.spec.name for record in records if record.kind}
+        rows = {size: Cell(size.removeprefix("n_")) for size in SIZES[kind]}
+        rows |= measure_cells([spec for spec in self.specs if spec.name in within])
+        parts = {("", ""): Part(self.results, self.n_rows, self.n_labels)}
+        parts |= {(kind, group): part for group, part in getattr(self.results, kind).items()}
+        cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}
+        cells |= {(record.spec.name, record.place): Cell(str(record)) for record in records}
+        columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
+        ranges = self._ranges() if kind == "groups" else ""
+        return table_of(f"{KINDS[kind]}{ranges}", "measure", rows, columns, cells)
+
+    def _ranges(self) -> str:
+        """Return what numbers of training rows groups of labels have, where they were made by these."""
+        pairs = zip(self.results.groups, self.group_ranges, strict=False)
+        ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
+        return f" by training rows: {ranges}" if ranges else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values; undefined values are None.
@@ -438,11 +636,16 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> report.to_dict()["values"]
         {'p@1': 0.3333333333333333}
         """
+        reliability = {
+            name: {column: [*map(as_json_value, numbers.tolist())] for column, numbers in bins.items()}
+            for name, bins in self.reliability.items()
+        }
         return {
             "schema": SCHEMA,
-            "values": {name: as_json_value(value) for name, value in self.items()},
+            "values": self._values_as_json(),
             "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
-            **confidence_as_json(self.confidence_level, self.estimates),
+            **({} if self.confidence_level is None else {"confidence_level": self.confidence_level}),
+            **self._confidence_as_json(),
             "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
@@ -451,11 +654,42 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "undefined_rows": self.undefined_rows,
             "undefined_labels": self.undefined_labels,
             "not_computed": self.not_computed,
-            **self.parts_as_dict(),
-            **self.reliability_as_dict(),
+            **self._groups_as_json(),
+            **({"reliability": reliability} if reliability else {}),
             "notes": [*self.notes],
             "version": __version__,
         }
+
+    def _values_as_json(self) -> dict[str, float | str | None]:
+        return {name: as_json_value(value) for name, value in self.items()}
+
+    def _confidence_as_json(self) -> dict[str, Any]:
+        if self.confidence_level is None:
+            return {}
+        ends = {name: [*interval] for name, interval in self.confidence.items()}
+        return {"confidence": ends, "standard_errors": self.standard_errors}
+
+    def _groups_as_json(self) -> dict[str, Any]:
+        """Return the values within all groups, as far as there are any."""
+        ranges: list[Any] = self.group_ranges or [None] * len(self.results.groups)
+        shares = {name: share._values_as_json() for name, share in self.shares.items()}
+        groups = {
+            name: {
+                "training_rows": training_rows,
+                "n_labels": part.n_labels,
+                "n_rows": part.n_rows,
+                "values": part._values_as_json(),
+                **part._confidence_as_json(),
+                "shares": shares.get(name, {}),
+            }
+            for training_rows, (name, part) in zip(ranges, self.groups.items(), strict=True)
+        }
+        row_groups = {
+            name: {"n_rows": part.n_rows, "values": part._values_as_json(), **part._confidence_as_json()}
+            for name, part in self.row_groups.items()
+        }
+        kinds = {"groups": groups, "row_groups": row_groups}
+        return {kind: parts for kind, parts in kinds.items() if parts}
 
     def settings(self) -> dict[str, Any]:
         """Return what affects values besides the conventions, as JSON values (@private)."""
@@ -467,6 +701,20 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "sample_weight": "given" if self.weighted else None,
             **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
         }
+
+    def settings_of(self, specs: Iterable[Spec]) -> dict[str, Any]:
+        """Return the conventions and settings that affect some measures, as JSON values (@private)."""
+        specs = [*specs]
+        needs = {need for spec in specs for need in spec.needs}
+        affect = {  # others affect all measures
+            "decision": "sets" in needs,
+            "propensity": not needs.isdisjoint({"propensity", "training"}),
+            "hierarchy": "hierarchy" in needs,
+        }
+        conventions = self.conventions.as_dict()
+        names = dict.fromkeys(name for spec in specs for name in spec.conventions(self.decision))
+        settings = {name: value for name, value in self.settings().items() if affect.get(name, True)}
+        return {name: conventions[name] for name in names} | settings
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:
@@ -543,9 +791,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
         [0.3333333333333333]
         """
-        header, rows = self._records()
-        shown = [n for n, name in enumerate(header) if n and (self.intervals or name not in RECORD[-2:])]
-        return as_frame(header, rows, shown)
+        return as_frame(*self._lines(), hidden=() if self.intervals else BOUNDS)
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
@@ -564,21 +810,24 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         p@1,P@1,up,0.3333333333333333,,
         <BLANKLINE>
         """
-        return as_csv(*self._records())
+        return as_csv(*self._lines())
 
-    def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        estimated = [] if self.confidence_level is None else ESTIMATED
-        rows = [[*self._record(spec), *self.part_values(spec)] for spec in self.specs]
-        return [*RECORD, *estimated, *self.part_columns()], rows
+    def _lines(self) -> tuple[list[str], list[list[Any]]]:
+        """Return a header and a line for each measure, of which each group has a column."""
+        fields: Fields = VALUE if self.confidence_level is None else {**VALUE, **ESTIMATED}
+        groups, lines = self.values_by_group(), []
+        for record in map(self.record, self.specs):
+            of_groups = (values.get(record.spec.name, math.nan) for values in groups.values())
+            lines.append([*(field(record) for field in fields.values()), *of_groups])
+        return [*fields, *groups], lines
 
-    def _record(self, spec: Spec) -> list[str | float]:
-        ends = self.intervals.get(spec.name, (math.nan, math.nan))
-        record: list[str | float] = [spec.name, spec.symbol, spec.metric.direction, self[spec.name], *ends]
-        if self.confidence_level is not None:
-            found = self.estimates.get(spec.name)
-            own = (found.standard_error, found.lower, found.upper) if found else [math.nan] * 3
-            record += own
-        return record
+    def values_by_group(self) -> dict[str, Mapping[str, float]]:
+        """Return the values within each group by the name of its column, such as "groups tail" (@private)."""
+        return {
+            f"{kind} {name}": part.results.values
+            for kind in KINDS
+            for name, part in getattr(self.results, kind).items()
+        }
 
 
 def load_results(path: Path) -> dict[str, Report]:
@@ -586,18 +835,38 @@ def load_results(path: Path) -> dict[str, Report]:
     return {name: Report(**arguments) for name, arguments in read_results(path).items()}
 
 
-def reports_of(found: dict[str, Any]) -> dict[str, Report]:
+def reports_of(contents: dict[str, Any]) -> dict[str, Report]:
     """Return the reports that JSON values hold, see `load_results`."""
-    return {name: Report(**arguments) for name, arguments in arguments_of(found).items()}
+    return {name: Report(**arguments) for name, arguments in arguments_of(contents).items()}
 
 
 def with_same_measures(reports: Sequence[Report]) -> list[Report]:
     """Return the reports of several models without the measures that unknown labels leave out of any."""
-    every = [pair for report in reports for pair in report.not_computed.items()]
-    without = {name: needed for name, needed in every if needed == ALL_LABELS}
-    found = []
+    pairs = [pair for report in reports for pair in report.not_computed.items()]
+    without = {name: needed for name, needed in pairs if needed == ALL_LABELS}
+    reduced = []
     for report in reports:
         report.results.leave_out(without)
         specs = tuple([spec for spec in report.specs if spec.name not in without])
-        found.append(replace(report, specs=specs, not_computed={**report.not_computed, **without}))
-    return found
+        reduced.append(replace(report, specs=specs, not_computed={**report.not_computed, **without}))
+    return reduced
+
+
+def flat_name(name: str, at: str) -> str:
+    """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``.
+
+    Examples
+    --------
+    >>> flat_name("fbeta.samples(beta=0.5)@5", "_at_")
+    'fbeta_samples_beta_0_5_at_5'
+    """
+    return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
+
+
+def _name_column(names: list[Any] | None) -> dict[str, Any]:
+    """Return a column of names, if there are any."""
+    if names is None:
+        return {}
+    column = np.empty(len(names), object)
+    column[:] = names
+    return {"name": column}

@@ -60,7 +60,7 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
     if comparison is None or not specs:
         return
     names = dict(zip(comparison.reports, models, strict=True))
-    wins = [difference.better for difference in comparison.differences]
+    wins = [difference.better for difference in comparison.differences if not difference.kind]
     best = max(comparison.reports, key=wins.count)
     series = {}
     for a, b in comparison.pairs:

@@ -1,0 +1,416 @@
+"""What changed between two models: the rows and the labels whose values differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from xmleval.base.arrays import Floats, Ints
+from xmleval.base.errors import InputError, counted, printable
+from xmleval.metrics.spec import Spec
+from xmleval.numerics.rounding import subtract
+from xmleval.show.printed import Printed
+from xmleval.show.tables import ARROWS, Cell, Table, as_csv, as_json_value, folded, markdown_text, short
+from xmleval.version import SCHEMA
+
+if TYPE_CHECKING:
+    from xmleval.results.report import Report
+
+MOST_CHANGED = 20  # rows, and labels, unless their number is given
+LISTED = 5  # labels of a row that are shown where the measure has no cutoff
+LISTS = "truth", "list_a", "list_b"
+
+
+class Lists(NamedTuple):
+    """Relevant labels of a row, and the first labels of each list, by number."""
+
+    truth: Sequence[int]
+    a: Sequence[int]
+    b: Sequence[int]
+
+
+class Change(NamedTuple):
+    """A row, or a label, with its number, its name if it has one, and its value by both models."""
+
+    number: int
+    name: str | None
+    a: float
+    b: float
+    lists: Lists | None = None  # of a row
+    support: int | None = None  # of a label: the number of rows that have it
+
+    @property
+    def change(self) -> float:
+        """Value of b minus that of a."""
+        return self.b - self.a
+
+    @property
+    def title(self) -> str:
+        """The name, or the number where there is none."""
+        return str(self.number) if self.name is None else self.name
+
+    def texts(self, label_column: str = "") -> tuple[str, str, str]:
+        """Return both values and the change as tables show them; hits, which are of labels, are counts."""
+        if label_column.partition("@")[0] == "tp":
+            return f"{self.a:.0f}", f"{self.b:.0f}", f"{self.change:+.0f}"
+        return short(self.a), short(self.b), signed(self.change)
+
+
+@dataclass(frozen=True)
+class Diff(Printed):
+    """Rows and labels that changed most from one model to another.
+
+    Parameters
+    ----------
+    spec : Spec
+        The measure.
+    a, b : str
+        Names of the models.
+    values : tuple of float
+        Their values.
+    rows : list of Change
+        Rows that changed most, with their ``lists`` where these could be read; None where the measure is no
+        mean over rows.
+    labels : list of Change
+        Labels that changed most, with their ``support``; None where there are no values by label.
+    label_column : str
+        What is compared by label, such as ``f1@5``, or ``tp@5``, the hits at 5.
+    n_changed : tuple of int
+        Numbers of rows that became better, stayed, and became worse.
+    label_names : tuple of list of str, or None
+        Names of labels, by model.
+    notes : list of str
+        What was seen in the data.
+
+    Examples
+    --------
+    >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+    >>> changes = diff(models, np.eye(3), metric="p@1")
+    >>> changes.n_changed
+    (0, 2, 1)
+    """
+
+    spec: Spec
+    a: str
+    b: str
+    values: tuple[float, float]
+    rows: list[Change] | None
+    labels: list[Change] | None
+    label_column: str = ""
+    n_changed: tuple[int, int, int] | None = None
+    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def worded(self, say: Callable[[str], str]) -> Diff:
+        """Return it with notes in other words (@private)."""
+        return replace(self, notes=[*map(say, self.notes)])
+
+    def _title(self) -> str:
+        a, b = self.values
+        name = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()
+        text = f"{name}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {signed(float(subtract(b, a)))}"
+        if self.n_changed is None:
+            return text
+        better, same, worse = self.n_changed
+        return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
+
+    def _footnotes(self) -> list[str]:
+        lines = ["* relevant"] if any(row.lists for row in self.rows or []) else []
+        if self.rows is None:
+            lines.append(f"no rows: {self.spec} is no mean over rows")
+        if self.labels is None:
+            lines.append(f"no labels: {self.spec} has no values by label, and no cutoff to count hits at")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def records(self) -> list[Change]:
+        """Return all rows and labels.
+
+        Returns
+        -------
+        list of Change
+            The ``rows``, then the ``labels``, which have a ``support``.
+
+        Examples
+        --------
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> [(change.number, change.support) for change in diff(models, np.eye(3), metric="p@1").records()]
+        [(1, None), (1, 1)]
+        """
+        return [*(self.rows or []), *(self.labels or [])]
+
+    def _names(self, lists: Lists) -> list[list[Any]]:
+        """Return the labels of the truth and of both lists, by name where they have names."""
+        if self.label_names is None:
+            return [[*labels] for labels in lists]
+        models = zip(lists, (0, 0, 1), strict=True)
+        return [[str(self.label_names[model][label]) for label in labels] for labels, model in models]
+
+    def _marked(self, lists: Lists | None) -> list[str]:
+        """Return the labels of a row and those of its lists, relevant ones with a star."""
+        if lists is None:
+            return []
+        shown = [[str(name) for name in names] for names in self._names(lists)]
+        for labels, names in zip(lists[1:], shown[1:], strict=True):
+            names[:] = [f"{name}{'*' * (n in lists.truth)}" for n, name in zip(labels, names, strict=True)]
+        return ["; ".join(names) or "(nothing)" for names in shown]
+
+    def _text(self, width: int | None, colour: bool) -> str:
+        blocks = [[self._title()]]
+        widest = max(len("truth"), len(self.a), len(self.b))
+        for row in self.rows or []:
+            name = "" if row.name is None else f" {row.name}"
+            before, after, change = row.texts()
+            lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
+            for title, text in zip(("truth", self.a, self.b), self._marked(row.lists), strict=False):
+                lines.append(f"  {title.ljust(widest)}  {text}")
+            blocks.append(lines)
+        if self.labels:
+            blocks.append([f"labels by {self.label_column}:"])
+            for label in self.labels:
+                before, after, change = label.texts(self.label_column)
+                n_rows = counted(label.support or 0, "rows")
+                blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({n_rows} with it)")
+        blocks.append(self.footnotes())
+        return "\n\n".join(
+            "\n".join(folded(printable(line), width) for line in lines) for lines in blocks if lines
+        )
+
+    def change_tables(self) -> list[Table]:
+        """Return the tables of rows and of labels, as far as the measure has values of these (@private)."""
+        tables = []
+        if self.rows is not None or self.labels is None:
+            header = ["row", self.a, self.b, "change"]
+            if any(row.lists for row in self.rows or []):
+                header += ["truth", f"list of {self.a}", f"list of {self.b}"]
+            lines = [[row.title, *row.texts(), *self._marked(row.lists)] for row in self.rows or []]
+            by = f"{self.spec.symbol}; of equal changes, losses first"
+            tables.append(("rows", by, [header, *lines]))
+        if self.labels is not None:
+            by = self.label_column
+            header = ["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]
+            lines = [[label.title, *label.texts(by), str(label.support)] for label in self.labels]
+            tables.append(("labels", by, [header, *lines]))
+        return [
+            Table(
+                f"{unit} that changed most from {self.a} to {self.b} by {by}",
+                [[*map(Cell, line)] for line in lines],
+            )
+            for unit, by, lines in tables
+        ]
+
+    def grid(self) -> list[list[Cell]]:
+        """Return the first table (@private)."""
+        return [[*row] for row in self.change_tables()[0].rows]
+
+    def part_tables(self) -> list[Table]:
+        """Return the table of labels, if there is one of rows (@private)."""
+        return self.change_tables()[1:]
+
+    def to_markdown(self) -> str:
+        r"""Return the tables as Markdown.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> print(changes.to_markdown())
+        P@1 ↑: 1.0000 (old) -\> 0.6667 (new), -0.3333; 0 rows better, 1 worse, 2 as good
+        <BLANKLINE>
+        | row | old | new | change | truth | list of old | list of new |
+        |---|---:|---:|---:|---:|---:|---:|
+        | 1 | 1.0000 | 0.0000 | -1.0000 | 1 | 1\* | 2 |
+        <BLANKLINE>
+        labels that changed most from old to new by tp@1
+        <BLANKLINE>
+        | label | tp@1 old | tp@1 new | change | support |
+        |---|---:|---:|---:|---:|
+        | 1 | 1 | 0 | -1 | 1 |
+        <BLANKLINE>
+        \* relevant
+        <BLANKLINE>
+        """
+        return f"{markdown_text(self._title())}\n\n{super().to_markdown()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values; labels by name where they have names.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> changes.to_dict()["changes"]["rows"][0]["list_b"]
+        [2]
+        """
+
+        def record(change: Change) -> dict[str, Any]:
+            values = (change.a, change.b, change.change)
+            numbers = zip(("value_a", "value_b", "change"), map(as_json_value, values), strict=True)
+            lists = {} if change.lists is None else dict(zip(LISTS, self._names(change.lists), strict=True))
+            support = {} if change.support is None else {"support": change.support}
+            return {"number": change.number, "name": change.name, **dict(numbers), **lists, **support}
+
+        return {
+            "schema": SCHEMA,
+            "changes": {
+                "name": self.spec.name,
+                "a": self.a,
+                "b": self.b,
+                "value_a": as_json_value(self.values[0]),
+                "value_b": as_json_value(self.values[1]),
+                "rows": None if self.rows is None else [*map(record, self.rows)],
+                "labels_by": self.label_column or None,
+                "labels": None if self.labels is None else [*map(record, self.labels)],
+            },
+            "notes": [*self.notes],
+        }
+
+    def to_csv(self) -> str:
+        """Return CSV with a line for each row and each label; the labels of a field have a ; between them.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> print(changes.to_csv())
+        kind,number,name,value_a,value_b,change,support,truth,list_a,list_b
+        row,1,,1.0,0.0,-1.0,,1,1,2
+        label,1,,1.0,0.0,-1.0,1,,,
+        <BLANKLINE>
+        """
+        header = ["kind", "number", "name", "value_a", "value_b", "change", "support", *LISTS]
+        lines: list[list[str | float]] = []
+        for change in self.records():
+            kind, support = ("row", "") if change.support is None else ("label", str(change.support))
+            lists = [] if change.lists is None else self._names(change.lists)
+            names = ["; ".join(map(str, labels)) for labels in lists] or [""] * len(LISTS)
+            values = change.a, change.b, change.change
+            lines.append([kind, str(change.number), change.name or "", *values, support, *names])
+        return as_csv(header, lines)
+
+
+def signed(value: float) -> str:
+    """Return a change as tables show it."""
+    return f"{'+' if value > 0 else ''}{short(value)}"
+
+
+def find_changes(
+    specs: Sequence[Spec],
+    reports: Mapping[str, Report],
+    worst: int,
+    lists_of: Callable[[Spec, Ints], list[Lists]] | None = None,
+    row_names: Sequence[Any] | None = None,
+    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
+) -> Diff:
+    """Find the rows and labels whose values changed most between two reports.
+
+    Equal changes come in the order of losses before gains, and then of their numbers.
+
+    Parameters
+    ----------
+    specs : sequence of Spec
+        Measures; the first that has values by row, and the first that has values by label or hits, are taken.
+    reports : dict of str to Report
+        Two reports of the same rows, with kept rows, and labels if there are any.
+    worst : int
+        Largest number of rows and of labels.
+    lists_of : callable, optional
+        Takes the measure and numbers of rows in rising order, and returns what to show of each.
+    row_names, label_names : sequence, optional
+        Names of rows, and of the labels of each model; those of the first begin as those of the second.
+    """
+    (a, first), (b, second) = reports.items()
+    rows, counts = None, None
+    by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
+    spec = by_row[0] if by_row else specs[0]
+    if by_row:
+        before, after = (np.asarray(report.results.rows[spec.name]) for report in (first, second))
+        down = spec.metric.direction == "down"
+        gains = subtract(before, after) if down else subtract(after, before)
+        counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
+        numbers = most_changed(gains, worst)
+        lists = dict[int, Lists]()
+        if lists_of is not None and numbers.size:
+            lists = dict(zip(np.sort(numbers).tolist(), lists_of(spec, np.sort(numbers)), strict=True))
+        rows = [
+            Change(n, _named(row_names, n), float(before[n]), float(after[n]), lists.get(n))
+            for n in numbers.tolist()
+        ]
+    columns = {name: report.results.labels for name, report in reports.items()}
+    column, labels = find_labels(specs, columns, worst, None if label_names is None else label_names[0])
+    notes = list(dict.fromkeys([*first.notes, *second.notes]))
+    values = first[spec.name], second[spec.name]
+    return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
+
+
+def find_labels(
+    specs: Iterable[Spec], models: Mapping[str, Mapping[str, Any]], worst: int, names: Sequence[Any] | None
+) -> tuple[str, list[Change] | None]:
+    """Find the labels whose values changed most between two models.
+
+    Parameters
+    ----------
+    specs : iterable of Spec
+        Measures; the first that has values by label, or hits at its cutoff, is taken.
+    models : dict of str to dict of str to array
+        Values by label of both models.
+    worst : int
+        Largest number of labels.
+    names : sequence, optional
+        Names of the labels.
+
+    Returns
+    -------
+    str, list of Change or None
+        What is compared, and the labels; empty and None if there are no values.
+    """
+    first, second = models.values()
+    names_of = ([spec.label_column, f"tp@{spec.k}" if spec.k else "tp"] for spec in specs)
+    column = next((name for pair in names_of for name in pair if name in first and name in second), "")
+    if not column:
+        return "", None
+    before, after = (columns[column].astype(np.float64) for columns in (first, second))
+    n = min(before.size, after.size)  # labels that only one model knows are relevant nowhere
+    support = first["support"]
+    return column, [
+        Change(n, _named(names, n), float(before[n]), float(after[n]), None, int(support[n]))
+        for n in most_changed(subtract(after[:n], before[:n]), worst, support[:n]).tolist()
+    ]
+
+
+def most_changed(gains: Floats, worst: int, weight: Floats | Ints | None = None) -> Ints:
+    """Return the numbers of the largest changes, without those that are 0 or undefined."""
+    changed: Ints = np.flatnonzero(np.nan_to_num(gains))
+    sizes = gains[changed]
+    tied = np.zeros(sizes.size) if weight is None else -weight[changed]
+    return changed[np.lexsort((changed, sizes, tied, -np.abs(sizes)))][:worst]
+
+
+def _named(names: Sequence[Any] | None, number: int) -> str | None:
+    return None if names is None else str(names[number])
+
+
+def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which has values by label, or hits."""
+    if not any(spec.by_label for spec in specs):
+        names = ", ".join(map(str, specs))
+        raise InputError(argument, f"none of {names} has values by label, or a cutoff to count hits at")
+
+
+def shown_depth(spec: Spec) -> int:
+    """Return how many labels of a list are shown."""
+    return spec.k or LISTED

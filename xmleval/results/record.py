@@ -1,0 +1,104 @@
+"""Records of printed numbers, and the tables, lines and frames that are made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from xmleval.base.errors import import_optional
+from xmleval.metrics.spec import Spec
+from xmleval.show.tables import Cell, Table, short
+from xmleval.statistics.jackknife import Estimate
+
+
+class Record(NamedTuple):
+    """A printed number: the value of a measure, of which model, within which group.
+
+    Attributes
+    ----------
+    spec : Spec
+        The measure.
+    value : float
+        Its value, NaN if undefined.
+    model : str
+        Name of the model; empty for a report alone.
+    kind : str
+        ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels.
+    group : str
+        Name of the group.
+    bounds : tuple of float, or None
+        Lower and upper bound of a value that the scores do not determine.
+    estimate : Estimate or None
+        Confidence interval and standard error.
+    better_than : tuple of str
+        The models that this one is significantly better than.
+    """
+
+    spec: Spec
+    value: float
+    model: str = ""
+    kind: str = ""
+    group: str = ""
+    bounds: tuple[float, float] | None = None
+    estimate: Estimate | None = None
+    better_than: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The group: its kind and its name."""
+        return self.kind, self.group
+
+    def __str__(self) -> str:
+        """Return the value as tables show it, with half the width of its confidence interval."""
+        return with_half_width(short(self.value), self.estimate)
+
+
+Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
+ESTIMATED: Fields = {
+    "standard_error": lambda record: record.estimate.standard_error if record.estimate else math.nan,
+    "confidence_lower": lambda record: record.estimate.lower if record.estimate else math.nan,
+    "confidence_upper": lambda record: record.estimate.upper if record.estimate else math.nan,
+}
+BOUNDS: Fields = {
+    "lower": lambda record: record.bounds[0] if record.bounds else math.nan,
+    "upper": lambda record: record.bounds[1] if record.bounds else math.nan,
+}
+MEASURE: Fields = {
+    "name": lambda record: record.spec.name,
+    "symbol": lambda record: record.spec.symbol,
+    "direction": lambda record: record.spec.metric.direction,
+}
+VALUE: Fields = {**MEASURE, "value": lambda record: record.value, **BOUNDS}
+
+
+def with_half_width(text: str, estimate: Estimate | None) -> str:
+    """Return a number as tables show it, with half the width of its confidence interval if it has one."""
+    return text if estimate is None else f"{text} ±{short(estimate.half_width)}"
+
+
+def measure_cells(specs: Iterable[Spec]) -> dict[Any, Cell]:
+    """Return the heads of a row for each measure, by name."""
+    return {spec.name: Cell(spec.symbol, spec.metric.direction) for spec in specs}
+
+
+def table_of(
+    caption: str,
+    corner: str,
+    rows: Mapping[Any, Cell],
+    columns: Mapping[Any, Cell],
+    cells: Mapping[tuple[Any, Any], Cell],
+) -> Table:
+    """Return a table of cells by row and column, whose heads are given; other cells are empty."""
+    empty = Cell("")
+    lines = [[head, *(cells.get((row, column), empty) for column in columns)] for row, head in rows.items()]
+    return Table(caption, [[Cell(corner), *columns.values()], *lines])
+
+
+def as_frame(header: list[str], lines: Iterable[list[Any]], hidden: Iterable[str] = ()) -> Any:
+    """Return a pandas DataFrame of lines of CSV, indexed by the first field, without some columns."""
+    pandas = import_optional("pandas", "to_frame()", "pandas")
+    lines = [*lines]
+    names = pandas.Index([line[0] for line in lines], name=header[0])
+    frame = pandas.DataFrame([line[1:] for line in lines], index=names, columns=header[1:])
+    return frame.iloc[:, [n for n, name in enumerate(header[1:]) if name not in {*hidden}]]
