@@ -230,6 +230,25 @@ def from_files(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[st
             return files.contents(printed([*words, "--memory", "300"]))
 
 
+def beside(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[str, Any]:
+    """Evaluate next to a model that lists the labels in other rows and, where it may, one of its own."""
+    with TemporaryDirectory() as folder:
+        files = Files(draw(st.sampled_from(kinds)), problem, Path(folder))
+        words, place = files.words(draw), draw(st.integers(0, 1))
+        rows = problem.take(range(problem.n_rows)[::-1])
+        if files.named:
+            files.labels.append("of-its-own")
+            unknown = [(problem.n_labels, 0.5)] if problem.unlisted is None else []
+            listed = [[*row, *unknown] for row in rows.listed]
+            companion = files.records("beside", "scores", files.keys, listed)
+        else:
+            companion = files.array("beside", rows.y_score())
+        alone: dict[str, Any] = json.loads(printed(words))
+        words.insert(3 - place, companion)
+        assert [*json.loads(printed(words))["reports"].values()][place] == alone  # with its notes
+        return alone
+
+
 def resumed(problem: Problem, draw: Draw, *, kinds: Sequence[str]) -> dict[str, Any]:
     """Interrupt a run after some of its batches, and go on from its checkpoint."""
     with TemporaryDirectory() as folder, small_limits(OF_NAMES):

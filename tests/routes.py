@@ -21,9 +21,9 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
-from tests.file_routes import NAMED, from_files, keys_of, merged_files, names_of, resumed
+from tests.file_routes import NAMED, beside, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
-from tests.problems import CLUSTERS, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
+from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
 from xmleval import Evaluator, Report, evaluate
 
 Tolerance = Callable[[tuple[str, ...]], float | None]  # relative, by place; None for the same bits
@@ -309,12 +309,14 @@ OF_FILES: dict[str, Any] = {
     "limits": {"least_rows": 1, "forms": ("csr", "dense", "list", "none")},
     "ignored": ("notes",), "prints": True,
 }  # fmt: skip
+SCORED = {"least_rows": 1, "forms": ("csr", "dense", "list")}
 OF_SHARDS: dict[str, Any] = OF_FILES | {  # of which one may have no pairs
     "without": ("sample_weight", "curve_points", "exclude", "exclude_from")
 }
 OF_NAMED_FILES: dict[str, Any] = OF_FILES | {
     "change": as_records, "limits": {"least_rows": 1, "forms": ("csr", "dense")},
 }  # fmt: skip
+BESIDE: dict[str, Any] = {"without": (*OF_FILES["without"], *KEPT), "prints": False}
 ROUTES = {
     "in batches": Route(in_batches),
     "in blocks and threads": Route(in_blocks),
@@ -329,5 +331,9 @@ ROUTES = {
     "from files by name": Route(partial(from_files, kinds=[*NAMED]), **OF_NAMED_FILES),
     "from files by number, resumed": Route(partial(resumed, kinds=["npz"]), **OF_FILES),
     "from files by name, resumed": Route(partial(resumed, kinds=[*NAMED]), **OF_NAMED_FILES),
+    "from files by number, beside a model": Route(
+        partial(beside, kinds=["npz"]), **OF_FILES | BESIDE | {"limits": SCORED}
+    ),
+    "from files by name, beside a model": Route(partial(beside, kinds=[*NAMED]), **OF_NAMED_FILES | BESIDE),
     "from files, merged": Route(merged_files, **OF_SHARDS),
 }

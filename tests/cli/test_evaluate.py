@@ -1,7 +1,6 @@
 """`xmleval evaluate`: options are arguments, in every format, and several SCORES are as each alone."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import scipy.sparse as sp
 from tests.commands import Run, json_of
 from tests.damage import answer
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from tests.file_routes import NAMED, Record
 from tests.made_files import SCORES as SCORE_WRITERS
 from tests.made_files import TRUTHS, make_scores, make_truth, npy, npz
 from xmleval import evaluate, inverse_propensity
@@ -104,97 +102,6 @@ def test_merged_states_count_the_pairs_that_match(folder: Path) -> None:
     assert merged == [*map(sum, zip(*counts, strict=True))]
     json_of("evaluate Y1.npz s1 --metrics p@1 --save state1")
     assert answer(["merge", "state0", "state1"])[0] == 2  # of all pairs, and of less
-
-
-TRUTH = {"0": "cat dog", "1": "dog", "2": "bee cat owl", "3": "cow"}
-TRAIN = {"0": "cat eel", "1": "dog gnu eel", "2": "ant", "3": "cat dog bee"}
-MODELS = {  # labels with scores, of rows 0 to 3
-    "a": ["cat 0.9 eel 0.5", "ant 0.8 dog 0.3", "owl 0.7 cat 0.7", "dog 0.4 cow 0.2"],
-    "b": ["gnu 0.9 dog 0.6", "hen 0.8 yak 0.3", "eel 0.7 bee 0.6", "cow 0.9 fox 0.4"],
-    "c": ["cat 0.9 dog 0.8", "dog 0.8 bee 0.1", "cat 0.7 bee 0.2", "cow 0.6 cat 0.5"],
-}
-
-
-def cell(labels: list[str]) -> str:
-    """Return a field of CSV that holds labels."""
-    return f'"{json.dumps(labels).replace(chr(34), chr(34) * 2)}"'
-
-
-def write_model(form: str, name: str) -> str:
-    """Write the rows of a model, in formats of names and in those of lines in order."""
-    rows = [row.split() for row in MODELS[name]]
-    if form == "npy":
-        np.save(f"{name}-labels.npy", np.array([row[::2] for row in rows]))
-        np.save(f"{name}-scores.npy", np.array([row[1::2] for row in rows], float))
-        return f"{name}-labels.npy"
-    if form == "tags":
-        lines = [f"{i},{cell(row[::2])}\n" for i, row in enumerate(rows)]
-        Path(f"{name}.csv").write_text("".join(["id,predicted\n", *lines]))
-        return f"{name}.csv"
-    records = [Record(str(i), row[::2], [*map(float, row[1::2])]) for i, row in enumerate(rows)]
-    return NAMED[form](Path(name), "scores", records).name
-
-
-@pytest.fixture
-def models(folder: Path) -> None:
-    for name, rows in (("truth", TRUTH), ("train", TRAIN)):
-        judged = [f"{row} 0 {label} 1\n" for row, labels in rows.items() for label in labels.split()]
-        Path(f"{name}.qrels").write_text("".join(judged))
-        lines = "".join(f"{cell(labels.split())}\n" for labels in rows.values())
-        Path(f"{name}.csv").write_text(f"tags\n{lines}")
-    for name, sets in (
-        ("pred", "0 cat kid,1 dog,2 owl eel,3 ram"),
-        ("pool", "3 cow,0 eel dog,2 yak bee,9 cat"),
-    ):
-        rows_of_sets = [line.split() for line in sets.split(",")]
-        lines = "".join(f"{row},{cell(labels)}\n" for row, *labels in rows_of_sets)
-        Path(f"{name}.csv").write_text(f"id,predicted\n{lines}")
-    Path("pairs.txt").write_text("0 0\n1 3\n2 1\n")
-    Path("names.txt").write_text("ant bee cat cow dog eel fox gnu hen owl yak pig ".replace(" ", "\n"))
-
-
-def results(line: str) -> dict[str, Any]:
-    """Return the report, and lines of labels, of each of SCORES."""
-    contents = json_of(f"{line} --per-label labels.out")
-    names = [word for word in line.split() if word[0] in MODELS and word[1:2] in (".", "-", "_")]
-    reports = contents.get("reports") or {names[0]: contents}
-    by_name: dict[str, Any] = {name: [] for name in reports}
-    for row in table("labels.out"):
-        by_name[row.pop("scores", names[0])].append(row)
-    return {name: (report, by_name[name]) for name, report in reports.items()}
-
-
-def same_alone(line: str, files: list[str]) -> dict[str, Any]:
-    """Return the results of files together, once they are those of each alone."""
-    joint = results(line.format(" ".join(files)))
-    assert joint == {name: result for file in files for name, result in results(line.format(file)).items()}
-    return joint
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [*NAMED, "tags", "npy"])
-@pytest.mark.parametrize(("options", "n_labels"), [
-    ("--metrics all --decision top2 --train {train} --labels names.txt", 12),
-    ("--metrics sets,auc.macro --decision threshold0.5 --conventions sklearn --labels names.txt", 12),
-    ("--metrics f1.micro,f1.macro,p@1 --decision rule.npz", 5),
-    ("--metrics xmc,f1.macro@2 --train {train} --exclude pairs.txt", 5),
-    ("--metrics sets,f1.macro@1 --decision top2 --labels names.txt", 12),
-    ("--metrics f1.macro,f1.samples,rprec --pred pred.csv", 5),
-    ("--metrics p@1,p@2,f1.macro@1 --candidates pool.csv", 5),
-], ids=range(7))  # fmt: skip
-def test_several_scores_are_as_each_alone(models: None, form: str, options: str, n_labels: int) -> None:
-    in_order = form == "npy"
-    by_id = "pred.csv" in options or "pool.csv" in options
-    if (form == "tags" and ("threshold" in options or "rule" in options)) or (in_order and by_id):
-        pytest.skip("the format has no scores, or no ids")
-    if "rule" in options:
-        scores = write_model("trec", "a")
-        words = f"threshold fit truth.qrels {scores} --rule label --measure f1.macro --output rule.npz"
-        assert answer(words.split())[0] == 0
-    ending = "csv" if in_order else "qrels"
-    files = [write_model(form, name) for name in MODELS]
-    joint = same_alone(f"evaluate truth.{ending} {{}} {options.format(train=f'train.{ending}')}", files)
-    assert {report["n_labels"] for report, _ in joint.values()} == {n_labels}
 
 
 @pytest.mark.parametrize("option", ["--per-row", "--per-label"])

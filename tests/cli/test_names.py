@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from tests.commands import Run, json_of
+from tests.commands import json_of
 from tests.damage import answer
-from tests.made_files import SCORES, make_scores, make_truth, npz, xmc
+from tests.made_files import SCORES, make_scores, npz, xmc
 from xmleval import evaluate, inverse_propensity
 
 TRUTH = "q1 0 cat 1\nq1 0 dog 1\nq2 0 dog 1\nq2 0 cow 0\n"
@@ -35,23 +33,6 @@ def test_trec_files_of_any_name(folder: Path, files: dict[str, str], expected: f
     contents = json_of(f"evaluate {truth} {scores} --metrics p@1 --input-format qrels")
     assert contents["values"]["p@1"] == pytest.approx(expected, abs=1e-12)
     assert any("read as a run of MS MARCO, by rank" in note for note in contents["notes"]) == (expected < 1)
-
-
-def test_statistics_are_those_of_their_definitions(folder: Path) -> None:
-    truth, train = (make_truth(n, seed=n) for n in (60, 90))
-    npz(folder / "train", train)
-    npz(folder / "Y", truth)
-    sets, counts = [tuple(np.flatnonzero(row)) for row in truth.toarray()], truth.toarray().sum(axis=0)
-    present, unseen = counts[counts > 0], (counts > 0) & (train.toarray().sum(axis=0) == 0)
-    assert json_of("stats Y.npz --train train.npz") == pytest.approx({
-        "n_rows": 60, "n_labels": 30, "n_stored": truth.nnz, "label_cardinality": truth.nnz / 60,
-        "label_density": truth.nnz / 1800, "label_diversity": len({*sets}),
-        "proportional_diversity": len({*sets}) / 60, "max_labels_per_row": max(map(len, sets)),
-        "rows_without_labels": sets.count(()), "points_per_label": truth.nnz / 30,
-        "labels_without_rows": 30 - present.size, "tail_share": np.mean(present <= 10),
-        "imbalance": np.mean(present.max() / present), "labels_unseen_in_training": unseen.sum(),
-        "stored_unseen_in_training": counts[unseen].sum() / truth.nnz,
-    })  # fmt: skip
 
 
 def test_numbers_that_leave_some_out_are_names(folder: Path) -> None:
@@ -80,19 +61,6 @@ def test_list_names_the_columns_of_a_numbered_truth(folder: Path, truth: str, sc
     matrix = sp.csr_array(([0.9, 0.25, 0.5, 0.75], [2, 0, 1, 2], [0, 2, 3, 4, 4]), shape=(4, 3))
     report = evaluate(array, matrix, metrics=metrics, inverse_propensity=q, decision="top1")
     assert json_of(f"evaluate {truth} {scores} {words}")["values"] == dict(report)
-
-
-@pytest.mark.parametrize("names", [["a", "b", "c"], [7, 5, 9]])
-def test_rows_in_another_order_are_refused(folder: Path, refused: Run, names: list[Any]) -> None:
-    scores = {"scores": [[0.5], [0.5], [0.5]]}
-    columns = {"file_name": names, "labels": [[0], [1], [2]]}
-    pq.write_table(pa.table(columns), "t.parquet")
-    pq.write_table(pa.table(columns | scores), "same.parquet")
-    moved = {name: [values[place] for place in (2, 0, 1)] for name, values in columns.items()}
-    pq.write_table(pa.table(moved | scores), "other.parquet")
-    assert json_of("evaluate t.parquet same.parquet --metrics p@1")["values"] == {"p@1": 1.0}
-    message = "'file_name' has the values of TRUTH's in another order; call it 'instance' in both"
-    assert f"other.parquet: {message}" in refused("evaluate t.parquet other.parquet --metrics p@1")
 
 
 @pytest.mark.parametrize("form", ["npz", "npz-csc", "xmc"])

@@ -128,20 +128,6 @@ def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any, monke
     assert reports[0].to_json() == reports[1].to_json()
 
 
-def test_commands_give_what_one_process_gives(client: Any, arrays: Any, run: Any, refused: Any) -> None:
-    where = f"--scheduler {client.scheduler.address}"
-    line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_*"
-    line += " --clusters groups.txt --confidence 0.95 --format json"
-    assert run(f"{line} --per-row two.csv {where}") == run(f"{line} --per-row one.csv")
-    assert Path("one.csv").read_text() == Path("two.csv").read_text()
-    labels = np.load("m_1_indices.npy")
-    labels[7, 0] = 99
-    np.save("m_1_indices.npy", labels)
-    message = refused(f"evaluate Y_* m_* {where}")
-    assert message.startswith("m_1_indices.npy: row 7: label id 99")
-    assert refused("evaluate Y_* m_*") == message
-
-
 def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
     """Shards that belong together, each in a process, and their states merged."""
     np.save("q.npy", 1 + np.arange(N_LABELS) / 7)

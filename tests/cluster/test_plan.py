@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cluster.engines import Exchange, ShuffledEngine, count_block, count_leaves, job_of, leaf
+from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.job import opened
@@ -69,23 +69,3 @@ def test_propensities_may_be_read_from_a_file(tmp_path: Path) -> None:
         opened(new_job())  # an evaluator is kept for the last job alone
         with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
             count_leaves(job, leaves([0, 10, 30]))
-
-
-DAMAGES: list[tuple[str, Any]] = [
-    ("starts.cells.relevant.ordered0", lambda array: array[[0, *range(2, array.size), 1]]),  # one falls
-    ("cells.relevant.ordered0", lambda array: array.astype(np.int64)),
-    ("columns.irrelevant.grouped0", lambda array: array * np.float32(np.nan)),
-]
-
-
-@pytest.mark.parametrize(("name", "change"), DAMAGES)
-def test_damaged_scores_are_refused(name: str, change: Any) -> None:
-    def damaged(*_: Any) -> Any:
-        part = count_block(job, 0, (TRUTH[:5], np.arange(25, dtype=np.float32).reshape(5, 5)))
-        part["arrays"][f"score_runs/{name}"] = change(part["arrays"][f"score_runs/{name}"])
-        return part
-
-    with small_limits():
-        job = new_job(["auc.micro", "auc.macro"])
-        with pytest.raises(ValueError, match=r"^score_runs/.*(cut|out of range)"):
-            count_leaves(job, [leaf(0, (), 5)._replace(function=damaged, arguments=())])

@@ -1,7 +1,6 @@
 """Intervals of merged shards are those of one pass, where rows have numbers, keys or clusters."""
 
 import itertools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,23 +105,6 @@ def test_update_without_rows_takes_clusters_without_names() -> None:
     evaluator.update({}, {}, clusters={})
     evaluator.update({"q": ["a"], "r": ["b"]}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, clusters={"q": 1, "r": 2})
     assert evaluator.compute()["p@1"] == 0.5
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_commands_merge_shards_whose_rows_have_keys(run: Callable[..., str]) -> None:
-    Path("labels.txt").write_text("\n".join(NAMES))
-    options = f"--metrics {','.join(METRICS)} --confidence 0.9 --labels labels.txt --format json"
-    printed = {}
-    for name, rows in {"whole": slice(M), "a": slice(0, 50), "b": slice(50, M)}.items():
-        for kind, contents in zip(("t", "s"), named(rows), strict=True):
-            Path(f"{kind}_{name}.json").write_text(json.dumps(contents))
-        files = f"t_{name}.json s_{name}.json"
-        printed[name] = json.loads(run(f"evaluate {files} {options} --save {name}.state"))
-    actual = json.loads(run("merge b.state a.state --format json"))
-    assert actual["values"] == printed["whole"]["values"]
-    for name, interval in printed["whole"]["confidence"].items():
-        assert actual["confidence"][name] == pytest.approx(interval, rel=1e-9)
 
 
 @pytest.mark.usefixtures("folder")

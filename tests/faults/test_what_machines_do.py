@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from tests.commands import process
 from tests.damage import answer
-from tests.file_routes import interrupted, saving_each_time
 from tests.made_files import make_scores, make_truth, npy, npz
 
 WORDS = ["evaluate", "Y.npz", "m", "--metrics", "p@1", "--output", "o.json"]
@@ -62,24 +59,6 @@ def test_a_mount_that_cannot_be_written_loses_nothing(monkeypatch: pytest.Monkey
     (hidden,) = [name for name in os.listdir() if name.startswith(".o.json")]
     assert hidden in err
     assert '"p@1"' in Path(hidden).read_text()
-
-
-def test_flipped_bit_is_refused_by_all_that_read_a_part() -> None:
-    labels = np.random.default_rng(0).integers(0, 40, 60_000).astype(np.int32)
-    truth = sp.csr_array((np.ones(labels.size, np.uint8), labels, np.arange(labels.size + 1)))
-    sp.save_npz("Y.npz", truth, compressed=False)
-    np.save("S_indices.npy", labels[:, None])
-    words = ["evaluate", "Y.npz", "S_indices.npy", "--metrics", "p@1", "--memory", "1MB"]
-    with interrupted(2), saving_each_time():
-        assert answer([*words, "--checkpoint", "cp"])[0] == 130
-    path, stat = Path("Y.npz"), os.stat("Y.npz")
-    data = bytearray(path.read_bytes())
-    data[data.find(truth.indices[-2000:-1984].tobytes())] ^= 1
-    path.write_bytes(data)
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    for more in ([], ["--checkpoint", "cp", "--resume"]):
-        code, _, err = answer([*words, *more])
-        assert (code, "Y.npz: Bad CRC-32 for file 'indices.npy'" in err) == (2, True)
 
 
 def test_statistics_of_no_rows_are_undefined() -> None:

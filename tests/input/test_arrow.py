@@ -86,21 +86,6 @@ def test_names_of_instances_and_labels() -> None:
     assert actual.matrix.toarray().tolist() == [[1.0, 0], [0.5, 0]]
 
 
-def test_names_in_lists() -> None:
-    truth = io.read_arrow_truth(save({"labels": [["x", "y"], [], ["y"]]}))
-    assert (truth.row_names, truth.label_names) == (["0", "1", "2"], ["x", "y"])
-    assert truth.matrix.toarray().tolist() == [[1, 1], [0, 0], [0, 1]]
-    columns = {"row": ["2", "0"], "labels": [["y"], ["q", "x"]], "scores": [[1.0], [0.5, 0.25]]}
-    actual = io.read_arrow_scores(save(columns), truth)
-    assert actual.matrix.toarray().tolist() == [[0.25, 0, 0.5], [0, 0, 0], [0, 1, 0]]
-    assert actual.n_empty == 1
-    ranked = io.read_arrow_scores(save({"labels": [["y"], [], ["y", "x"]]}), truth)  # best first
-    assert ranked.matrix.toarray().tolist() == [[0, -1], [0, 0], [-2, -1]]
-    columns = {"labels": [["y"], ["q", "q"], []], "scores": [[1.0], [0.5, 0.25], []]}
-    with pytest.raises(ValueError, match="row 1: label 'q' occurs twice"):
-        io.read_arrow_scores(save(columns), truth)
-
-
 def test_tables_are_written_of_lists_without_scores_and_of_rows_that_lack_some() -> None:
     io.write_parquet("s.parquet", (np.array([[2, 0], [1, -1]]), None), "scores")
     assert io.read_scores("s.parquet")[1] is None

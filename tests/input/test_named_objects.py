@@ -37,7 +37,6 @@ PRED = rows_of(
 )  # fmt: skip
 DATA = {"y_true": QRELS, "y_pred": PRED}
 MEASURES = ["p@1", "p@3", "ndcg@3", "lrap", "ranking_loss", "auc.micro", *SETS]
-OF_CELLS = {"lrap", "ranking_loss", "auc.micro", "hamming_loss"}  # which need the number of labels
 TAGS = [[name for name, value in row.items() if value] for row in QRELS.values()]
 CASES = [(name, role) for name, form in NAMED.items() for role in form.roles]
 
@@ -128,21 +127,6 @@ def test_grades_may_have_every_form_with_values(name: str) -> None:
             assert report.notes == ([] if options else [note])
 
 
-@pytest.mark.parametrize("name", [name for name, form in NAMED.items() if form.keyed])
-def test_rows_are_those_of_the_truth(name: str) -> None:
-    """Those that it lacks name no labels, either; those without predictions count as empty."""
-    scores = NAMED[name].make({key: RUN[key] for key in ROWS[:3]} | {"q9": {"pink": 1.0}}, "y_score")
-    metrics = ["p@1", "p@3", "lrap", "f1.macro@1"]
-    expected = evaluate(Y, matrix(RUN | {"q4": {}}), metrics=metrics)
-    for labels in (None, NAMES):
-        report = evaluate(QRELS, scores, metrics=metrics, labels=labels)
-        assert (dict(report), report.label_names) == (dict(expected), NAMES)
-        assert report.notes == [
-            "y_score: 1 row of the truth has no prediction; it counts as empty",
-            "y_score: 1 row is not in the truth; it is ignored",
-        ]
-
-
 @pytest.mark.parametrize("name", [name for name, form in NAMED.items() if form.keyed is None])
 def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
     y_true = NAMED[name].make(QRELS, "y_true")
@@ -150,50 +134,6 @@ def test_rows_are_brought_in_the_order_of_an_index(name: str) -> None:
     report = evaluate(y_true, y_pred=y_pred, metrics=SETS)
     assert dict(report) == dict(evaluate(Y, y_pred=matrix(PRED), metrics=SETS))
     assert report.notes == ["y_pred: rows were brought in the order of y_true's index"]
-
-
-@pytest.mark.slow
-@cases
-def test_labels_that_the_truth_lacks_count_as_wrong(name: str, role: str) -> None:
-    data = {
-        "y_true": QRELS,
-        "y_score": {key: row | {"pink": 10.0 - len(row)} for key, row in scores_for(name).items()},
-        "y_pred": {key: row | {"teal": int(key == "q1")} for key, row in PRED.items()},
-    }
-    options: dict[str, Any] = {**data, "labels": NAMES, "metrics": MEASURES}
-    expected = evaluate(**options)
-    is_listed = NAMED[name].wide and role == "y_true"
-    metrics = [name for name in MEASURES if is_listed or name not in OF_CELLS]
-    for arguments in problems(NAMED[name], role, data):
-        report = evaluate(**arguments, metrics=metrics)
-        assert dict(report) == {name: expected[name] for name in metrics}
-        assert (sorted(report.label_names or ()), sorted(report.unknown_labels)) == (
-            sorted(NAMES), ["pink", "teal"],
-        )  # fmt: skip
-        assert [note[:7] for note in report.notes] == ["y_score", "y_pred:", "average"]
-        report = evaluate(**arguments, metrics="all")
-        assert OF_CELLS.isdisjoint(report) is not is_listed
-        if not is_listed:
-            with pytest.raises(ValueError, match="y_score: lrap needs labels=, as some predicted"):
-                evaluate(**arguments, metrics=MEASURES)
-        exclude: Any = {key: ["pink", "teal"] for key in ROWS}
-        exclude = exclude if report.row_names else [*exclude.values()]
-        report = evaluate(**arguments, metrics=["p@1", "r@3"], exclude=exclude)
-        assert dict(report) == dict(evaluate(Y, matrix(scores_for(name)), metrics=[*report]))
-
-
-@pytest.mark.parametrize("name", [name for name, form in NAMED.items() if not form.wide])
-def test_empty_names_are_no_labels(name: str) -> None:
-    truth, pred = rows_of("red 1 green 1", "blue 1"), rows_of("red 1", "grey 1")
-    split = [{key: row | {"": 1.0} for key, row in rows.items()} for rows in (truth, pred)]
-    if "y_pred" in NAMED[name].roles:
-        y_true, y_pred = map(NAMED[name].make, split, ("y_true", "y_pred"))
-        report, expected = evaluate(y_true, y_pred=y_pred, metrics=["f1.micro"]), 2 / 5
-    else:
-        y_score = NAMED[name].make(split[1], "y_score")
-        report, expected = evaluate([*split[0].values()], y_score, metrics=["p@1"]), 1 / 2
-    assert [*report.values()] == [expected]
-    assert sorted([*(report.label_names or ()), *report.unknown_labels]) == ["blue", "green", "grey", "red"]
 
 
 @pytest.mark.parametrize("name", ["pandas wide", "polars wide"])

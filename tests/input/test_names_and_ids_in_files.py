@@ -39,17 +39,6 @@ def test_words_for_missing_values_are_noted(folder: Path, word: str) -> None:
     assert (value, notes.count(note)) == (1 / 2, 1)
 
 
-def test_an_empty_name_is_no_label_in_files(folder: Path) -> None:
-    table = {"tags": [["a", "b"], [""], ["c"]], "predicted": [["a"], [""], ["d", ""]]}
-    for name in ("d.jsonl", "d.csv"):
-        write_table(Path(name), table)
-    write_table(Path("d.parquet"), {"labels": table["tags"]})
-    scores: Any = [[1.0] * len(row) for row in table["predicted"]]
-    write_table(Path("p.parquet"), {"labels": table["predicted"], "scores": scores})
-    for line in ("d.jsonl", "d.csv", "d.parquet p.parquet --decision threshold0.5"):
-        assert f1_and_notes(line)[0] == 2 / 5
-
-
 @pytest.mark.parametrize("dtype", ["u1", "u4", "u8", "i2", ">u4", ">i8"])
 def test_pairs_are_taken_out_of_ids_of_every_type(folder: Path, run: Callable[..., str], dtype: str) -> None:
     Path("pairs.txt").write_text(f"0 {IDS[0, 0]}\n2 {IDS[2, 1]}\n2 {IDS[2, 0]}\n")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.commands import json_of
 from xmleval import Evaluator, compare, evaluate
 from xmleval.thresholds import fit
 
@@ -97,15 +96,6 @@ def test_every_measure_counts_unknown_labels_or_leaves_them_out(weighted: bool, 
     assert counts["wide"] > 25 < counts["sets"]
     assert counts["cells"] > 12
     assert (report.n_labels, report.label_names) == (8, LABELS)
-
-
-def test_report_counts_unknown_labels() -> None:
-    report = evaluate(TRUTH, RUN, labels=LABELS, metrics=["p@1", "f1.macro@1"])
-    first = next(label for row in RUN.values() for label in row if label in UNKNOWN)
-    note = f"y_score: 5 predicted labels never occur in the truth, such as {first!r}; they count as wrong"
-    assert report.notes[0] == note
-    assert report.notes[1].endswith("such as Hamming loss, leave unknown labels out")
-    assert sorted(report.unknown_labels) == UNKNOWN
 
 
 def test_measures_of_all_labels_are_left_out_without_a_list() -> None:
@@ -209,24 +199,3 @@ def test_hierarchies_and_rules_leave_unknown_labels_out() -> None:
 def test_unknown_labels_are_refused_without_a_meaning(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         values(**arguments)
-
-
-def test_files_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("labels.txt").write_text("\n".join(LABELS))
-    Path("truth.json").write_text(json.dumps(TRUTH))
-    Path("run.json").write_text(json.dumps(RUN))
-    documents = [{"id": name, "tags": [*row], "predicted": RANKED[name]} for name, row in TRUTH.items()]
-    Path("both.jsonl").write_text("\n".join(map(json.dumps, documents)))
-    of_scores = ["p@3", "ndcg@3", "f1.macro@2", "f1.micro@2", "hamming_loss", "ranking_loss"]
-    of_sets = ["f1.micro", "f1.macro", "subset_accuracy"]
-    expected = evaluate(TRUTH, RUN, labels=LABELS, metrics=of_scores, decision="top3")
-    expected_sets = evaluate(TRUTH, y_pred=RANKED, labels=LABELS, metrics=of_sets)
-    for line, metrics, report in [
-        ("truth.json run.json --decision top3", of_scores, expected),
-        ("both.jsonl", of_sets, expected_sets), ("both.jsonl --ranked", of_scores[:4], expected),
-    ]:  # fmt: skip
-        contents = json_of(f"evaluate {line} --metrics {','.join(metrics)} --labels labels.txt")
-        assert contents["values"] == {name: report[name] for name in metrics}
-        assert contents["n_labels"] == 8
-        assert any("5 predicted labels never occur in the truth" in note for note in contents["notes"])
