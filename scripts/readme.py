@@ -90,12 +90,12 @@ def datasets_table() -> str:
 
 def formats_table() -> str:
     """Return the table of file formats."""
-    from xmleval.input.formats.registry import FORMATS
+    from xmleval.input.shards import FORMATS
 
     rows = []
     for known in FORMATS:
-        written = ", ".join(known.extensions) if known.write else ""
-        rows.append([f"`{known.name}`", known.title, known.files, " and ".join(known.holds), written])
+        holds, files = " and ".join(known.holds), ", ".join(known.extensions)
+        rows.append([f"`{known.name}`", known.title, files, holds, "yes" if known.write else ""])
     return to_table(["format", "what it is", "files", "holds", "written"], rows)
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from xmleval import Conventions, Evaluator, Report, evaluate
 from xmleval.base.conventions import PRESETS as PRESETS
 from xmleval.base.conventions import resolve_conventions
-from xmleval.input.weights import groups_of_clusters as groups_of_clusters
+from xmleval.input.vectors import groups_of_clusters as groups_of_clusters
 from xmleval.metrics.spec import Spec as Spec
 from xmleval.metrics.spec import expand_metrics
 from xmleval.metrics.spec import parse_spec as parse_spec

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Ints
+from xmleval.base.arrays import MOST_LABELS, Ints
 from xmleval.base.errors import InputError, positive_integer
-from xmleval.input.csr import MOST_LABELS
 
 MOST_ROWS = 1 << 52  # up to which counts and their sums do not wrap
 

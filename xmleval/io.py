@@ -31,14 +31,13 @@ from xmleval.input.formats.arrays import DENSE, NPY, NPZ, map_arrays
 from xmleval.input.formats.arrow import named_rows, save_table
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.label_lines import save_xmc
-from xmleval.input.formats.registry import FORMATS, choose_format
 from xmleval.input.formats.trec import batches, save
-from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces
 from xmleval.input.rows import Named
 from xmleval.input.scores import refuse_padding
+from xmleval.input.shards import FORMATS, choose_format
 from xmleval.input.small_texts import load_names, load_numbers, read_edges
-from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
+from xmleval.input.stack import read_named, rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.tensors import is_sparse
 
 __all__ = [

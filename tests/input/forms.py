@@ -42,18 +42,6 @@ def on_device(array: Any) -> Any:
     return SimpleNamespace(shape=array.shape, **methods)
 
 
-def exchanged(array: Any) -> Any:
-    """Return an array that is given by DLPack alone."""
-    array = np.array(array)
-    return SimpleNamespace(__dlpack__=array.__dlpack__, __dlpack_device__=array.__dlpack_device__)
-
-
-def elsewhere(array: Any) -> Any:
-    """Return an array on another device."""
-    refuse = mock.Mock(side_effect=BufferError("device is not supported"))
-    return SimpleNamespace(__dlpack__=refuse, __dlpack_device__=np.array(array).__dlpack_device__)
-
-
 def tensor(array: Any) -> Any:
     """Return a tensor by its methods, without a type."""
     made = SimpleNamespace(shape=np.shape(array), numpy=lambda: np.array(array))
@@ -143,7 +131,6 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "memory map": mapped,
     "__array__": offered,
     "device": on_device,
-    "DLPack": exchanged,
     "tensor": tensor,
     **{
         f"torch {name}": torch_of(make)
@@ -201,7 +188,7 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "int8": listed(lambda labels, scores: (labels.astype("i1"), scores)),
     "pair of lists": listed(lambda labels, scores: (labels.tolist(), scores.tolist())),
     "strided pair": listed(lambda labels, scores: (np.asfortranarray(labels), strided(scores))),
-    "other library": listed(lambda labels, scores: (on_device(labels), exchanged(scores))),
+    "other library": listed(lambda labels, scores: (on_device(labels), offered(scores))),
     "torch.topk": torch_of(lambda torch, a: Result(*map(torch.tensor, slots(a)[::-1]))),
     "pair without scores": lambda s: (slots(s, False)[0], None),
     "dict without scores": lambda s: {"indices": slots(s, False)[0]},
@@ -217,17 +204,11 @@ def arrow(columns: dict[str, Any]) -> Any:
     return pytest.importorskip("pyarrow").table(columns)
 
 
-def by_protocol(columns: dict[str, Any]) -> Any:
-    """Return a frame with the dataframe interchange protocol alone, which knows no lists."""
-    return SimpleNamespace(__dataframe__=arrow(columns).__dataframe__)
-
-
 FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pandas": lambda columns: pytest.importorskip("pandas").DataFrame(columns),
     "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
     "arrow": arrow,
     "stream": lambda columns: SimpleNamespace(__arrow_c_stream__=arrow(columns).__arrow_c_stream__),
-    "protocol": by_protocol,
 }
 Make = Callable[[Rows, str], Any]
 Table = dict[str, list[Any]]
@@ -367,12 +348,11 @@ def frames_of(library: str) -> dict[str, Form]:
         "long, renamed": Form(lambda rows, role: renamed(make, long_columns(rows)), True, True),
         "wide": Form(lambda rows, role: make(wide_columns(rows)), False, True, True),
     }
-    lists = {
+    forms |= {
         "of lists": Form(lambda rows, role: make(list_columns(rows, role))),
         "of lists by key": Form(lambda rows, role: make(list_columns(rows, role, True)), True),
         "of lists, renamed": Form(lambda rows, role: renamed(make, list_columns(rows, role, True)), True),
     }
-    forms |= {} if library == "protocol" else lists
     return {f"{library} {name}": form for name, form in forms.items()}
 
 

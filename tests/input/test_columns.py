@@ -14,7 +14,7 @@ from tests.damage import answer
 from tests.input.forms import FRAMES, Table, write_table
 from xmleval import Evaluator, evaluate, from_df
 
-LIBRARIES = [name for name in FRAMES if name != "protocol"]
+LIBRARIES = [*FRAMES]
 FILES = ["csv", "tsv", "jsonl", "parquet"]
 JUDGEMENTS = ["relevance", "rel", "grade", "relevant", "judgement", "judgment", "label_value", "Relevance"]
 KEYS = [

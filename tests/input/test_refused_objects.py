@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.input.forms import ARRAYS, by_protocol, elsewhere, sparse
+from tests.input.forms import ARRAYS, sparse
 from tests.input.test_forms import IDS, H, M, N, S, T
 from tests.input.test_named_objects import FULL, NAMES, QRELS, RUN, SCORED, TAGS
 from xmleval import Evaluator, evaluate, from_df
@@ -115,7 +116,7 @@ NUMBERED: list[Case] = [
     ("shape (5,) is not (6,): one per label", {"inverse_propensity": np.ones(5)}),
     *((f"label 1: inverse propensity {q} is not", {"inverse_propensity": [1, q, 1, 1, 1, q]})
       for q in (0.0, np.nan, np.inf)),
-    ("cannot be read by DLPack (device is not supported); copy it", {"y_score": elsewhere(S)}),
+    ("dtype object does not hold real numbers; copy it to a NumPy array", {"y_score": object()}),
     ("labels of y_score have names and those of y_true have none; give labels=",
      {"y_score": [*RUN.values()]}),
 ]  # fmt: skip
@@ -199,7 +200,8 @@ def test_frames_are_refused_by_column_and_row() -> None:
     refuse("no row 'q4', which y_true has", {"y_score": scores[:3]}, y_true=QRELS)
     refuse("row 0: expected one score for each label, or for none", {"y_score": uneven}, y_true=TAGS[:1])
     refuse("no label is one of its columns ('red', ", {"y_score": scores}, y_true=ONES, labels=[*"abcd"])
-    refuse("cannot be read as a frame: ", {"y_true": by_protocol({"labels": [["a"]]})}, y_score=SCORED)
+    foreign = SimpleNamespace(__arrow_c_stream__=None)
+    refuse("cannot be read as a frame: ", {"y_true": foreign}, y_score=SCORED)
     columns = "the columns are 'q', 'doc', 'bm25'"
     for message, arguments in (
         (f"frame: no column 's'; {columns}", {"score": "s", "instance": "q", "label": "doc"}),

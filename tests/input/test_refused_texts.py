@@ -86,7 +86,7 @@ CSVS = [
     ('tags,pred\na,"{""a"": ""x""}"\n', "line 2: 'x' is no score"),
     ('tags,pred\na,"{""a"": NaN}"\n', "line 2: NaN is no score"),
     ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
-    ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, where those before have no scores"),
+    ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, and others without"),
     ('tags,pred,scores\na,"[""b"", 3]",0.5\n', "line 2: 2 labels with 1 score"),
     ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: it is nested without end"),
 ]

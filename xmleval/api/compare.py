@@ -14,10 +14,9 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, posi
 from xmleval.evaluation.lists import lists_of, lists_of_values
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.take import check_labels, has_label_names
-from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import remembered, set_rows
 from xmleval.input.tensors import as_plain, is_sparse
-from xmleval.input.weights import check_propensity
+from xmleval.input.vectors import check_propensity, of_rows
 from xmleval.labels.groups import check_row_groups
 from xmleval.labels.propensity import CONSTANTS, constants_of, estimated, inverse_propensity
 from xmleval.metrics.spec import DEFAULT_K, conventions_of, expand_metrics

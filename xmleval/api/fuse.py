@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints, row_sizes
+from xmleval.base.arrays import MOST_LABELS, Floats, Ints, row_sizes
 from xmleval.base.budget import MEMORY, PIECE_BYTES, check_resources
 from xmleval.base.errors import (
     NO_MATCH,
@@ -30,7 +30,7 @@ from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictio
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
-from xmleval.input.csr import MOST_LABELS, rows_at_a_time
+from xmleval.input.csr import rows_at_a_time
 from xmleval.input.match import Joined, as_scores, join_models
 from xmleval.input.objects.named import as_own_rows, without_labels
 from xmleval.input.pieces import RowReader

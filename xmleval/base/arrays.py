@@ -15,6 +15,7 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
+MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
 class Chunks(NamedTuple):

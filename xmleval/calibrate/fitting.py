@@ -17,7 +17,7 @@ from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.evaluation.collect import collect
 from xmleval.evaluation.scored import ScoredRows
 from xmleval.files.remote import is_file
-from xmleval.input.weights import HEAVIEST
+from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.recalibrating import (
     BOTH,
     HIGHEST,

@@ -27,7 +27,7 @@ class Data(Output):
 
     def files(self, path: Path) -> Sequence[Path]:
         """Return the files that are written."""
-        return [path, *writer_of(path).beside(path)]
+        return [path, *writer_of(path).companions(path)]
 
 
 DATA = Data(plain=False)

@@ -28,7 +28,7 @@ from xmleval.cli.types import (
     Parsed,
     Whole,
 )  # fmt: skip
-from xmleval.input.formats.registry import FORMATS
+from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
@@ -76,7 +76,8 @@ INPUTS = {
     "input_format": Opt(
         Choice([form.name for form in FORMATS]),
         "FORMAT",
-        f"{FORMAT_HELP} " + "; ".join(f"{form.name}: {form.title}, {form.files}" for form in FORMATS) + ".",
+        f"{FORMAT_HELP} "
+        + "; ".join(f"{form.name}: {form.title}, {form.extensions[0]}" for form in FORMATS) + ".",
     ),
     "true_field": Opt(str, "NAME", "Of CSV and JSON Lines: the field of relevant labels."),
     "pred_field": Opt(

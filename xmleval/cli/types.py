@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import resolve_conventions
 from xmleval.base.errors import did_you_mean
 from xmleval.base.numerals import decimal_number, whole_number
 from xmleval.cli.files import FILE
 from xmleval.cli.messages import bare
-from xmleval.input.csr import MOST_LABELS
 from xmleval.labels.groups import DECILES
 from xmleval.view.decision import parse_decision
 

@@ -19,9 +19,8 @@ from xmleval.evaluation.reading import count_rows
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
-from xmleval.input.formats.registry import FORMATS
 from xmleval.input.pieces import Pieces, joined, rows_between
-from xmleval.input.shards import Input, Shard
+from xmleval.input.shards import FORMATS, Input, Shard
 
 FORM = Form("xmleval part", 4, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error

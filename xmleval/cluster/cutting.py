@@ -16,8 +16,7 @@ from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
-from xmleval.input.formats.registry import FORMATS
-from xmleval.input.shards import Input
+from xmleval.input.shards import FORMATS, Input
 from xmleval.input.small_texts import Pairs
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
@@ -153,7 +152,7 @@ def _places(source: Input) -> list[Place]:
         if pieces.n_rows is None:
             text = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
             raise ValueError(f"{text}divided; `xmleval convert` makes an .npz of it")
-        n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.beside(shard.path)))
+        n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.companions(shard.path)))
         places.append(Place(first, first + pieces.n_rows, n_bytes, pieces.read_from is not None))
         first += pieces.n_rows
     return places
@@ -191,5 +190,5 @@ def _shards(argument: str, source: Input, places: Sequence[Place], start: int, s
 
 def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
     shard_of = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
-    shards_read = [shard_of[path] for _, path, _ in shards.files]
-    return [(str(path.resolve()), path) for s in shards_read for path in (s.path, *s.format.beside(s.path))]
+    cut = [shard_of[path] for _, path, _ in shards.files]
+    return [(str(path.resolve()), path) for s in cut for path in (s.path, *s.format.companions(s.path))]

@@ -17,10 +17,10 @@ from xmleval.base.numerals import whole_number
 from xmleval.evaluation.inputs import Inputs, is_numbered, notes_of, read_truth, refuse_many_labels
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import Arguments, file_of
-from xmleval.input.objects.vectors import of_rows
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
+from xmleval.input.vectors import of_rows
 from xmleval.labels.groups import OTHER, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity

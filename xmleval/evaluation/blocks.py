@@ -26,7 +26,7 @@ from xmleval.input.door import OPEN, Door
 from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
-from xmleval.input.weights import check_weight, groups_of_clusters
+from xmleval.input.vectors import check_weight, groups_of_clusters
 from xmleval.labels.groups import check_row_groups
 from xmleval.metrics.spec import Spec
 from xmleval.states.plan import LINKED, NO_GAPS, Plan

@@ -9,8 +9,8 @@ from xmleval.base.budget import MEMORY, Resources, check_resources
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.files.remote import is_file
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
+from xmleval.input.vectors import of_rows
 
 if TYPE_CHECKING:
     from xmleval.evaluation.files import Run

@@ -19,13 +19,12 @@ from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.registry import FORMATS
 from xmleval.input.formats.trec import RUN, save
 from xmleval.input.match import listed_scores
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.rows import Rows
 from xmleval.input.scores import list_rows
-from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.shards import FORMATS, Input, find_input, with_fields
 from xmleval.input.stack import as_rows, stack_rows
 from xmleval.input.tensors import is_sparse
 from xmleval.input.writing import canonical

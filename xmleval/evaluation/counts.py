@@ -20,10 +20,9 @@ from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_sourc
 from xmleval.input.door import Door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.input.weights import keys_of_groups
+from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.states.plan import Plan, Settings
 from xmleval.states.state import States, new_states
@@ -96,7 +95,7 @@ def read_batch(
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
     of_each = {n: of_rows(n, value, matched.row_names) for n, value in values.items() if value is not None}
-    inputs = door.given.union(
+    inputs = door.names.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
     )
     notes = swapped_notes("y_true", y_true, "y_score", y_score) if look_at else []

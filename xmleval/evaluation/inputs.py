@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.budget import PIECE_BYTES, Resources, memory_limit
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.base.numerals import whole_number
 from xmleval.evaluation.settings import Arguments
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_other_order
-from xmleval.input.csr import MOST_LABELS, check_shape
+from xmleval.input.csr import check_shape
 from xmleval.input.door import IdPairs, make_door, pairs_of_rows
 from xmleval.input.formats.documents import Fields
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.lines import shown
-from xmleval.input.match import Batches, Match, listed_scores
-from xmleval.input.names import score_pieces, set_pieces
+from xmleval.input.match import Batches, Match, listed_scores, score_pieces, set_pieces
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.objects.take import as_rows, read_named
 from xmleval.input.pieces import Pieces, RowReader, count_columns, whole

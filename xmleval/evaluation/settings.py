@@ -10,13 +10,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from xmleval.base.arrays import MOST_LABELS
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, positive_integer
 from xmleval.files.remote import as_path, is_file
-from xmleval.input.csr import MOST_LABELS
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
-from xmleval.input.weights import check_propensity
+from xmleval.input.vectors import check_propensity
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated

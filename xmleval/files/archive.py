@@ -12,6 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -80,14 +81,14 @@ class Array(NamedTuple):
 
     def chunks(self) -> Chunks:
         """Return a vector as `Chunks`, which read it when iterated."""
-        (size,), step = self.shape, READ_BYTES // self.dtype.itemsize
+        return Chunks(self.dtype, self.shape[0], partial(self.batches, READ_BYTES // self.dtype.itemsize))
 
-        def read() -> Iterator[NDArray[Any]]:
-            with self.rows() as take:
-                for start in range(0, size, step):
-                    yield take(start, min(start + step, size))
-
-        return Chunks(self.dtype, size, read)
+    def batches(self, step: int, first: int = 0, stop: int | None = None) -> Iterator[NDArray[Any]]:
+        """Yield ``step`` rows at a time, once at least, from ``first`` on and up to ``stop``."""
+        end = self.shape[0] if stop is None else stop
+        with self.rows(first, None if end == self.shape[0] else end) as take:
+            for start in range(first, max(end, first + 1), step):
+                yield take(start, min(start + step, end))
 
     def mapped(self) -> NDArray[Any]:
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""

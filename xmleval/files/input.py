@@ -67,7 +67,7 @@ class InputFile:
         self.path, self.is_remote = path, isinstance(path, RemotePath)  # which cannot be mapped into memory
         self.size = 0  # of bytes, once it was opened
         self._version: Version | None = None
-        self._held: bytes | None = None  # all of a small file, which is read once
+        self._content: bytes | None = None  # all of a small file, which is read once
 
     @contextlib.contextmanager
     def open(self, end: int | None = None) -> Iterator[Any]:
@@ -78,8 +78,8 @@ class InputFile:
         raw: io.RawIOBase
         if not self.is_remote or self._version is None:
             self.check()  # opening alone can have effects on a device
-        if self._held is not None:
-            yield io.BytesIO(self._held)
+        if self._content is not None:
+            yield io.BytesIO(self._content)
             return
         buffer_bytes, number = BUFFER_BYTES, None
         if isinstance(self.path, RemotePath):
@@ -93,7 +93,7 @@ class InputFile:
         with io.BufferedReader(raw, buffer_bytes) as file:
             try:
                 if self.size <= HELD_BYTES:
-                    self._held = file.read()
+                    self._content = file.read()
                     file.seek(0)
                 yield file
             except Exception:

@@ -52,14 +52,14 @@ def refuse_input(file: Path, outputs: Iterable[Path]) -> None:
 
 
 @contextlib.contextmanager
-def naming_output(path: Path, hidden: str = "", more: str = "") -> Iterator[None]:
+def naming_output(path: Path, hidden: str = "", hint: str = "") -> Iterator[None]:
     """Name an output in errors of the system that name no file, or a hidden one."""
     try:
         yield
     except OSError as error:
         if error.errno is None or error.filename not in (None, hidden):  # of a signal handler, or an input
             raise
-        raise OSError(error.errno, f"{error.strerror}{more}", str(path)) from None
+        raise OSError(error.errno, f"{error.strerror}{hint}", str(path)) from None
 
 
 @contextlib.contextmanager
@@ -125,8 +125,8 @@ def locked(folder: Path) -> Iterator[None]:
             in_use = True
         except OSError as error:
             in_use = False
-            told = f"{folder}: cannot be locked ({error.strerror}); no other process may use it"
-            warnings.warn(told, stacklevel=2)
+            message = f"{folder}: cannot be locked ({error.strerror}); no other process may use it"
+            warnings.warn(message, stacklevel=2)
         if in_use:
             raise ValueError(f"{folder}: in use by another process; expected another folder")
         try:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path, PosixPath
 from typing import Any, TypeVar
 
-from xmleval.base.budget import LIMIT
+from xmleval.base.budget import memory_limit
 
 T = TypeVar("T")
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
@@ -83,7 +83,7 @@ class RemotePath(PosixPath):
 
     resolve = absolute
 
-    def _ask(self, ask: Callable[[Any, str], T], what: str = "read", listed: bool = False) -> T:
+    def _ask(self, ask: Callable[[Any, str], T], action: str = "read", listed: bool = False) -> T:
         """Ask its file system by its name there, again where a connection fails; name it in errors."""
         attempts = ATTEMPTS
         while True:
@@ -95,7 +95,7 @@ class RemotePath(PosixPath):
                     system.invalidate_cache()
                 return ask(system, name)
             except Exception as error:
-                named = _named(error, self._url, what)
+                named = _named(error, self._url, action)
                 attempts -= 1
                 if named.errno != errno.EIO or not attempts:
                     raise named from None
@@ -143,13 +143,13 @@ class RemotePath(PosixPath):
 
     def iterdir(self) -> Generator[RemotePath, None, None]:
         """Yield what is in a folder."""
-        yield from self._found(lambda system, folder: system.ls(folder, detail=False))
+        yield from self._listed(lambda system, folder: system.ls(folder, detail=False))
 
     def matches(self) -> list[Path]:
         """Return the files whose addresses match it as a pattern."""
-        return self._found(lambda system, pattern: system.glob(pattern))
+        return self._listed(lambda system, pattern: system.glob(pattern))
 
-    def _found(self, ask: Callable[[Any, str], list[str]]) -> list[Any]:
+    def _listed(self, ask: Callable[[Any, str], list[str]]) -> list[Any]:
         names = self._ask(ask, listed=True)
         return [RemotePath(n if "://" in n else f"{self.protocol}://{n.lstrip('/')}") for n in names]
 
@@ -178,21 +178,12 @@ class RangeReader(io.RawIOBase):
     Up to ``end``, blocks grow while reads follow one another.
     """
 
-    _share = MOST_BLOCK_BYTES  # of a memory limit
-
     def __init__(self, fetch: Callable[[int, int], bytes], size: int, end: int) -> None:
         super().__init__()
         self._fetch, self._size, self._end = fetch, size, min(end, size)
-        self._place = 0
+        self._place, share = 0, memory_limit().limit / (8 * READERS)
+        self._largest = int(max(LEAST_BLOCK_BYTES, min(share, MOST_BLOCK_BYTES)))
         self._blocks = deque([(0, b"")], KEPT_BLOCKS)  # and their places
-
-    @classmethod
-    def share(cls) -> None:
-        """Take the blocks of one more reader from a memory limit, which tells their size from now on."""
-        if (limit := LIMIT.get()) is not None:
-            n_bytes = int(min(limit.limit // (8 * READERS), MOST_BLOCK_BYTES))
-            limit.take(n_bytes)
-            cls._share = max(n_bytes, LEAST_BLOCK_BYTES)
 
     def readable(self) -> bool:
         """Return True."""
@@ -225,7 +216,7 @@ class RangeReader(io.RawIOBase):
             n_bytes = max(n_bytes, 2 * len(last) if place == start + len(last) else 0)
             stop, last = self._end, b""
             self._blocks.clear()  # one is held at a time, not two
-        n_bytes = min(max(n_bytes, LEAST_BLOCK_BYTES), self._share, MOST_BLOCK_BYTES)
+        n_bytes = min(max(n_bytes, LEAST_BLOCK_BYTES), self._largest)
         self._blocks.append((place, self._fetch(place, min(place + n_bytes, stop))))
         return self._blocks[-1]
 
@@ -249,7 +240,7 @@ def is_there(path: Path) -> bool:
     return path.exists() if isinstance(path, RemotePath) else os.path.lexists(path)
 
 
-def _named(error: Exception, url: str, what: str) -> OSError:
+def _named(error: Exception, url: str, action: str) -> OSError:
     """Return what went wrong on the way to a remote file as an error of the system that names it."""
     if isinstance(error, OSError) and error.filename == url:
         return error
@@ -266,7 +257,7 @@ def _named(error: Exception, url: str, what: str) -> OSError:
         return OSError(errno.ENOENT, os.strerror(errno.ENOENT), url)
     if isinstance(cause, PermissionError) or status in REFUSED:
         return OSError(errno.EACCES, f"{os.strerror(errno.EACCES)} ({in_one_line(cause)})", url)
-    return OSError(errno.EIO, f"cannot be {what}: {in_one_line(cause)}", url)
+    return OSError(errno.EIO, f"cannot be {action}: {in_one_line(cause)}", url)
 
 
 def in_one_line(error: BaseException) -> str:

@@ -123,8 +123,8 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     except (OSError, *DAMAGE) as error:
         if getattr(error, "filename", None) is not None:
             raise
-        told = f"no {error} in it" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path}: not a {form.name}, or damaged ({told})") from None
+        reason = f"no {error} in it" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({reason})") from None
 
 
 def first_difference(

@@ -48,7 +48,7 @@ class TableColumns(NamedTuple):
 
     lists : whether there is a row for each instance, and not for each label
     instance, label, value : what names the rows and the labels, and scores or judgements of these
-    beside : all others
+    unused : all others
     is_usual : whether the instance of lists was found by a name that both sides must have
     """
 
@@ -56,7 +56,7 @@ class TableColumns(NamedTuple):
     instance: Any
     label: Any
     value: Any
-    beside: list[Any]
+    unused: list[Any]
     is_usual: bool
 
     @property
@@ -68,8 +68,8 @@ class TableColumns(NamedTuple):
     def may_judge(self) -> list[Any]:
         """Columns in which numbers may be judgements of labels that have none."""
         names = (*INSTANCE, *DOCUMENT, *SCORE_COLUMNS, *NO_VALUE)
-        others = () if self.lists or self.value is not None else self.beside
-        return [name for name in others if not (is_written_index(name) or named_as([name], names))]
+        candidates = () if self.lists or self.value is not None else self.unused
+        return [name for name in candidates if not (is_written_index(name) or named_as([name], names))]
 
 
 def choose_columns(
@@ -91,10 +91,10 @@ def choose_columns(
     for name in chosen:
         if name is not None and name not in names:
             raise ColumnsError(f"no column {name!r}; the columns are {columns}")
-    found = _Found([name for name in names if name not in chosen], kind != "scores", is_list)
-    entry = found.entry(instance) if label is None else None
+    usual = _Usual([name for name in names if name not in chosen], kind != "scores", is_list)
+    entry = usual.entry(instance) if label is None else None
     instance, label = entry or (instance, label)
-    if label is None and (label := found.lists()) is None:
+    if label is None and (label := usual.lists()) is None:
         raise NoLabelsError(f"no column holds labels; the columns are {columns}")
     lists = entry is None if is_list is None else is_list(label)
     if not lists and entry is None and chosen.label is None:
@@ -103,22 +103,22 @@ def choose_columns(
         instance = find_instance([name for name in names if name != label])
     if instance is None and not lists:
         raise ColumnsError(f"no column names the instances; the columns are {columns}")
-    others = [name for name in names if name not in (instance, label)]
+    remaining = [name for name in names if name not in (instance, label)]
     if value is None:
-        value = found.value(others, instance, label, lists)
+        value = usual.value(remaining, instance, label, lists)
         if kind == "truth" and named_as([value], SCORE_COLUMNS) and (lists or label == LABEL_COLUMN):
             raise ColumnsError(f"a column {value!r} in what should be relevant labels; grades need gains")
         if kind == "scores" and value is None and not lists:
             raise ColumnsError(f"no column {SCORE_COLUMNS[0]!r} beside {label!r}")
     is_usual = lists and chosen.instance is None and instance not in (None, *OWN_INSTANCE)
-    beside = [name for name in others if name != value and names.count(name) == 1]
-    table = TableColumns(lists, instance, label, value, beside, is_usual)
+    unused = [name for name in remaining if name != value and names.count(name) == 1]
+    table = TableColumns(lists, instance, label, value, unused, is_usual)
     if (twice := next((name for name in table.read if names.count(name) > 1), None)) is not None:
         raise ColumnsError(f"{names.count(twice)} columns {twice!r}")
     return table
 
 
-class _Found(NamedTuple):
+class _Usual(NamedTuple):
     """Columns by their usual names, among those that the caller does not name."""
 
     names: list[Any]
@@ -137,9 +137,9 @@ class _Found(NamedTuple):
         has another name than our own, there must be a value: documents with one field of labels have none.
         """
         label = only_one(named_as(self.names, (LABEL_COLUMN,)))
-        own = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
-        if own is not None and label is not None:
-            return own, label
+        instance_column = only_one(named_as(self.names, OWN_INSTANCE)) if instance is None else None
+        if instance_column is not None and label is not None:
+            return instance_column, label
         if self.listed((*TRUE, *PRED)):
             return None
         documents, queries = named_as(self.names, DOCUMENT), named_as(self.names, QUERY)
@@ -161,18 +161,18 @@ class _Found(NamedTuple):
         if self.is_list is None or LABELS_COLUMN in self.names:
             return None if self.is_list is None else LABELS_COLUMN
         ids = named_as(self.names, INSTANCE)
-        others = [name for name in self.names if name not in ids and not is_written_index(name)]
-        return others[0] if len(others) == 1 and self.is_list(others[0]) else None
+        candidates = [name for name in self.names if name not in ids and not is_written_index(name)]
+        return candidates[0] if len(candidates) == 1 and self.is_list(candidates[0]) else None
 
-    def value(self, others: list[Any], instance: Any, label: Any, lists: bool = False) -> Any:
+    def value(self, columns: list[Any], instance: Any, label: Any, lists: bool = False) -> Any:
         """Return the column of scores, or of judgements where it is a truth; None if there is none.
 
         Beside a query and a document, `label` is a judgement, too. One score is none of several labels.
         """
-        judged = named_as(others, JUDGEMENT) if self.is_truth else []
+        judged = named_as(columns, JUDGEMENT) if self.is_truth else []
         if self.is_truth and not judged and named_as([instance], QUERY) and named_as([label], DOCUMENT):
-            judged = named_as(others, (LABEL_COLUMN,))
-        scores = [] if lists and self.is_truth and self.listed(PRED) else named_as(others, SCORE_COLUMNS)
+            judged = named_as(columns, (LABEL_COLUMN,))
+        scores = [] if lists and self.is_truth and self.listed(PRED) else named_as(columns, SCORE_COLUMNS)
         if lists and (self.is_truth or self.is_list is None):
             scores = [
                 name for name in scores if name.lower() != "score" or (self.is_list and self.is_list(name))
@@ -187,8 +187,8 @@ def named_as(columns: Iterable[Any], usual: Sequence[str]) -> list[Any]:
 
 def find_instance(columns: Sequence[Any]) -> Any:
     """Return the column that names the rows, None if there is none."""
-    own = only_one(named_as(columns, OWN_INSTANCE))
-    return only_one(named_as(columns, INSTANCE)) if own is None else own
+    instance = only_one(named_as(columns, OWN_INSTANCE))
+    return only_one(named_as(columns, INSTANCE)) if instance is None else instance
 
 
 def only_one(columns: Sequence[Any]) -> Any:

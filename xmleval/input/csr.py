@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, label_dtype
-from xmleval.base.errors import TRANSPOSED, InputError, LabelRangeError, Message, counted
+from xmleval.base.arrays import MOST_LABELS, Ints, label_dtype
+from xmleval.base.errors import TRANSPOSED, InputError, LabelRangeError, counted
 from xmleval.input.canonical import Facts
 from xmleval.input.rows import Rows, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_narrow
@@ -20,7 +20,6 @@ T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
 MOST_ID = np.iinfo(np.int64).max
 NEEDS_N_LABELS = "lists of label ids need n_labels=, the number of labels"
-MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
 def rows_at_a_time(bytes_per_row: float) -> int:
@@ -88,7 +87,8 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
-        hint = "; .astype(float) makes numbers of it" if can_be_numbers(array) else ""
+        hint = "; copy it to a NumPy array" if array.ndim == 0 else ""
+        hint = "; .astype(float) makes numbers of it" if can_be_numbers(array) else hint
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
     return native(array)
 
@@ -125,8 +125,8 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     if matrix.format == "csr":
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
         if {ptr.dtype.kind, labels.dtype.kind} - {*"iu"} or ptr.shape != (n_rows + 1,):
-            told = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
-            raise InputError(argument, f"{told}; expected {n_rows + 1} integers, and integers")
+            types = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
+            raise InputError(argument, f"{types}; expected {n_rows + 1} integers, and integers")
         refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
         return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
     try:
@@ -152,11 +152,11 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
     return rows_by_id(ptr, labels[order], np.asarray(matrix.data)[order])
 
 
-def dense_rows(array: NDArray[Any], every: bool) -> Rows:
+def dense_rows(array: NDArray[Any], all_cells: bool) -> Rows:
     """Return all cells of a dense array as rows, or those that are not 0."""
     (n_rows, width), values = array.shape, array.reshape(-1)
     ptr, dtype = np.arange(n_rows + 1) * width, label_dtype(width)
-    if every:
+    if all_cells:
         return rows_by_id(ptr, np.tile(np.arange(width, dtype=dtype), n_rows), values)
     (places,) = (values != 0).nonzero()  # far faster than for two dimensions, or for numbers
     return rows_by_id(places.searchsorted(ptr), (places % width).astype(dtype), values[places])
@@ -168,27 +168,17 @@ def refuse_pointer(argument: str, ptr: NDArray[Any], n_stored: int, first: int =
     code, row, position = check_pointer(ptr - base if first else ptr, n_stored - int(base))
     if code != FINE:
         ought = "it must start at 0, never fall and end at the number of stored entries"
-        told = f"indptr is {ptr[position]} there; {ought}"
-        raise InputError(argument, told, row=first + row, value=int(ptr[position]))
+        message = f"indptr is {ptr[position]} there; {ought}"
+        raise InputError(argument, message, row=first + row, value=int(ptr[position]))
 
 
 def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int, slots: str = "") -> NoReturn:
     """Raise the message of a code of `xmleval.kernels.checking`."""
     if code == BAD_LABEL:
-        told = f"label id {value} is not in 0..{n_labels - 1}{slots}"
-        raise LabelRangeError(argument, told, row=row, value=value)
-    told = f"label id {value} occurs twice; ids of a row must be distinct"
-    raise InputError(argument, told, row=row, value=value)
-
-
-def refuse_first(argument: str, noun: str, bad: Bools, rows: Rows, start: int, *reason: object) -> None:
-    """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""
-    if bad.any():
-        place = int(bad.argmax())
-        value = np.asarray(rows.values)[place]
-        raise InputError(
-            argument, Message(f"{noun} {value} ", *reason), row=start + rows.row_of(place), value=value
-        )
+        message = f"label id {value} is not in 0..{n_labels - 1}{slots}"
+        raise LabelRangeError(argument, message, row=row, value=value)
+    message = f"label id {value} occurs twice; ids of a row must be distinct"
+    raise InputError(argument, message, row=row, value=value)
 
 
 def sorted_part(argument: str, rows: Rows, n_labels: int, start: int = 0) -> tuple[Rows, Ints | None]:

@@ -53,8 +53,8 @@ class Door:
     n_unmatched: int = 0
 
     @property
-    def given(self) -> frozenset[str]:
-        """Names of what is given."""
+    def names(self) -> frozenset[str]:
+        """Names of the arguments that take labels out."""
         return frozenset([*self.sets, *([] if self.from_truth else [FROM_PREDICTIONS])])
 
     def with_sets(self, values: Iterable[Any], n_unmatched: int) -> Door:
@@ -103,10 +103,10 @@ class Door:
         makes += [lambda start, stop: relevant_of(truth.block(start, stop))] * self.from_truth
         makes += [] if pred is None else [pred.block]
         makes += [] if scores is None or scores.listed is None else [scores.listed]
-        every = scores is not None and scores.listed is None
+        lists_all = scores is not None and scores.listed is None
         n_matches = n_pairs = start = 0
         for pairs in exclude.blocks():
-            stop, matches = start + pairs.ptr.size - 1, np.full(pairs.labels.size, every)
+            stop, matches = start + pairs.ptr.size - 1, np.full(pairs.labels.size, lists_all)
             for make in makes if matches.size else ():
                 matches |= _places(make(start, stop), pairs) > 0
             n_matches, n_pairs, start = n_matches + int(matches.sum()), n_pairs + matches.size, stop
@@ -128,26 +128,26 @@ def make_door(exclude: Any, exclude_from: str, candidates: Any) -> Door:
     return Door(sets, exclude_from == "both")
 
 
-def excluded_inputs(given: Collection[str]) -> dict[str, Any]:
+def excluded_inputs(names: Collection[str]) -> dict[str, Any]:
     """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
     inputs: dict[str, Any] = {}
     for name in RESTRICTIONS:
-        if name in given:
+        if name in names:
             inputs[name] = {"file": None, "sha256": None}
     if "exclude" in inputs:
-        inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
+        inputs["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in names else "both"
     return inputs
 
 
-def fewer_labels(given: Collection[str], unlisted: float | None) -> Message | None:
+def fewer_labels(names: Collection[str], unlisted: float | None) -> Message | None:
     """Return what measures of all labels lack where some are taken out of rows, None where none are."""
-    name = "exclude" if "exclude" in given else WITHIN
-    if name not in given:
+    name = "exclude" if "exclude" in names else WITHIN
+    if name not in names:
         return None
     if unlisted is not None:
         score, below = Keyword("unlisted", f"{unlisted:g}"), Keyword("unlisted", "'below'")
         raise InputError(name, Message(score, " gives all labels a score; expected ", below))
-    if WITHIN in given and "y_score" not in given:
+    if WITHIN in names and "y_score" not in names:
         raise InputError(WITHIN, Message("ranked by ", Keyword("y_score"), ", which is not given"))
     return Message("all labels of a row (no ", Keyword(name), ")")
 
@@ -198,13 +198,13 @@ def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_m
     if may_be_matrix and array.shape == shape and bool(((array == 0) | (array == 1)).all()):
         if array.dtype.kind == "b":
             return array
-        told = f"0 and 1 of shape {shape} can be pairs or a matrix; give pairs as a list of tuples"
-        raise InputError(argument, f"{told}, or a matrix of bool")
+        message = f"0 and 1 of shape {shape} can be pairs or a matrix; give pairs as a list of tuples"
+        raise InputError(argument, f"{message}, or a matrix of bool")
     pairs = as_array(argument, array)
     outside = (pairs < 0) | (pairs >= shape) | (pairs != np.floor(pairs))
     for bad, column in np.argwhere(outside)[:1]:
-        told = f"{('row', 'label id')[column]} {pairs[bad, column]} is not in 0..{shape[column] - 1}"
-        raise InputError(argument, f"pair {bad}: {told}")
+        message = f"{('row', 'label id')[column]} {pairs[bad, column]} is not in 0..{shape[column] - 1}"
+        raise InputError(argument, f"pair {bad}: {message}")
     rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
     return pairs_of_rows(rows, labels, 0, shape[0])
 
@@ -212,8 +212,8 @@ def _paired(argument: str, array: NDArray[Any], shape: tuple[int, int], may_be_m
 def _kept(rows: T, sets: Truth, within: bool) -> T:
     """Return rows with the labels that are in sets alone, or with those that are not."""
     places = _places(rows, sets)
-    found, keep = places > 0, np.full(rows.labels.size, not within)
-    keep[np.repeat(rows.ptr[:-1], row_sizes(sets.ptr))[found] + places[found] - 1] = within
+    is_in, keep = places > 0, np.full(rows.labels.size, not within)
+    keep[np.repeat(rows.ptr[:-1], row_sizes(sets.ptr))[is_in] + places[is_in] - 1] = within
     ptr, labels = pointer(keep)[rows.ptr], rows.labels[keep]
     if isinstance(rows, Truth):
         return rows._replace(ptr=ptr, labels=labels, gains=None if rows.gains is None else rows.gains[keep])
@@ -224,7 +224,7 @@ def _kept(rows: T, sets: Truth, within: bool) -> T:
 def _places(rows: Truth | Ranking | Rows, sets: Truth) -> Ints:
     """Return the place of each label of sets in its row, from 1; 0 where it is not there."""
     kind = np.int32 if rows.labels.dtype == sets.labels.dtype == np.int32 else np.int64
-    in_rows, in_sets = (np.ascontiguousarray(one.labels, kind) for one in (rows, sets))
+    in_rows, in_sets = (np.ascontiguousarray(side.labels, kind) for side in (rows, sets))
     places = np.empty(in_sets.size, np.int64)
     find_positions(rows.ptr, in_rows, sets.ptr, in_sets, places)
     return places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.input.rows import Rows
 
 VECTORS = "rows of zeros and ones, one for each label, look like label ids"
+LIKE_A_SCORE = "it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_GRADE = 10
 MOST_VALUES = 1 << 16  # of each side, from which it is told whether they look swapped
 
@@ -35,28 +37,25 @@ def refuse_vectors(argument: str, ptr: Ints, labels: NDArray[Any], n_labels: int
         raise InputError(argument, f"{VECTORS}; give an array of them, or ids as sets")
 
 
-class VectorRows:
-    """Refuses vectors in rows of a file that is read some rows at a time.
+def without_vectors(batches: Iterable[Rows], advice: str) -> Iterator[Rows]:
+    """Yield the rows of a file, and refuse vectors among its lists: those that may be ids, at its end.
 
-    ``advice`` tells what to do about vectors, ``column`` in which column they are.
+    ``advice`` tells what to do about them.
     """
-
-    def __init__(self, advice: str, column: str | None = None) -> None:
-        self._column, self._advice = "" if column is None else f"{column}: ", advice
-        self._width, self.possible = 0, True
-
-    def take(self, ptr: Ints, labels: NDArray[Any]) -> None:
-        """Take rows, and refuse those that can be no ids."""
-        if self.possible and ptr.size > 1:
-            width, is_certain = vector_width(ptr, labels)
-            self.possible, self._width = width > 0 and self._width in (0, width), width
-            if self.possible and is_certain:
-                raise ValueError(f"{self._column}{VECTORS}; {self._advice}")
-
-    def close(self) -> None:
-        """Refuse rows that may all be vectors."""
-        if self.possible and self._width:
-            raise ValueError(f"{self._column}0 and 1 in all rows: {VECTORS}; {self._advice}")
+    width, are_possible = 0, True
+    for rows in batches:
+        are_possible &= rows.are_lists
+        if are_possible and rows.n_rows:
+            ids, before = rows.labels, width
+            if rows.names is not None:
+                ids = np.array([("0", "1", name).index(name) for name in rows.names], np.int64)[ids]
+            width, is_certain = vector_width(rows.ptr, ids)
+            are_possible = width > 0 and before in (0, width)
+            if are_possible and is_certain:
+                raise ValueError(f"{VECTORS}; {advice}")
+        yield rows
+    if are_possible and width:
+        raise ValueError(f"0 and 1 in all rows: {VECTORS}; {advice}")
 
 
 def swapped_notes(truth: str, y_true: Any, scores: str, y_score: Any) -> list[str]:
@@ -85,7 +84,7 @@ def unread_grades(truth: str) -> Message:
 def _first_values(rows: Any) -> NDArray[Any]:
     """Return the first values of a matrix, of rows or of a pair (labels, scores), none of anything else."""
     if isinstance(rows, tuple) and not isinstance(rows, Rows):  # in either order, where scores are fractions
-        rows = next((one for one in rows if isinstance(one, np.ndarray) and one.dtype.kind == "f"), rows[-1])
+        rows = next((a for a in rows if isinstance(a, np.ndarray) and a.dtype.kind == "f"), rows[-1])
     rows = getattr(rows, "matrix", getattr(rows, "values", rows))
     values = rows if isinstance(rows, np.ndarray) else getattr(rows, "data", None)
     if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind not in "iuf":

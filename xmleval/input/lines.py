@@ -76,13 +76,13 @@ def open_text(file: InputFile) -> Iterator[io.BufferedReader[Any]]:
 
 def read_at_once(path: Path) -> bytes:
     """Read a file of JSON or XML at once, compressed or not."""
-    most = int(min(MOST_AT_ONCE, memory_limit().left // 3))  # bytes, twice while they are joined, and text
+    limit = int(min(MOST_AT_ONCE, memory_limit().left // 3))  # bytes, twice while they are joined, and text
     with open_text(InputFile(path)) as file:
-        held = file.read(most + 1)
-    if len(held) > most:
-        memory_limit().check(3 * len(held))
+        text = file.read(limit + 1)
+    if len(text) > limit:
+        memory_limit().check(3 * len(text))
         raise ValueError(f"more than {MOST_AT_ONCE} bytes, which are read at once")
-    return held
+    return text
 
 
 def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Iterator[Lines]:
@@ -91,12 +91,12 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
     The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
     memory.
     """
-    least = room = max(n_bytes // TEXT_BYTES, 1)
-    rest = np.empty(0, np.uint8)
+    least_room = room = max(n_bytes // TEXT_BYTES, 1)
+    unread = np.empty(0, np.uint8)
     while True:
         text = np.empty(room + 1 + SPARE, np.uint8)
-        text[: rest.size] = rest
-        filled = rest.size + file.readinto(text.data[rest.size : room])
+        text[: unread.size] = unread
+        filled = unread.size + file.readinto(text.data[unread.size : room])
         ended = filled < room
         if ended and filled and text[filled - 1] != NEWLINE:
             text[filled] = NEWLINE
@@ -111,10 +111,10 @@ def whole_lines(file: io.BufferedReader[Any], n_bytes: int, first: int) -> Itera
             first += n_lines
         if ended and stop == filled:
             return
-        rest, room = text[stop:filled], least
-        if rest.size >= room:
-            _check_length(first, rest.size, 2 * PARSED_BYTES)
-            room = min(2 * rest.size, LONGEST_LINE)
+        unread, room = text[stop:filled], least_room
+        if unread.size >= room:
+            _check_length(first, unread.size, 2 * PARSED_BYTES)
+            room = min(2 * unread.size, LONGEST_LINE)
 
 
 def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:

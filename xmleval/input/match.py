@@ -18,12 +18,15 @@ from xmleval.base.cached import cached
 from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.base.notes import Note
 from xmleval.input.columns import is_other_order
+from xmleval.input.csr import check_shape
+from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, INDEX_BYTES, FileNotes, Rows, rows_by_id, without_empty_names
-from xmleval.input.ties import order_ties
+from xmleval.input.rows import BY_KEY, INDEX_BYTES, LabelNames, Named, Origin, Rows, order_ties, rows_by_id
 
 PREDICTIONS = ("y_score", "y_pred")
 HELD_SHARE = 8  # one part in so many of the memory holds rows that are matched; the others are spilled
+SHOWN_COLUMNS = 3  # in a note
+IN_ORDER = "columns were brought in the order of their numbers"
 BY_POSITION = "labels were read by position, as {} has no names of them"
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 Batches = Callable[[], Iterable[Rows]]  # gives the rows of an input from its beginning
@@ -76,9 +79,9 @@ class Match:
 
     def fork(self) -> Match:
         """Return the same labels for another model, whose unknown labels and notes are its own."""
-        other = copy.copy(self)
-        other.unknown, other.notes = dict(self.unknown), list[str]()
-        return other
+        copied = copy.copy(self)
+        copied.unknown, copied.notes = dict(self.unknown), list[str]()
+        return copied
 
     @property
     def label_names(self) -> list[Any]:
@@ -116,15 +119,15 @@ class Match:
         """Return the number of each label; those that have none are unknown, and get one."""
         return self._add(names, self.number or {}, self.unknown, self.n_labels)
 
-    def _add(self, names: Sequence[Any], number: dict[Any, int], more: dict[Any, int], first: int) -> Ints:
-        """Return the number of each name; those without one get the next in ``more``, from ``first`` on."""
+    def _add(self, names: Sequence[Any], number: dict[Any, int], added: dict[Any, int], first: int) -> Ints:
+        """Return the number of each name; those without one get the next in ``added``, from ``first`` on."""
         ids = numbers_of(names, number)
         if (missing := np.flatnonzero(ids < 0)).size:
             missing_names = [names[i] for i in missing.tolist()]
-            new = [name for name in dict.fromkeys(missing_names) if name not in more]
-            more.update(zip(new, count(first + len(more))))
+            new = [name for name in dict.fromkeys(missing_names) if name not in added]
+            added.update(zip(new, count(first + len(added))))
             self.n_bytes += INDEX_BYTES * len(new) + sum(map(sys.getsizeof, new))
-            ids[missing] = numbers_of(missing_names, more)
+            ids[missing] = numbers_of(missing_names, added)
         return ids
 
     def note(self, argument: str, kind: str, n: int, example: str = "") -> None:
@@ -144,12 +147,12 @@ class Match:
         ``role`` is the argument of `xmleval.evaluate` that they are, ``argument`` what messages call them.
         Others are matched with the rows of "y_true" from then on.
         """
-        seen, every = Seen(role, argument), iter(batches())
-        first = next(every, None) or Rows(
-            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=FileNotes()
+        seen, batch_iterator = Seen(role, argument), iter(batches())
+        first = next(batch_iterator, None) or Rows(
+            [], BY_KEY, np.zeros(1, np.int64), np.empty(0, np.int64), [], origin=Origin()
         )
         placed = PlacedRows(argument, memory_limit().left / HELD_SHARE, self._cell)
-        for rows in map(without_empty_names, chain([first], every)):
+        for rows in map(Rows.without_empty_names, chain([first], batch_iterator)):
             n_bytes = self.n_bytes
             if (of_row := self._number_rows(seen, rows)) is not None:
                 kept = np.repeat(of_row >= 0, np.diff(rows.ptr))
@@ -194,15 +197,15 @@ class Match:
         elif keys is None or (self.keys is None and {*keys} - self.row_number.keys()):
             with_names, without = (argument, self.truth) if self.keys is None else (self.truth, argument)
             message = f"rows of {with_names} have names and those of {without} have none; give ids to both"
-            more = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
-            raise InputError(argument, message + more * (self.keys is None))
+            hint = f", or call rows by their numbers, 0 to {self.n_rows - 1}" if self.n_rows else ""
+            raise InputError(argument, message + hint * (self.keys is None))
         return self._number_keys(seen, keys)
 
     def _number_keys(self, seen: Seen, keys: Sequence[Any]) -> Ints:
         """Return the number of each row; a key may stand in several rows of one label each."""
         number = self.row_number
-        more, first = (number, 0) if seen.role == "y_true" else (seen.ignored, len(number))
-        of_row = self._add(keys, number, more, first)
+        added, first = (number, 0) if seen.role == "y_true" else (seen.ignored, len(number))
+        of_row = self._add(keys, number, added, first)
         if seen.present is None:
             seen.present = np.zeros(len(number), np.bool_)
         if (n_numbers := int(of_row.max(initial=-1)) + 1) > seen.present.size:
@@ -240,13 +243,34 @@ class Match:
             self.n_labels = max(self.n_labels, len(number))
         elif new_names and self.listed and (self.fits or is_truth):
             message = f"label {new_names[0]!r} is not one of the {self.n_labels} given ones; "
-            more = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
+            hint = Keyword("labels"), f" must name {counted(len(new_names), 'labels')} more"
             row = rows.row_of(int(entries[first.min()]))
-            raise rows.error(seen.argument, Message(message, *more), row, new_names[0])
+            raise rows.error(seen.argument, Message(message, *hint), row, new_names[0])
         else:
             codes[new[order]] = self.label_ids(new_names)
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
         return codes[labels]
+
+    def number_columns(self, argument: str, rows: Any, n_labels: int | None) -> Ints:
+        """Return the number of the label of each column, and note what is seen."""
+        columns, number = rows.names, self.number
+        if number is None:  # beside a truth without names
+            check_shape(argument, rows.shape, n_labels)
+            numbers = numbers_of_columns(columns)
+            if numbers is None:
+                self.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
+                return np.arange(len(columns))
+            self.notes += [f"{argument}: {IN_ORDER}"] * bool((np.diff(numbers) < 0).any())
+            return numbers
+        present = {*columns}
+        missing = [name for name in number if name not in present]
+        unknown = [name for name in columns if name not in number]
+        if self.closed and missing:
+            hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
+            raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
+        self.note(argument, "labels without column", len(missing))
+        self.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
+        return self.label_ids(columns)
 
     def unlike(self, argument: str, named: bool) -> InputError:
         """Return what to raise of labels with names, or without, unlike those of the truth."""
@@ -289,8 +313,8 @@ class Match:
                 raise InputError(argument, extra + SAME_ORDER.format(argument))
         expects_rows = seen.role != "exclude" and not seen.by_index and bool(seen.n_rows and present.size)
         if expects_rows and n_empty == present.size:
-            extra, known = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
-            message = f"no row is one of {self.truth}, as {extra} is not; expected names like {known}"
+            extra, expected = (repr(next(iter(names))) for names in (seen.ignored, self.row_number))
+            message = f"no row is one of {self.truth}, as {extra} is not; expected names like {expected}"
             raise InputError(argument, message)
         if n_empty and (seen.by_index or not isinstance(seen.rows, Rows)):  # a matrix
             hint = SAME_ORDER.format(argument) if seen.by_index else ""
@@ -300,6 +324,24 @@ class Match:
             self.note(argument, "ignored rows", len(seen.ignored))
         if seen.role == "candidates":
             self.note(argument, "rows without candidates", n_empty)
+
+
+def names_of_truth(arguments: dict[str, Any], inputs: dict[str, Any], notes: list[str]) -> list[Any] | None:
+    """Return the names of labels that a truth tells before its rows, None where labels have ids."""
+    truth = inputs.get("y_true")
+    columns: list[Any] | None = getattr(truth, "names", None)
+    if columns is None or isinstance(arguments["y_true"], Named):
+        return columns
+    if isinstance(truth, Rows):
+        any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
+        return [] if truth.named or (columns == [] and any_names) else None
+    nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
+    nameless += [a for a, r in inputs.items() if isinstance(r, Rows) and r.labels.size and not r.named]
+    if (numbers := numbers_of_columns(columns)) is None:
+        notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
+        return columns
+    notes += [f"y_true: {IN_ORDER}"] * bool(nameless and (np.diff(numbers) < 0).any())
+    return [columns[place] for place in np.argsort(numbers)]
 
 
 @dataclass
@@ -341,10 +383,10 @@ def join_models(models: Sequence[tuple[str, Rows]]) -> Joined:
     keys = None if rows.keys is None else [*(dict.fromkeys(rows.keys) if rows.is_long else rows.keys)]
     by = None if keys is None else BY_KEY
     match = Match(name, None, keys=keys, by=by, n_rows=rows.n_rows)
-    for model, other in models[1:]:
-        match.row_numbers("y_score", model, other)
-        if other.labels.size and rows.labels.size and (other.names is None) != (rows.names is None):
-            kinds = ("text", "integers") if other.names is None else ("integers", "text")
+    for model, model_rows in models[1:]:
+        match.row_numbers("y_score", model, model_rows)
+        if model_rows.labels.size and rows.labels.size and (model_rows.names is None) != (rows.names is None):
+            kinds = ("text", "integers") if model_rows.names is None else ("integers", "text")
             raise InputError(model, f"its labels are {kinds[1]}, and those of {name} {kinds[0]}")
     ids_or_names = [np.unique(r.labels).tolist() if r.names is None else r.names for _, r in models]
     labels = {*chain.from_iterable(ids_or_names)}
@@ -374,10 +416,10 @@ def distinct(
     return place
 
 
-def refuse_order(argument: str, keys: Sequence[Any] | None, other: str) -> None:
+def refuse_order(argument: str, keys: Sequence[Any] | None, without: str) -> None:
     """Refuse an index that numbers the rows in another order, where another argument has no index."""
     if keys is not None and (numbers := as_numbers(keys)) is not None and (np.diff(numbers) < 0).any():
-        wrong = f"its index has the numbers of the rows in another order, and {other} has no index"
+        wrong = f"its index has the numbers of the rows in another order, and {without} has no index"
         hint = "sort_index() or reset_index(drop=True) says which rows are meant"
         raise InputError(argument, f"{wrong}; {hint}")
 
@@ -438,3 +480,15 @@ def listed_scores(rows: Rows, label_names: list[Any]) -> Rows:
         values = np.repeat(rows.ptr[:-1], np.diff(rows.ptr)) - np.arange(rows.labels.size) - 1.0
         rows = rows._replace(values=values)
     return as_scores(rows, label_names)._replace(best_first=False)
+
+
+def score_pieces(placed: PlacedRows, match: Match) -> Pieces:
+    """Return matched scores, some rows at a time."""
+    names = LabelNames(match.names)
+    return placed.pieces(match.n_labels, lambda rows: as_scores(rows, names))
+
+
+def set_pieces(placed: PlacedRows, match: Match, grades: bool = False) -> Pieces:
+    """Return matched label sets, or all grades."""
+    names = match.names
+    return placed.pieces(match.n_labels, lambda rows: as_sets(rows, grades)._replace(names=names))

@@ -61,11 +61,11 @@ def whole(rows: Any, n_labels: int | None = None) -> Pieces:
     return Pieces(_n_rows(rows), n_labels, lambda n_bytes: iter([rows]))
 
 
-def with_names(path: Path, told: str = "has names") -> Pieces:
+def with_names(path: Path, reason: str = "has names") -> Pieces:
     """Return rows with names, which cannot be read by number."""
 
     def refuse(n_bytes: int) -> Iterator[Any]:
-        raise ValueError(f"{path}: {told}; expected rows and labels that are called by number, from 0")
+        raise ValueError(f"{path}: {reason}; expected rows and labels that are called by number, from 0")
 
     return Pieces(None, None, refuse, named=True)
 
@@ -103,9 +103,9 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
         place = bisect_right(starts, row) - 1
         return shards[place][0], row - starts[place]
 
-    least = max(pieces.least_labels for _, pieces in shards)
+    width = max(pieces.least_labels for _, pieces in shards)
     from_any_row = None if n_rows is None else read
-    return Pieces(n_rows, n_labels, read, locate=locate, read_from=from_any_row, least_labels=least)
+    return Pieces(n_rows, n_labels, read, locate=locate, read_from=from_any_row, least_labels=width)
 
 
 def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
@@ -141,8 +141,8 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    most = (int(as_signed(rows.labels).max(initial=-1)) for rows in pieces.read(n_bytes))
-    return max(pieces.least_labels, 1 + max(most, default=0))
+    highest = (int(as_signed(rows.labels).max(initial=-1)) for rows in pieces.read(n_bytes))
+    return max(pieces.least_labels, 1 + max(highest, default=0))
 
 
 class RowReader:

@@ -45,7 +45,7 @@ class PlacedRows:
         self.scored = self.best_first = self._is_long = False
         self.most_value: float = -np.inf
         self.origin: Any = None
-        self._argument, self._most, self._cell = argument, most_bytes, cell
+        self._argument, self._limit, self._cell = argument, most_bytes, cell
         self._parts, self._runs, self._file = list[Entries](), list[Run](), SpillFile()
         self.n_rows = self.n_bytes = self.most_labels = 0
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
@@ -75,7 +75,7 @@ class PlacedRows:
         self._is_long |= rows.is_long
         self._parts.append(entries)
         self.n_bytes += entries.nbytes
-        if self.n_bytes > self._most:
+        if self.n_bytes > self._limit:
             self._spill()
 
     def close(self, n_rows: int) -> None:
@@ -118,8 +118,8 @@ class PlacedRows:
         if not stop:
             yield self.rows()
         while first < stop:
-            most = self._ptr[first] + n_bytes / MADE_BYTES
-            last = max(first + 1, int(np.searchsorted(self._ptr, most, "right")) - 1)
+            end = self._ptr[first] + n_bytes / MADE_BYTES
+            last = max(first + 1, int(np.searchsorted(self._ptr, end, "right")) - 1)
             last = min(stop, last, first + max(1, int(n_bytes // ROW_BYTES)))
             yield self.rows(first, last)
             first = last

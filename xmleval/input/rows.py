@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints, Labels
+from xmleval.base.arrays import Bools, Ints, Labels, Scores
+from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, Message
+from xmleval.input.columns import hashed
 
 MISSING_WORDS = ("None", "nan", "NaN", "NaT", "<NA>")  # as pandas and NumPy print what is not there
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
@@ -21,25 +23,29 @@ CHECKED_BYTES = 1 << 18  # of a text, whose rows are a batch
 
 
 @dataclass
-class FileNotes:
-    """What a file alone settles.
+class Origin:
+    """Where rows come from, a file or a frame, and its columns that are neither labels nor their values.
 
     unit : what a place in it is called
     notes : what was settled by the names of fields or by what they hold, for messages
-    columns : of rows in order, hashes of columns that are neither labels nor scores
+    columns : names of columns, and of rows of a file in order hashes of what they hold
     how_to_join : what to do about rows in another order; ``{!r}`` stands for the column that shows it
     judged_by : the column of judgements of a truth, where an option names it
+    id_column : the column of a frame that names the rows, None if there is none
+    values : gives the values of a column of a frame
     """
 
     unit: str = "line"
     notes: list[str] = field(default_factory=list)
-    columns: dict[Any, array[int]] = field(default_factory=dict)
+    columns: dict[Any, Any] = field(default_factory=dict)
     how_to_join: str = ""
     judged_by: str | None = None
+    id_column: Any = None
+    values: Any = None
 
     def hashes(self, column: Any) -> array[int]:
-        """Return those of a column."""
-        return self.columns[column]
+        """Return the hashes of a column."""
+        return self.columns[column] if self.values is None else hashed(self.values(column))
 
 
 class Rows(NamedTuple):
@@ -54,7 +60,7 @@ class Rows(NamedTuple):
     places : int64 (n,), line or row of a file that holds each row; None of objects
     is_long : whether a key may stand in several rows, whose labels are then those of one row
     are_lists : whether each row was a list, as zeros and ones of each label may be
-    origin : where they come from, and further columns: `RowColumns` of a frame, `FileNotes` of a file
+    origin : where they come from, and further columns, of a file or a frame
     is_written : whether somebody wrote labels in this order, so that scores that rise in it may be distances
     """
 
@@ -109,12 +115,29 @@ class Rows(NamedTuple):
         values = None if self.values is None else self.values[kept]
         return self._replace(ptr=pointer(kept)[self.ptr], labels=self.labels[kept], values=values)
 
+    def without_empty_names(self) -> Rows:
+        """Return the rows without empty names, which splitting empty text makes, and which are no labels."""
+        if self.names is None or "" not in self.names:
+            return self
+        empty = self.names.index("")
+        kept = self.only(self.labels != empty)
+        names = self.names[:empty] + self.names[empty + 1 :]
+        return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
+
     def error(self, argument: str, reason: str, row: int, value: Any = None) -> InputError:
         """Return what to raise about a row, by its place in a file where it has one."""
         if self.places is None:
             return InputError(argument, reason, row=row, value=value)
         unit = "row" if self.origin is None else self.origin.unit
         return InputError(argument, Message(f"{unit} {self.places[row]}: ", reason), value=value)
+
+    def refuse_first(self, argument: str, noun: str, bad: Bools, start: int, *reason: object) -> None:
+        """Refuse the first flagged value, if any is, of rows from ``start`` on: noun, value and reason."""
+        if bad.any():
+            place = int(bad.argmax())
+            value = np.asarray(self.values)[place]
+            message = Message(f"{noun} {value} ", *reason)
+            raise InputError(argument, message, row=start + self.row_of(place), value=value)
 
 
 def rows_by_id(
@@ -167,6 +190,56 @@ class Named:
         return Rows(self.row_names, BY_KEY, matrix.indptr, matrix.indices, names, matrix.data)
 
 
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """A dense matrix of scores whose columns are labels by name, in the order of equal scores.
+
+    matrix : (m, l); labels : (l,), label id of each column
+    """
+
+    matrix: Scores
+    labels: Labels
+
+
+class LabelNames(list[Any]):
+    """Names of labels, put in order once."""
+
+    @cached
+    def places(self) -> Ints:
+        """The place of each name among all, the last name first, as text."""
+        return name_places([*self])
+
+
+def name_places(names: Sequence[object]) -> Ints:
+    """Return the place of each name among all, the last name first, as text."""
+    if isinstance(names, LabelNames):
+        return names.places
+    order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
+    places = np.empty(len(names), np.int64)
+    places[order] = np.arange(len(names))
+    return places
+
+
+def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) -> Labels:
+    """Return the labels of rows, of which those with equal scores stand in the order of their names.
+
+    ptr : int64 (n + 1,); labels, scores : (s,), as they were written; names : the name of each label
+    """
+    from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
+
+    places, ranked_scores = np.arange(labels.size), scores.astype(np.float64)
+    rank_rows(ptr, places, ranked_scores)
+    rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+    same = (ranked_scores[1:] == ranked_scores[:-1]) & (rows[1:] == rows[:-1])
+    if not same.any():
+        return labels
+    tied = np.append(same, False) | np.append(False, same)
+    places, groups = places[tied], np.append(0, np.cumsum(~same))[tied]  # which the sort leaves as written
+    ordered = labels.copy()
+    ordered[places] = labels[places][np.lexsort((name_places(names)[labels[places]], groups))]
+    return ordered
+
+
 def numbered(names: Sequence[Any]) -> tuple[Ints, list[Any]]:
     """Return the place of each name among the distinct ones, and these, in the order in which they come."""
     distinct = [*dict.fromkeys(names)]
@@ -182,16 +255,6 @@ def pointer(sizes: Iterable[int] | Ints | Bools) -> Ints:
     return ptr
 
 
-def without_empty_names(rows: Rows) -> Rows:
-    """Return rows without empty names, which splitting empty text makes, and which are no labels."""
-    if rows.names is None or "" not in rows.names:
-        return rows
-    empty = rows.names.index("")
-    kept = rows.only(rows.labels != empty)
-    names = rows.names[:empty] + rows.names[empty + 1 :]
-    return kept._replace(labels=kept.labels - (kept.labels > empty), names=names)
-
-
 def is_missing(value: Any) -> bool:
     """Tell whether a value stands for none."""
     return not isinstance(value, str) and str(value) in MISSING_WORDS
@@ -205,7 +268,7 @@ def missing_names_note(*label_names: Container[Any]) -> list[str]:
 
 def rows_in_batches(
     entries: Iterable[tuple[str, Sequence[str], Sequence[float] | None, int]],
-    notes: FileNotes,
+    notes: Origin,
     *,
     by_key: bool = True,
     is_long: bool = False,
@@ -216,12 +279,15 @@ def rows_in_batches(
     ``notes`` are those of the file, ``by_key`` tells whether rows have keys, ``is_long`` whether each is one
     label of a row, and ``best_first`` whether labels are listed in an order that counts.
     """
-    entries, is_full = iter(entries), True
+    entries, is_full, is_scored = iter(entries), True, None
     while is_full:
         # flat lists: the collector of garbage visits lists of lists again and again
         keys, labels, values = list[str](), list[str](), list[float]()
         sizes, places, n_bytes, is_full = list[int](), list[int](), 0, False
         for key, row_labels, row_values, place in entries:
+            if row_labels and is_scored not in (None, row_values is not None):
+                raise ValueError(f"{notes.unit} {place}: labels with scores, and others without")
+            is_scored = row_values is not None if row_labels else is_scored
             keys.append(key)
             labels += row_labels
             values += row_values or ()

@@ -13,19 +13,9 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints, Labels, Scores, as_score, label_dtype, row_sizes
 from xmleval.base.errors import InputError, Keyword, Message, counted
 from xmleval.input.canonical import Ranking, RawScores, Truth
-from xmleval.input.csr import (
-    MOST_LABELS,
-    Source,
-    as_array,
-    check_shape,
-    matrix_rows,
-    refuse_code,
-    refuse_first,
-    sorted_part,
-)
-from xmleval.input.rows import Rows, pointer, rows_by_id
+from xmleval.input.csr import Source, as_array, check_shape, matrix_rows, refuse_code, sorted_part
+from xmleval.input.rows import NamedColumns, Rows, name_places, pointer, rows_by_id
 from xmleval.input.tensors import as_plain, is_sparse
-from xmleval.input.ties import NamedColumns, name_places
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
 from xmleval.kernels.ranking import (
     copy_heads,
@@ -79,10 +69,10 @@ class Reading:
         if values.dtype.char in LOSSY:
             with np.errstate(invalid="ignore"):  # of integers whose float is too large for their type
                 lost = (scores.astype(values.dtype) != values) & ~np.isnan(scores)
-            refuse_first(self.argument, "score", lost, rows, start, "is not exact in float64")
+            rows.refuse_first(self.argument, "score", lost, start, "is not exact in float64")
         if not may_be_nan and scores.size and np.isnan(scores.min()):
             reason = "is not a number; scores must be ordered"
-            refuse_first(self.argument, "score", np.isnan(scores), rows, start, reason)
+            rows.refuse_first(self.argument, "score", np.isnan(scores), start, reason)
         return np.ascontiguousarray(scores if self.higher_is_better else 0 - scores)
 
 
@@ -103,15 +93,15 @@ def ranking_rows(value: Any, how: Reading) -> Source[Ranking]:
         return _listed_rows(replace(how, n_labels=max(how.n_labels, len(value.names or ()))), value)
     if value.ndim == 2 and value.shape[1] != how.n_labels and value.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
-        said = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
-        raise InputError(how.argument, said)
+        message = f"shape {value.shape} has {counted(value.shape[1], 'labels')}, not {how.n_labels}{ids}"
+        raise InputError(how.argument, message)
     return _dense_rows(how, value)
 
 
 def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
     """Return scores without names as rows by id, or as a dense array."""
     if is_pair(value):
-        return list_rows(argument, *pair_members(argument, value, n_labels or MOST_LABELS))
+        return list_rows(argument, *pair_members(argument, value, n_labels))
     value = as_plain(argument, value)
     if is_sparse(value):
         names = getattr(value, "label_names", None)
@@ -119,7 +109,7 @@ def by_number(argument: str, value: Any, n_labels: int | None) -> Any:
     return value if isinstance(value, Rows) else as_array(argument, value)
 
 
-def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def pair_members(argument: str, value: Any, n_labels: int | None) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
 
     The members of a dict and of `torch.topk` have names. Else the integers are the labels; two members of
@@ -139,8 +129,9 @@ def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any]
     if not named and scores.dtype.kind in "iu":
         if labels.dtype.kind == "f":
             return scores, labels
-        both = labels.dtype.kind in "iu" and labels.size > 0 and scores.size > 0
-        if both and min(labels.min(), scores.min()) >= -1 and max(labels.max(), scores.max()) < n_labels:
+        end = np.inf if n_labels is None else n_labels
+        are_ints = labels.dtype.kind in "iu" and labels.size > 0 and scores.size > 0
+        if are_ints and min(labels.min(), scores.min()) >= -1 and max(labels.max(), scores.max()) < end:
             message = "two arrays of integers that can both be labels"
             raise InputError(argument, f"{message}; give the scores as floating-point numbers")
     return labels, scores
@@ -173,9 +164,9 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     """Refuse blocks with zeros in them: a stored zero is a score, one that fills a block is none."""
     padded = matrix.format == "bsr" and matrix.blocksize != (1, 1) and not np.asarray(matrix.data).all()
     if padded:
-        said = "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or "
+        message = "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or "
         fix = Keyword("unlisted", "0.0"), " where every zero counts as not listed"
-        raise InputError(argument, Message(said, *fix))
+        raise InputError(argument, Message(message, *fix))
 
 
 def is_binary(scores: NDArray[Any]) -> bool:
@@ -187,8 +178,8 @@ def is_binary(scores: NDArray[Any]) -> bool:
 def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None = None) -> Rows:
     """Return the rows of arrays (m, k) of labels and their scores."""
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
-        said = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
-        raise InputError(argument, f"{said}{labels.shape}")
+        message = f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of shape "
+        raise InputError(argument, f"{message}{labels.shape}")
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     ptr = np.arange(len(labels) + 1) * labels.shape[1]

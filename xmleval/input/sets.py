@@ -8,19 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Floats
+from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.errors import Keyword, positive_integer
 from xmleval.input.canonical import Facts, Truth
-from xmleval.input.csr import (
-    MOST_LABELS,
-    Source,
-    as_array,
-    check_shape,
-    dense_rows,
-    matrix_rows,
-    refuse_first,
-    sorted_part,
-)
+from xmleval.input.csr import Source, as_array, check_shape, dense_rows, matrix_rows, sorted_part
 from xmleval.input.glances import refuse_vectors
 from xmleval.input.objects.named import rows_of_ids
 from xmleval.input.rows import Rows, pointer
@@ -110,7 +101,7 @@ def _truth(argument: str, rows: Rows, start: int, gains: str | None) -> Truth:
         if gains is not None:
             need = "; grades need " if whole else " Grades need "
             hints += [need, Keyword("gains", "'linear'"), " or 'exp'"]
-    refuse_first(argument, "value", bad, rows, start, "is neither 0 nor 1 in a label set", *hints)
+    rows.refuse_first(argument, "value", bad, start, "is neither 0 nor 1 in a label set", *hints)
     return Truth(rows.ptr, rows.labels)
 
 
@@ -120,15 +111,15 @@ def _gains(argument: str, rows: Rows, start: int, exponential: bool) -> Floats:
         return np.ones(rows.labels.size)
     grades = rows.values.astype(np.float64)
     positive = np.maximum(grades, 0.0)
-    refuse_first(argument, "grade", ~np.isfinite(grades), rows, start, "is no number")
+    rows.refuse_first(argument, "grade", ~np.isfinite(grades), start, "is no number")
     if not exponential:
         outside = (positive > MOST_GAIN) | ((positive > 0) & (positive < LEAST_GAIN))
         reason = "is neither 0 nor within 2^-30..2^32; scale the grades"
-        refuse_first(argument, "grade", outside, rows, start, reason)
+        rows.refuse_first(argument, "grade", outside, start, reason)
         return positive
     linear, exp = Keyword("gains", "'linear'"), Keyword("gains", "'exp'")
     broken, whole = positive != np.floor(positive), ("is not a whole number, as ", exp, " needs; ", linear)
-    refuse_first(argument, "grade", broken, rows, start, *whole, " takes any")
-    most = f"is above {MOST_EXPONENT}, the most that "
-    refuse_first(argument, "grade", positive > MOST_EXPONENT, rows, start, most, exp, " takes")
+    rows.refuse_first(argument, "grade", broken, start, *whole, " takes any")
+    limit = f"is above {MOST_EXPONENT}, the most that "
+    rows.refuse_first(argument, "grade", positive > MOST_EXPONENT, start, limit, exp, " takes")
     return np.ldexp(1.0, positive.astype(np.int32)) - 1.0

@@ -1,4 +1,4 @@
-"""Files that stand for one input: by name, of a folder, or by a pattern; shards follow one another."""
+"""Files that stand for one input, by name, of a folder or by a pattern, and the formats of their names."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.errors import InputError
+from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.base.numerals import whole_number
 from xmleval.files.input import version_of
-from xmleval.files.remote import RangeReader, RemotePath, as_path, is_there
-from xmleval.input.formats.arrays import NPZ, PAIRS, holds_list, is_other_list
-from xmleval.input.formats.documents import Fields
+from xmleval.files.remote import RemotePath, as_path, is_there
+from xmleval.input.formats.arff import ARFF
+from xmleval.input.formats.arrays import DENSE, NPY, NPZ, PAIRS, holds_list, is_other_list
+from xmleval.input.formats.arrow import ARROW
+from xmleval.input.formats.documents import CSV, JSON, JSONL, Fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.registry import FORMATS, choose_format, completed
-from xmleval.input.names import read_named
+from xmleval.input.formats.label_lines import LINES, SVMLIGHT, XMC
+from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.pieces import Pieces, joined
-from xmleval.input.stack import rows_as_csr, stack_rows
+from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
+FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
 OF_DOCUMENTS = "true_field", "pred_field", "score_field", "id_field", "separator"  # as in `Fields`
 
 
@@ -69,7 +72,7 @@ class Input:
     @property
     def files(self) -> list[Path]:
         """All files that are read."""
-        return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+        return [path for shard in self.shards for path in (shard.path, *shard.format.companions(shard.path))]
 
     def pieces(self) -> Pieces:
         """Return its rows."""
@@ -100,8 +103,6 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
     if kind == "candidates":
         sets = find_input(path, "truth", input_format)
         return find_input(path, "scores", input_format) if sets.is_list else sets
-    if isinstance(path, RemotePath):
-        RangeReader.share()
     files = _files(path)
     shards = [Shard(file, form) for form, file in (choose_format(each, input_format, kind) for each in files)]
     file, form = shards[0]
@@ -114,12 +115,12 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
 
 def read_sets(path: Path) -> Any:
     """Read label sets whole: a sparse array, or `Named` where they have names."""
-    given = find_input(path, "truth", None)
-    file, form = given.shards[0]
-    if given.named and form.rows and len(given.shards) == 1:
+    label_sets = find_input(path, "truth", None)
+    file, form = label_sets.shards[0]
+    if label_sets.named and form.rows and len(label_sets.shards) == 1:
         batches = partial(form.rows, file, "truth")
         return read_named(str(file), batches, "truth", None)
-    pieces = given.pieces()
+    pieces = label_sets.pieces()
     rows = stack_rows(pieces.read(sys.maxsize))
     return rows if isinstance(rows, np.ndarray) else rows_as_csr(rows, pieces.n_labels or pieces.least_labels)
 
@@ -141,6 +142,41 @@ def holds_predictions(name: str) -> bool:
         return False
 
 
+def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
+    """Return a format and a file, as `xmleval.io.find_format` does."""
+    by_name = {form.name: form for form in FORMATS}
+    if name is not None and name not in by_name:
+        raise ValueError(Message(Keyword("input_format", repr(name)), f" is not one of {', '.join(by_name)}"))
+    asked = by_name.get(name or "")
+    fits = asked is None or kind in (None, "grades", *asked.holds)
+    if asked in (QRELS, RUN) and not fits:
+        asked, fits = RUN if asked is QRELS else QRELS, True
+    endings = ((form, end) for form in FORMATS for end in form.extensions)
+    by_ending = next((form for form, end in endings if path.name.lower().endswith(end)), None)
+    if kind == "scores" and is_other_list(path):
+        by_ending = NPY
+    whole = completed(path) if by_ending is None else path
+    by_ending = NPY if whole != path else by_ending
+    ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of all texts
+    if asked is not None and (by_ending is None or (fits and len(ends) == 1)):
+        return asked, whole
+    if by_ending is None:
+        with naming(path, "a file with its ending, such as NAME.npz"):
+            version_of(path)  # which tells if there is no such file
+        shown = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
+        expected = f"expected one that ends in {shown}, or "
+        raise ValueError(
+            Message(f"{path}: its name does not tell its format; {expected}", Keyword("input_format"))
+        )
+    return by_ending, whole
+
+
+def completed(path: Path) -> Path:
+    """Return the labels of a top-k list where their NAME alone stands for them."""
+    names = (path.with_name(path.name + end) for end in PAIRS if path.name)
+    return path if is_there(path) and not path.is_dir() else next(filter(is_there, names), path)
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():  # of which files that are always read by name may be anything
         endings = tuple(end for form in FORMATS if form.pieces for end in form.extensions)
@@ -153,10 +189,10 @@ def _files(path: Path) -> list[Path]:
         return [path]
     # the two files of a top-k list are one shard
     stems = ((file, file.name.removesuffix(end), PAIRS[end]) for file in files for end in PAIRS)
-    beside = {file.with_name(stem + end) for file, stem, end in stems if stem != file.name}
+    second_files = {file.with_name(stem + end) for file, stem, end in stems if stem != file.name}
     if not files:
         raise ValueError(missing)
-    return sorted({*files} - beside, key=in_order)
+    return sorted({*files} - second_files, key=in_order)
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:

@@ -28,7 +28,7 @@ NAMES = "names of labels, one a line or a JSON list of them, each once"
 NUMBERS = "one {}, as an .npy vector or as text, one number a line"
 GROUPS = "the name of a {} on each line, or behind a label or row and a tab or comma"
 EDGES = "a child and its parent on each line, with a tab, a comma or a blank between them"
-PAIRS = "pairs of a row and a label, one a line, both counted from 0"
+PAIRS = "a row and a label on each line, with a blank or a tab between them, both counted from 0"
 HEADS = ("label", "row", "id", "name")  # of a first column
 EDGE_HEADS = ("child", "label", "id")
 NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
@@ -43,7 +43,9 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
     single column are read by position: none is blank before others. ``line_bytes`` is the memory of what the
     caller makes of a line, beside its text.
     """
-    separator, n_lines, n_bytes, most = None, 0, 0, memory_limit().left
+    separator, n_lines, n_bytes, limit = None, 0, 0, memory_limit().left
+    if path.name.lower().endswith((".npy", ".npz")):
+        raise ValueError("an array, not a text")
 
     def parse(line: str) -> list[str] | None:
         nonlocal separator
@@ -61,7 +63,7 @@ def text_columns(path: Path, line_bytes: int, separators: str = "") -> Iterator[
 
     for n_lines, (number, cells) in enumerate(parsed_lines(InputFile(path), parse), 1):
         n_bytes += line_bytes + sum(map(len, cells))
-        if n_bytes > most:
+        if n_bytes > limit:
             memory_limit().check(n_bytes)
         if not separator and number > n_lines:
             raise ValueError(f"line {n_lines} is blank; leave no line blank before others")
@@ -88,9 +90,9 @@ def load_names(path: Path) -> list[str]:
     return [*place_of]
 
 
-def load_numbers(path: Path, what: str = "inverse propensity per label") -> NDArray[Any]:
+def load_numbers(path: Path, quantity: str = "inverse propensity per label") -> NDArray[Any]:
     """Read numbers, by default inverse propensities."""
-    expected = NUMBERS.format(what)
+    expected = NUMBERS.format(quantity)
     is_array, numbers = path.name.lower().endswith(".npy"), array("d")
     vector = open_array(path, expected, n_dims=1) if is_array else None
     with naming(path, expected):
@@ -208,6 +210,6 @@ def read_pairs(path: Path) -> Pairs:
                 raise ValueError(f"line {number}: {shown(' '.join(words))} is no pair")
             pairs.extend((int(words[0]), int(words[1]), number))
         memory_limit().take(KEPT_BYTES * (len(pairs) // 3))
-    found = np.asarray(pairs).reshape(-1, 3)
-    distinct, first = np.unique(found[:, :2], axis=0, return_index=True)
-    return Pairs(path, distinct[:, 0], distinct[:, 1], found[first, 2])
+    triples = np.asarray(pairs).reshape(-1, 3)
+    distinct, first = np.unique(triples[:, :2], axis=0, return_index=True)
+    return Pairs(path, distinct[:, 0], distinct[:, 1], triples[first, 2])

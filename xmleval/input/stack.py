@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, Labels, label_dtype
 from xmleval.base.errors import InputError
+from xmleval.base.notes import Note
 from xmleval.input.csr import as_signed, dense_rows, sorted_part
-from xmleval.input.rows import Rows, rows_by_id
+from xmleval.input.match import Batches, Match, as_sets, listed_scores
+from xmleval.input.rows import BY_KEY, Named, Rows, pointer, rows_by_id
 
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
@@ -34,43 +35,47 @@ def as_rows(dense: Any, kind: str) -> Any:
 
 
 def stack_rows(batches: Iterable[Any]) -> Any:
-    """Put rows by id on top of one another in little more memory than the result takes; also dense arrays.
-
-    Each batch is dropped before the next is asked for.
-    """
-    batches = iter(batches)
-    rows = next(batches, rows_by_id(np.zeros(1, np.int64), np.empty(0, np.int32)))
-    following = next(batches, None)
-    if following is None:
-        return rows
-    if isinstance(rows, np.ndarray):
-        return np.concatenate([rows, following, *batches])
-    ptr, labels, values = np.zeros(1, np.int64), np.empty(0, np.int8), np.empty(0, np.uint8)
-    n_rows, n, has_values = 0, 0, False
-    for part in chain([rows, following], batches):
-        given = np.ones(part.labels.size, np.uint8) if part.values is None else part.values
-        ptr = _appended(ptr, n_rows + 1, part.ptr[1:] + n)
-        labels, values = _appended(labels, n, as_signed(part.labels)), _appended(values, n, given)
-        n_rows, n, has_values = n_rows + part.n_rows, n + given.size, has_values or part.values is not None
-    for array, size in ((ptr, n_rows + 1), (labels, n), (values, n)):
-        array.resize(size, refcheck=False)
-    return rows._replace(ptr=ptr, labels=labels, values=values if has_values else None)
+    """Put rows by id, or dense arrays, on top of one another."""
+    parts = [*batches] or [rows_by_id(np.zeros(1, np.int64), np.empty(0, np.int32))]
+    first = parts[0]
+    if len(parts) == 1 or isinstance(first, np.ndarray):
+        return first if len(parts) == 1 else np.concatenate(parts)
+    ptr = pointer(np.concatenate([np.diff(rows.ptr) for rows in parts]))
+    has_values = any(rows.values is not None for rows in parts)
+    values = np.concatenate([*map(_values, parts)]) if has_values else None
+    labels = np.concatenate([as_signed(rows.labels) for rows in parts])
+    return first._replace(ptr=ptr, labels=labels, values=values)
 
 
-def _appended(held: NDArray[Any], size: int, values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with more behind its first values; reallocating a large one does not copy it."""
-    held = held.astype(np.result_type(held, values), copy=False)
-    if size + values.size > held.size:
-        held.resize(size + values.size + (size + values.size) // 4, refcheck=False)
-    held[size : size + values.size] = values
-    return held
+def _values(rows: Rows) -> NDArray[Any]:
+    return np.ones(rows.labels.size, np.uint8) if rows.values is None else rows.values
+
+
+def read_named(name: str, batches: Batches, kind: str, like: Named | Sequence[str] | None) -> Named:
+    """Return rows in line with those of a truth, or as they come, with labels of these names."""
+    if isinstance(like, Named):
+        match = Match("the truth", like.label_names, keys=like.row_names, by=BY_KEY)
+        placed = match.place("y_score", name, batches)
+    else:
+        match = Match(name, like or (), listed=like is not None and kind != "scores")
+        placed = match.place("y_true", name, batches)
+    names, of_truth = match.names, like.label_names if isinstance(like, Named) else like
+    if kind == "scores":
+        matrix = rows_as_csr(listed_scores(placed.rows(), names), len(names))
+        matrix.label_names = names  # which order equal scores
+    else:
+        matrix = rows_as_csr(as_sets(placed.rows(), kind == "grades"), len(names))
+        matrix.sort_indices()
+    counts = {note.fields[1]: note.fields[2] for note in match.notes if isinstance(note, Note)}
+    n_rows = counts.get("rows without predictions", 0), counts.get("ignored rows", 0)
+    n_labels = len(names if of_truth is None else of_truth)
+    return Named(matrix, [*match.row_names], names[:n_labels], *n_rows, names[n_labels:])
 
 
 def rows_as_csr(rows: Rows, n_labels: int | None) -> Any:
     """Return rows by id as a CSR array of ``n_labels``, or of as many labels as the largest id needs."""
     width = max(1, n_labels or 0, int(rows.labels.max(initial=0)) + 1)
-    values = np.ones(rows.labels.size, np.uint8) if rows.values is None else rows.values
-    labels, ptr = rows.labels.astype(label_dtype(width), copy=False), rows.ptr
+    values, labels, ptr = _values(rows), rows.labels.astype(label_dtype(width), copy=False), rows.ptr
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
     return scipy.sparse.csr_array((values, labels, ptr), shape=(rows.n_rows, width))
@@ -81,8 +86,8 @@ def rows_as_lists(rows: Rows) -> tuple[NDArray[Any], NDArray[Any] | None]:
     sizes = np.diff(rows.ptr)
     shape = rows.n_rows, int(sizes.max(initial=0))
     if shape[0] * shape[1] > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * rows.labels.size:
-        told = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
-        raise InputError("scores", f"{told}; expected lists of about one length")
+        message = f"a row of {shape[1]} labels, where {shape[0]} rows have {rows.labels.size}"
+        raise InputError("scores", f"{message}; expected lists of about one length")
     filled = np.arange(shape[1]) < sizes[:, None]
     labels, scores = np.full(shape, -1, rows.labels.dtype), None
     labels[filled] = rows.labels

@@ -20,7 +20,7 @@ def as_plain(argument: str, value: Any) -> Any:
     """Return what an array of another library holds as a NumPy array or a SciPy matrix, else the value.
 
     Tensors are detached and copied from their device. The libraries are not imported: their objects have
-    ``detach``, ``cpu`` and ``numpy``, or ``__dlpack__`` alone.
+    ``detach``, ``cpu`` and ``numpy``, or ``get``.
     """
     if isinstance(value, KNOWN) or is_sparse(value):
         return value
@@ -33,13 +33,6 @@ def as_plain(argument: str, value: Any) -> Any:
             raise InputError(argument, f"a tensor that cannot become an array: {error}") from None
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
         return value.get()
-    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        try:
-            return np.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise InputError(
-                argument, f"cannot be read by DLPack ({error}); copy it to a NumPy array"
-            ) from None
     refuse_other(argument, value)
     return value
 

@@ -38,15 +38,15 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
     ``data`` is what `xmleval.evaluate` takes, or what a reader gives; ``kind`` is "truth" for blocks of
     Truth, "scores" for blocks of Ranking, "entries" for rows of scores by rising id.
     """
-    first, most, argument = 0, 0, "truth" if kind == "truth" else "scores"
+    first, width, argument = 0, 0, "truth" if kind == "truth" else "scores"
     if isinstance(data, Pieces):
         n_labels = data.n_labels or n_labels
     for piece in data.read(PIECE_BYTES) if isinstance(data, Pieces) else [data]:
         try:
             rows = _rows(piece, kind, n_labels)
-            most = max(most, rows.n_labels)
+            width = max(width, rows.n_labels)
             for block in rows.blocks():
-                yield most, block
+                yield width, block
         except InputError as error:
             row = None if error.row is None else first + error.row
             raise InputError(argument, error.reason, row=row, value=error.value) from None
@@ -65,13 +65,11 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
         if data.best_first and data.values is None:
             raise InputError("scores", "a list without scores is no matrix; expected scores with it")
         rows, width = ranked(data, n_labels) if data.best_first else data, n_labels or 1
-        row_bytes = 16.0 * rows.labels.size / max(rows.n_rows, 1)
-        return Source(
-            rows.n_rows,
-            width,
-            row_bytes,
-            lambda *ends: sorted_part("scores", rows.part(*ends), width, ends[0])[0],
-        )
+
+        def block(start: int, stop: int) -> Rows:
+            return sorted_part("scores", rows.part(start, stop), width, start)[0]
+
+        return Source(rows.n_rows, width, rows.n_bytes / max(rows.n_rows, 1), block)
     data = {"indices": data[0], "scores": data[1]} if is_pair else data
     return ranking_rows(data, Reading("scores", n_labels or 1))
 

@@ -12,8 +12,8 @@ from xmleval.base.arrays import Ints
 from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.input.csr import as_array
 from xmleval.input.objects.take import take_truth
-from xmleval.input.objects.vectors import by_name, for_names, of_labels
 from xmleval.input.sets import set_rows
+from xmleval.input.vectors import by_name, for_names, of_labels
 from xmleval.labels.propensity import count_labels_of
 from xmleval.view.block import MOST_GROUPS, Groups
 

@@ -22,8 +22,8 @@ from xmleval.input.canonical import Truth
 from xmleval.input.csr import Source, as_array
 from xmleval.input.objects.named import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import by_name, for_names, nameless, of_labels
 from xmleval.input.sets import set_rows
+from xmleval.input.vectors import by_name, for_names, nameless, of_labels
 from xmleval.kernels.labels import count_entries
 from xmleval.labels.datasets import DEFAULT, published
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
-from xmleval.input.weights import HEAVIEST
+from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.metrics.spec import Spec

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
-from xmleval.input.weights import HEAVIEST
+from xmleval.input.vectors import HEAVIEST
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.metrics.spec import Spec

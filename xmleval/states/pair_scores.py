@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Floats
 from xmleval.base.budget import Resources
-from xmleval.input.weights import HEAVIEST
+from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_to_masses
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.weight_sums import SUM, add_to

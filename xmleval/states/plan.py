@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import Keyword, Message
 from xmleval.input.door import WITHIN
-from xmleval.input.weights import Propensity
+from xmleval.input.vectors import Propensity
 from xmleval.metrics import TABLE, Setting
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec, parse_spec
 from xmleval.view.block import Groups, Hierarchy

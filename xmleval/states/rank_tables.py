@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.input.weights import Propensity
+from xmleval.input.vectors import Propensity
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.hit_tables import (

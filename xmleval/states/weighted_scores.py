@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.base.arrays import as_score, row_sizes
 from xmleval.base.budget import Resources
-from xmleval.input.weights import HEAVIEST
+from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.weight_sums import MOST, SUM, add_to, add_weights, minus, times
 from xmleval.metrics.spec import Spec
 from xmleval.pooled.curves import Curves, thinned

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Floats
+from xmleval.base.arrays import MOST_LABELS, Floats
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.base.numerals import decimal_number
 from xmleval.files.remote import as_path
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
-from xmleval.input.csr import MOST_LABELS
 from xmleval.input.objects.take import has_label_names, take
-from xmleval.input.objects.vectors import for_names
 from xmleval.input.scores import Reading, ranking_rows
+from xmleval.input.vectors import for_names
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
 from xmleval.view.linear import check_features, linear_values
 

@@ -1,1 +1,1 @@
-"""One file a format, and the registry that chooses among them."""
+"""One file a format, or for formats that are read alike."""

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
-from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import listed_rows, parsed_lines, read_at_once, shown
 from xmleval.input.pieces import Pieces
@@ -50,19 +49,18 @@ def read_header(file: InputFile) -> tuple[str, list[str], list[bool], int]:
             n_bytes += ATTRIBUTE_BYTES + len(words[0])
             memory_limit().check(n_bytes)
         else:
-            said = f"{shown(' '.join([word, *words]))} is not @relation, @attribute NAME TYPE or @data"
-            raise ValueError(f"line {number}: {said}")
+            line = shown(" ".join([word, *words]))
+            raise ValueError(f"line {number}: {line} is not @relation, @attribute NAME TYPE or @data")
     raise ValueError(f"it ends after line {number} without @data")
 
 
 def labels_file(path: Path) -> list[Path]:
-    """Return the XML file of labels, if any: that of the longest stem that the ARFF file's begins with."""
+    """Return the XML file of labels, if any: of its own stem, or of one that ends before a mark in it."""
     stem = re.sub(r"(\.arff)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+    ends = [*(mark.start() for mark in re.finditer("[-_. ]", stem)), len(stem)]
+    files = (path.with_name(f"{stem[:end]}.xml") for end in reversed(ends) if end)
     with naming(path, EXPECTED):
-        if isinstance(path, RemotePath) and path.is_web:  # where nothing lists what is there
-            return [file for file in [path.with_name(f"{stem}.xml")] if file.is_file()]
-        files = [file for file in path.parent.iterdir() if file.suffix.lower() == ".xml"]
-    return sorted((file for file in files if stem.startswith(file.stem)), key=lambda file: file.stem)[-1:]
+        return [file for file in files if file.is_file()][:1]
 
 
 def read_labels(path: Path) -> list[str]:
@@ -94,8 +92,8 @@ def find_labels(relation: str, names: list[str], listed: list[str]) -> list[int]
     option, n = MEKA.search(relation.partition(":")[2]), len(names)
     count = int(option[1]) if option else 0
     if not 1 <= abs(count) <= n:
-        told = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
-        raise ValueError(f"nothing tells which of {n} attributes are labels: {told}")
+        missing = "no XML file whose name its own begins with, and no '-C n' without a filter of attributes"
+        raise ValueError(f"nothing tells which of {n} attributes are labels: {missing}")
     return [*range(n)[:count]] if count > 0 else [*range(n)[count:]]
 
 
@@ -107,28 +105,25 @@ def labels_of(line: str, names: list[str], labels: dict[int, int]) -> list[int] 
         row = {int(pair[0]): pair[1] for pair in pairs if len(pair) == 2 and pair[0].isdecimal()}
         if line[-1] != "}" or len(row) < len(pairs) or max(row, default=0) >= n:
             raise ValueError(f"{shown(line)} is not {{attribute value, ...}} with each of 0..{n - 1} once")
-        found = [(labels[place], value) for place, value in row.items() if place in labels]
     elif (values := cells(line, ",")) is None:
         return None
     elif len(values) != n:
         raise ValueError(f"{len(values)} values for {n} attributes")
     else:
-        found = [*enumerate(map(values.__getitem__, labels))]
-    for label, value in found:
-        if value.strip() not in ("0", "1"):
-            raise ValueError(f"value {shown(value)} of label {shown(names[[*labels][label]])} is not 0 or 1")
-    return sorted([label for label, value in found if value.strip() == "1"])
+        row = {place: values[place] for place in labels}
+    marks = {place: row[place].strip() for place in labels if place in row}
+    for place, mark in marks.items():
+        if mark not in ("0", "1"):
+            raise ValueError(f"value {shown(mark)} of label {shown(names[place])} is not 0 or 1")
+    return sorted([labels[place] for place, mark in marks.items() if mark == "1"])
 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; rows are read in batches."""
-    file = InputFile(path)
+    file, listed = InputFile(path), [name for xml in labels_file(path) for name in read_labels(xml)]
     with naming(path, EXPECTED):
         relation, names, are_binary, end = read_header(file)
-    listed = [name for xml in labels_file(path) for name in read_labels(xml)]
-    with naming(path, EXPECTED):
         places = find_labels(relation, names, listed)
-        memory_limit().take(ATTRIBUTE_BYTES * len(places))
         for place in places:
             if not are_binary[place]:
                 raise ValueError(f"label {shown(names[place])} is not of type {{0,1}}")
@@ -144,9 +139,8 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
 ARFF = Format(
     name="arff",
     title="ARFF file of MULAN or MEKA",
-    files="NAME.arff or NAME.arff.gz, with an XML file of its labels or '-C n' in its relation",
     extensions=(".arff", ".arff.gz"),
     holds=("truth",),
     pieces=arff_pieces,
-    beside=labels_file,
+    companions=labels_file,
 )

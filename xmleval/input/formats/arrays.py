@@ -23,7 +23,7 @@ from xmleval.files.remote import is_there
 from xmleval.input.csr import matrix_rows, refuse_pointer
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.rows import FileNotes, Rows, numbered, pointer, rows_by_id
+from xmleval.input.rows import Origin, Rows, numbered, pointer, rows_by_id
 from xmleval.input.scores import list_rows, refuse_padding
 from xmleval.input.stack import rows_as_csr, rows_as_lists, stack_rows
 from xmleval.input.writing import canonical, ranked
@@ -84,14 +84,13 @@ def array_pieces(
             memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
     n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
 
-    def rows(array: Array, step: int, first: int, stop: int) -> Iterator[NDArray[Any]]:
-        with naming(array.file.path, expected), array.rows(first, None if stop == n_rows else stop) as take:
-            for start in range(first, max(stop, first + 1), step):
-                yield take(start, min(start + step, stop))
+    def rows(array: Array, *steps: Any) -> Iterator[NDArray[Any]]:
+        with naming(array.file.path, expected):
+            yield from array.batches(*steps)
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step, last = max(1, n_bytes // max(1, row_bytes)), n_rows if stop is None else stop
-        for parts in zip(*(rows(array, step, first, last) for array in arrays), strict=True):
+        step = max(1, n_bytes // max(1, row_bytes))
+        for parts in zip(*(rows(array, step, first, stop) for array in arrays), strict=True):
             yield make(*parts)
 
     return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
@@ -109,11 +108,6 @@ def dense_pieces(array: Array, kind: str) -> Pieces:
 def _dense(kind: str) -> tuple[str, str]:
     """Return what is expected of a dense array, and the kinds of its dtype."""
     return (DENSE_SCORES, "f") if kind == "scores" else (DENSE_LABELS, REAL)
-
-
-def list_pieces(arrays: Sequence[Array]) -> Pieces:
-    """Return the rows of labels and, where there are any, of their scores."""
-    return array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
 def check_list(labels: Array, scores: Sequence[Array], kinds: str = "iu") -> list[Array]:
@@ -137,9 +131,9 @@ def _pair(path: Path) -> list[Path]:
 
 def _open_list(path: Path, names: bool = False) -> list[Array]:
     """Return the labels of a top-k list, which may be names, and, where there are any, its scores."""
-    first, *more = _pair(path)
+    first, *halves = _pair(path)
     kinds = "iuU" if names and first.name.endswith(OTHER_LABELS) else "iu"
-    scores = [open_array(path, LIST) for path in more if is_there(path)]
+    scores = [open_array(path, LIST) for path in halves if is_there(path)]
     return check_list(open_array(first, LIST, kinds), scores, kinds)
 
 
@@ -152,17 +146,18 @@ def is_other_list(path: Path) -> bool:
 def npy_pieces(path: Path, kind: str) -> Pieces:
     """Return the rows of a list whose labels have no names."""
     arrays = _open_list(path, names=True)
-    return with_names(path) if arrays[0].dtype.kind == "U" else list_pieces(arrays)
+    are_names = arrays[0].dtype.kind == "U"
+    return with_names(path) if are_names else array_pieces(arrays, LIST, partial(list_rows, "list"))
 
 
 def named_lists(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of a list of names of labels; an empty name fills a slot."""
-    arrays, facts, place = _open_list(path, names=True), FileNotes("row"), 0
+    arrays, facts, place = _open_list(path, names=True), Origin("row"), 0
     if arrays[0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
-    for labels, *more in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
+    for labels, *scores in array_pieces(arrays, LIST, lambda *parts: parts).read(PIECE_BYTES):
         filled, places = labels != "", place + np.arange(len(labels))
-        values = more[0][filled].astype(np.float64) if more else None
+        values = scores[0][filled].astype(np.float64) if scores else None
         entries = pointer(filled.sum(axis=1)), *numbered(labels[filled].tolist()), values
         yield Rows(None, None, *entries, best_first=True, places=places, origin=facts)
         place += len(labels)
@@ -176,11 +171,6 @@ def map_arrays(path: Path, kind: str, is_list: bool) -> list[NDArray[Any]]:
         return [array.mapped() for array in arrays]
 
 
-def other_half(path: Path) -> list[Path]:
-    """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
-    return [other for other in _pair(path) if other != path and is_there(other)]
-
-
 def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
@@ -188,10 +178,10 @@ def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     labels, scores = rows_as_lists(data if is_list else ranked(data, n_labels))
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
-    with contextlib.ExitStack() as both:  # neither appears before both are written
+    with contextlib.ExitStack() as files:  # neither appears before both are written
         for name, array in ((LABELS, labels), (SCORES, scores)):
             if array is not None:
-                file = both.enter_context(replacing(Path(stem + name)))
+                file = files.enter_context(replacing(Path(stem + name)))
                 np.save(file, array, allow_pickle=False)
                 file.flush()  # so that a full disk is met here
 
@@ -254,27 +244,23 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
     def place_of(row: int) -> int:
-        with ptr.rows(row, row + 1) as take:
-            place = int(take(row, row + 1)[0])
+        place = int(next(ptr.batches(1, row, row + 1))[0])
         if not 0 <= place <= n_stored:
             raise ValueError(f"row {row}: indptr is {place} there")
         return place
 
     def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
-        step, end = max(1, n_bytes // POINTER_BYTES), n_rows if stop is None else stop
+        step, places = max(2, n_bytes // POINTER_BYTES), np.empty(0, np.int64)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
             ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
-            take = opened.enter_context(ptr.rows(first, None if stop is None else stop + 1))
             takes = [opened.enter_context(array.rows(*ends)) for array in entries]
-            places = take(first, first + 1).astype(np.int64)
-            for start in range(first, max(end, first + 1), step):
-                following = take(start + 1, min(start + step, end) + 1)
-                places = np.concatenate((places[-1:], following.astype(np.int64)))
-                refuse_pointer("indptr", places, n_stored, start)
-                row = 0
-                while row < following.size:
-                    most = places[row] + n_bytes // entry_bytes
-                    last = max(int(np.searchsorted(places, most, "right")) - 1, row + 1)
+            for pointers in ptr.batches(step, first, None if stop is None else stop + 1):
+                places = np.concatenate((places[-1:], pointers.astype(np.int64)))
+                refuse_pointer("indptr", places, n_stored, first)
+                row, first = 0, first + places.size - 1
+                while row < places.size - 1:
+                    limit = places[row] + n_bytes // entry_bytes
+                    last = max(int(np.searchsorted(places, limit, "right")) - 1, row + 1)
                     lo, hi = int(places[row]), int(places[last])
                     if last == row + 1:
                         memory_limit().check(ROW_ENTRY_BYTES * (hi - lo))
@@ -306,8 +292,8 @@ def _find_list(archive: Archive) -> list[Array]:
             with ids.rows() as take:
                 row = take(0, min(1, ids.shape[0])).ravel().tolist()
             if len(row) > 1 and {*row} <= {0, 1}:
-                told = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
-                raise ValueError(f"{ids.name!r} {told}, or save the scores alone")
+                message = "may be ids of labels, or zeros and ones of all labels; call ids 'indices'"
+                raise ValueError(f"{ids.name!r} {message}, or save the scores alone")
     return arrays
 
 
@@ -324,11 +310,11 @@ def _truth_pieces(archive: Archive) -> Pieces:
             if (bad := np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))).size:
                 pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
                 raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
-            least = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
-            shape, ones = (n_rows, least), np.ones(n_pairs, np.bool_)
+            width = 1 + max(int(labels.max(initial=0)), int(ids.max(initial=0)))
+            shape, ones = (n_rows, width), np.ones(n_pairs, np.bool_)
             relevant = matrix_rows("truth", scipy.sparse.coo_array((ones, (rows, labels)), shape), None)
         memory_limit().take(relevant.n_bytes)
-    return replace(whole(relevant), least_labels=least)
+    return replace(whole(relevant), least_labels=width)
 
 
 def npz_pieces(path: Path, kind: str) -> Pieces:
@@ -336,7 +322,7 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
     archive = open_npz(path)
     if not any(name in archive for name in OF_MATRICES):
         if kind == "scores" and (arrays := _find_list(archive)):
-            return list_pieces(arrays)
+            return array_pieces(arrays, LIST, partial(list_rows, "list"))
         if kind == "scores" and "scores" in archive:
             return dense_pieces(archive["scores"], kind)
         if kind != "scores" and "labels" in archive and "prediction_ids" in archive:
@@ -367,27 +353,23 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
 NPY = Format(
     name="npy",
     title="top-k list",
-    files=f"NAME{LABELS}, with NAME{SCORES} or without; or NAME{OTHER_LABELS}, with NAME{OTHER_SCORES}",
     extensions=(LABELS, SCORES),
     holds=("scores",),
     pieces=npy_pieces,
     rows=named_lists,
-    beside=other_half,
+    companions=lambda path: [half for half in _pair(path) if half != path and is_there(half)],
     write=write_list,
     keeps_order=True,
 )
 DENSE = Format(
     name="dense",
     title="dense array",
-    files="NAME.npy",
     extensions=(".npy",),
     pieces=lambda path, kind: dense_pieces(open_array(path, *_dense(kind)), kind),
 )
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
-    files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids, labels, ids, "
-    "I) and scores (or values, D), or dense scores; of truth, pairs labels beside prediction_ids",
     extensions=(".npz",),
     pieces=npz_pieces,
     write=write_npz,

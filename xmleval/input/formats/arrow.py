@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Bools, Ints
+from xmleval.base.arrays import MOST_LABELS, Bools, Ints
 from xmleval.base.budget import LEAST_WHOLE, memory_limit
 from xmleval.base.errors import counted, printable
 from xmleval.files.input import InputFile
@@ -24,16 +24,15 @@ from xmleval.input.columns import (
     choose_columns,
     hashed,
 )
-from xmleval.input.csr import MOST_LABELS, as_signed
+from xmleval.input.csr import as_signed
 from xmleval.input.formats.arrays import ROW_ENTRY_BYTES, ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.glances import VectorRows
+from xmleval.input.glances import LIKE_A_SCORE, without_vectors
 from xmleval.input.lines import SHOWN, shown
 from xmleval.input.match import HELD_SHARE
-from xmleval.input.names import LIKE_A_SCORE
 from xmleval.input.pieces import Pieces
 from xmleval.input.placed import PlacedRows
-from xmleval.input.rows import BY_KEY, FileNotes, Rows, pointer
+from xmleval.input.rows import BY_KEY, Origin, Rows, pointer
 from xmleval.input.writing import canonical, known_labels
 
 EXPECTED = (
@@ -167,13 +166,13 @@ class Table(NamedTuple):
 
     n_labels : number of labels that the metadata tell
     named : whether instances or labels are texts, or in columns that do not number them by their names
-    beside : of lists whose rows have no names, further columns of texts or integers
+    joining : of lists whose rows have no names, further columns of texts or integers
     """
 
     columns: TableColumns
     n_labels: int | None
     named: bool
-    beside: list[str]
+    joining: list[str]
 
 
 def look_at(table: Opened, kind: str) -> Table:
@@ -186,16 +185,16 @@ def look_at(table: Opened, kind: str) -> Table:
                 raise ColumnsError(f"column {name!r} may hold judgements of the labels")
     except ColumnsError as error:
         raise ValueError(f"{error}; {HOW}") from None
-    lists, instance, label, _, others, _ = columns
+    lists, instance, label, _, unused, _ = columns
     named = not lists and (instance not in OWN_INSTANCE or label != LABEL_COLUMN)
     for type_ in (stored[name] for name in (instance, label) if name is not None):
         type_ = type_.value_type if is_list(type_) else type_
         named |= is_text(type_) or types.is_dictionary(type_)
-    beside = [name for name in others if is_text(stored[name]) or types.is_integer(stored[name])]
+    joining = [name for name in unused if is_text(stored[name]) or types.is_integer(stored[name])]
     n_labels = table.metadata.get(b"n_labels", b"")
     if n_labels and not (n_labels.isdigit() and len(n_labels) < 14 and 1 <= int(n_labels) <= MOST_LABELS):
         raise ValueError(f"n_labels in its metadata is {n_labels[:40]!r}")
-    return Table(columns, int(n_labels or 0) or None, named, beside if lists and instance is None else [])
+    return Table(columns, int(n_labels or 0) or None, named, joining if lists and instance is None else [])
 
 
 class Cells(NamedTuple):
@@ -209,12 +208,12 @@ class Cells(NamedTuple):
     ptr: Ints
     column: Any
 
-    def refuse(self, bad: Bools, told: str, values: NDArray[Any] | None = None) -> None:
+    def refuse(self, bad: Bools, message: str, values: NDArray[Any] | None = None) -> None:
         """Refuse the first bad value, which ``{}`` stands for, with its row."""
         if bad.any():
             at = int(np.argmax(bad))
             row = self.first + int(np.searchsorted(self.ptr, at, side="right")) - 1
-            raise ValueError(f"row {row}: {told if values is None else told.format(values[at])}")
+            raise ValueError(f"row {row}: {message if values is None else message.format(values[at])}")
 
     def ids(self) -> Ints:
         """Return integers, or say that names are read otherwise."""
@@ -244,11 +243,11 @@ class Cells(NamedTuple):
         """
         values = as_numpy(self.column)
         if values.dtype.kind not in ("f" if kind == "scores" else "fiub"):
-            held = _called(self.column.type)
-            raise ValueError(f"column {self.name!r} holds {held}, not floating-point numbers")
+            type_name = _called(self.column.type)
+            raise ValueError(f"column {self.name!r} holds {type_name}, not floating-point numbers")
         if kind == "truth":
-            told = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
-            self.refuse(values != np.floor(values.astype(np.float64)), told, values)
+            message = f"column {self.name!r} holds {{}}, no integer; {LIKE_A_SCORE}; grades need gains"
+            self.refuse(values != np.floor(values.astype(np.float64)), message, values)
         return (values > 0).astype(np.uint8) if kind == "truth" or values.dtype == np.bool_ else values
 
 
@@ -282,7 +281,7 @@ def named_rows(path: Path, kind: str) -> Iterator[Rows]:
     Of kind "grades" are judged labels with their values, or with 1 without them.
     """
     with naming(path, EXPECTED):
-        yield from _batches(InputFile(path), kind, True, BATCH_BYTES)
+        yield from without_vectors(_batches(InputFile(path), kind, True, BATCH_BYTES), ADVICE)
 
 
 def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[Rows]:
@@ -291,22 +290,19 @@ def _batches(file: InputFile, kind: str, named: bool, n_bytes: int) -> Iterator[
     with opened(file) as opened_table:
         table = look_at(opened_table, kind)
         columns = table.columns
-        beside = table.beside if named else []
-        facts = FileNotes("row", columns={name: array("q") for name in beside}, how_to_join=RENAME)
+        joining = table.joining if named else []
+        facts = Origin("row", columns={name: array("q") for name in joining}, how_to_join=RENAME)
         if columns.is_usual:
             facts.notes.append(f"ids in {shown(columns.instance)}")
             columns = columns if named else columns._replace(instance=None)  # by number, nothing is joined
-        vectors = VectorRows(ADVICE, repr(columns.label))
         is_unscored = columns.lists and kind != "scores" and columns.value is None and table.n_labels is None
-        for batch in opened_table.batches(columns.read + beside, n_bytes):
+        for batch in opened_table.batches(columns.read + joining, n_bytes):
             rows = _rows_of(batch, kind, table._replace(columns=columns), named, first)
             first += rows.n_rows
             memory_limit().check(ROW_ENTRY_BYTES * int(np.diff(rows.ptr).max(initial=0)))
-            if is_unscored and not is_text(batch.column(columns.label).type.value_type):
-                vectors.take(rows.ptr, np.array(rows.names, np.int64)[rows.labels] if named else rows.labels)
-            yield rows._replace(origin=facts)
+            are_lists = is_unscored and not is_text(batch.column(columns.label).type.value_type)
+            yield rows._replace(origin=facts, are_lists=are_lists)
             _hash_cells(facts.columns, batch)
-        vectors.close()
 
 
 def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Rows:
@@ -328,8 +324,8 @@ def _rows_of(batch: Any, kind: str, table: Table, named: bool, first: int) -> Ro
     if named:
         labels, names = cells.coded()
     else:
-        labels, most = cells.ids(), table.n_labels or MOST_LABELS
-        cells.refuse((labels < -is_list) | (labels >= most), f"label id {{}} is not in 0..{most - 1}", labels)
+        labels, end = cells.ids(), table.n_labels or MOST_LABELS
+        cells.refuse((labels < -is_list) | (labels >= end), f"label id {{}} is not in 0..{end - 1}", labels)
     if value is not None:
         scores = cells_of(batch, value, first, lists)
         if (differs := np.diff(ptr) != np.diff(scores.ptr)).any():
@@ -376,7 +372,7 @@ def read_pieces(path: Path, kind: str) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Rows]:
         with naming(path, EXPECTED):
-            batches = _batches(file, kind, False, n_bytes)
+            batches = without_vectors(_batches(file, kind, False, n_bytes), ADVICE)
             if not table.columns.lists:
                 batches = _placed(batches, table.columns.instance).read(n_bytes)
             for rows in batches:
@@ -388,7 +384,7 @@ def read_pieces(path: Path, kind: str) -> Pieces:
 def columns_beside(path: Path, kind: str) -> list[str]:
     """Return the columns of texts or integers beside the lists of a file whose rows have no names."""
     with naming(path, EXPECTED), opened(InputFile(path)) as opened_table:
-        return look_at(opened_table, kind).beside
+        return look_at(opened_table, kind).joining
 
 
 def hash_columns(paths: Sequence[Path], names: list[str]) -> dict[str, array[int]]:
@@ -412,8 +408,8 @@ def save_table(path: Path, data: Any, kind: str, n_labels: int | None = None) ->
     pa = import_pyarrow()
     is_ipc = str(path).lower().endswith((".arrow", ".feather"))
     make_writer = pa.ipc.new_file if is_ipc else pa.parquet.ParquetWriter
-    known = known_labels(data, n_labels)
-    metadata = None if known is None else {"n_labels": str(known)}
+    width = known_labels(data, n_labels)
+    metadata = None if width is None else {"n_labels": str(width)}
     with replacing(path) as file, contextlib.ExitStack() as closing:
         writer = None
         for _, block in canonical(data, kind, n_labels):
@@ -440,7 +436,6 @@ def _lists(pa: Any, ptr: Any, values: Any) -> Any:
 ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
-    files="NAME.parquet, NAME.arrow or NAME.feather",
     extensions=(".parquet", ".arrow", ".feather"),
     pieces=read_pieces,
     rows=named_rows,

@@ -15,23 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from xmleval.base.budget import OverLimitError, memory_limit
 from xmleval.base.errors import counted
 from xmleval.base.numerals import decimal_number
 from xmleval.files.input import InputFile
 from xmleval.files.saved import SMALL_BYTES, distinct_names, parse_json
-from xmleval.input.columns import (
-    PRED,
-    Chosen,
-    ColumnsError,
-    TableColumns,
-    choose_columns,
-    named_as,
-)
+from xmleval.input.columns import PRED, Chosen, ColumnsError, TableColumns, choose_columns, named_as
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.glances import VectorRows
+from xmleval.input.glances import LIKE_A_SCORE, without_vectors
 from xmleval.input.lines import (
     LINE_BYTES,
     LONGEST_LINE,
@@ -41,8 +32,7 @@ from xmleval.input.lines import (
     read_at_once,
     shown,
 )
-from xmleval.input.names import LIKE_A_SCORE
-from xmleval.input.rows import MISSING_WORDS, FileNotes, Rows, rows_in_batches
+from xmleval.input.rows import MISSING_WORDS, Origin, Rows, rows_in_batches
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
 EXPECTED_JSON = "an object on each line, labels among its fields"
@@ -144,19 +134,15 @@ def _json_record(line: str) -> dict[str, Any] | None:
 
 def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iterator[Rows]:
     """Yield the rows of a file: relevant labels, judged ones with their grades, or predictions."""
-    facts = FileNotes(how_to_join="--id-field {!r} joins the rows")
+    facts = Origin(how_to_join="--id-field {!r} joins the rows")
     columns = _columns(next(records, (0, []))[1], kind, fields, facts)
-    reader = (_Lists if columns.lists else _Entries)(columns, kind, fields, facts)
-    keyed, lists = columns.instance is not None, columns.lists
+    reader = _Reader(columns, kind, fields, facts)
 
     def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
         number = 0
         for number, record in records:
             try:
-                key = name_of(record[columns.instance], "id") if keyed else ""
-                if keyed and not key:
-                    raise ValueError("an id is empty")
-                yield key, *reader.read(record), number
+                yield *reader.read(record), number
             except KeyError as error:
                 raise ValueError(f"line {number}: no field {shown(error.args[0])}") from None
             except ValueError as error:
@@ -165,12 +151,16 @@ def _rows(records: Iterator[tuple[int, Any]], kind: str, fields: Fields) -> Iter
             raise ValueError("no row in it")
         reader.close()
 
-    for rows in rows_in_batches(entries(), facts, by_key=keyed, is_long=not lists, best_first=lists):
-        memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
-        yield rows
+    def batches() -> Iterator[Rows]:
+        by_key, lists = columns.instance is not None, columns.lists
+        for rows in rows_in_batches(entries(), facts, by_key=by_key, is_long=not lists, best_first=lists):
+            memory_limit().check(sum(hashes.itemsize * len(hashes) for hashes in facts.columns.values()))
+            yield rows._replace(are_lists=reader.are_lists)
+
+    yield from without_vectors(batches(), ADVICE)
 
 
-def _columns(names: list[str], kind: str, fields: Fields, facts: FileNotes) -> TableColumns:
+def _columns(names: list[str], kind: str, fields: Fields, facts: Origin) -> TableColumns:
     """Return what the fields are, as options or their names tell."""
     is_scores = kind == "scores"
     labels = fields.pred if is_scores else fields.true
@@ -179,99 +169,74 @@ def _columns(names: list[str], kind: str, fields: Fields, facts: FileNotes) -> T
         columns = choose_columns(names, kind, None, Chosen(fields.id, labels, score), joined=fields.joined)
     except ColumnsError as error:
         raise ValueError(f"{error}; {HOW}") from None
-    if columns.lists or is_scores or columns.value is not None or fields.score not in columns.beside:
+    if columns.lists or is_scores or columns.value is not None or fields.score not in columns.unused:
         return columns
     facts.judged_by = fields.score
     return columns._replace(value=fields.score)
 
 
-class _Entries:
-    """Rows of one label each."""
+class _Reader:
+    """Reads the labels of each document and their values, or a label with its value, and tells what they are.
 
-    def __init__(self, columns: TableColumns, kind: str, *_: Any) -> None:
-        self._label, self._value, self._kind = columns.label, columns.value, kind
+    ``are_lists`` tells whether all labels so far may be zeros and ones, one for each label.
+    """
+
+    def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: Origin) -> None:
+        lists, instance, label, value, further, _ = columns
+        self._columns, self._kind, self._separator, self._notes = columns, kind, fields.separator, facts.notes
         self._are_numbers: dict[str, bool | None] = dict.fromkeys(columns.may_judge)  # None of empty cells
+        self._missing = Counter[str]()  # cells that are a word for a missing value
+        self.are_lists = lists and value is None
+        is_scores, notes = kind == "scores", list[str]()
+        if (fields.pred if is_scores else fields.true) is None:
+            notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(label)}")
+        if value is not None and not (is_scores and fields.score):
+            notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(value)}")
+        unread = [name for name in further if "score" in name.lower()] if is_scores and value is None else []
+        notes += [f"{shown(name)} not read (--score-field reads scores)" for name in unread]
+        if instance is not None and fields.id is None:
+            notes.append(f"ids in {shown(instance)}")
+        self._notes += notes if lists else []
+        compared = further if lists and instance is None and fields.joined else ()
+        self._hashes = facts.columns = {name: array("q") for name in compared}
 
-    def read(self, record: dict[str, Any]) -> tuple[list[str], list[float]]:
-        """Return the label of a row, and its value."""
+    def read(self, record: dict[str, Any]) -> tuple[str, list[str], list[float] | None]:
+        """Return the id of a row, "" if it has none, its labels, and their values where they have some."""
+        lists, instance, label, value, *_ = self._columns
+        key = "" if instance is None else name_of(record[instance], "id")
+        if instance is not None and not key:
+            raise ValueError("an id is empty")
         for field, are_numbers in self._are_numbers.items():
             if are_numbers is not False and (cell := record.get(field)) not in ("", None):
                 self._are_numbers[field] = decimal_number(str(cell).strip()) is not None
-        value = 1.0 if self._value is None else number_of(record[self._value], self._kind)
-        return [name_of(record[self._label])], [value]
-
-    def close(self) -> None:
-        """Refuse labels without judgements beside numbers that may be these."""
-        field = next((field for field, are_numbers in self._are_numbers.items() if are_numbers), None)
-        if field is not None:
-            how = f"--score-field {field!r} takes it for them, or leave it out"
-            raise ValueError(f"column {field!r} may hold judgements of the labels; {how}")
-
-
-class _Lists:
-    """Rows of lists of labels, and what is told of them; a separator cuts labels in text."""
-
-    def __init__(self, columns: TableColumns, kind: str, fields: Fields, facts: FileNotes) -> None:
-        _, instance, self._label, self._value, others, _ = columns
-        self._kind, self._notes, self._separator = kind, facts.notes, fields.separator
-        self._missing = Counter[str]()  # cells that are a word for a missing value
-        self._vectors = VectorRows(ADVICE, shown(self._label))
-        self._scored: bool | None = None  # as long as there was no label
-        is_scores = kind == "scores"
-        if (fields.pred if is_scores else fields.true) is None:
-            self._notes.append(f"{'predicted' if is_scores else 'relevant'} labels in {shown(self._label)}")
-        if self._value is not None and not (is_scores and fields.score):
-            self._notes.append(f"{'scores' if is_scores else 'judgements'} in {shown(self._value)}")
-        for name in others if self._value is None and is_scores else ():
-            if "score" in name.lower():
-                self._notes.append(f"{shown(name)} not read (--score-field reads scores)")
-        if instance is not None and fields.id is None:
-            self._notes.append(f"ids in {shown(instance)}")
-        beside = others if instance is None and fields.joined else ()
-        self._hashes = facts.columns = {name: array("q") for name in beside}
-
-    def read(self, record: dict[str, Any]) -> tuple[list[str], list[float] | None]:
-        """Return the labels of a row, and their values where they have some."""
-        labels, values = self._labels(record[self._label])
-        if self._value is not None:
+        for name, hashes in self._hashes.items():
+            hashes.append(hash(str(record.get(name))))
+        labels, values = self._labels(record[label]) if lists else ([name_of(record[label])], None)
+        if value is not None:
             if values:
                 raise ValueError("labels with scores, and others in a field of scores")
-            values = numbers_of(record[self._value], self._kind)
+            cell = record[value]
+            values = numbers_of(cell, self._kind) if lists else [number_of(cell, self._kind)]
             if len(values) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(values), 'scores')}")
         elif self._kind == "truth" and values:
-            told = f"{shown(self._label)} has scores, in what should be relevant labels"
-            raise ValueError(f"{told}; grades need gains")
-        if labels and self._kind == "scores":
-            self._scored = values is not None if self._scored is None else self._scored
-            if self._scored != (values is not None):
-                kinds = ("scores", "none") if self._scored else ("no scores", "scores")
-                raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
-        for name, hashes in self._hashes.items():
-            hashes.append(hash(str(record.get(name))))
-        return labels, [1.0] * len(labels) if self._kind == "grades" and not values else values
+            message = f"{shown(label)} has scores, in what should be relevant labels"
+            raise ValueError(f"{message}; grades need gains")
+        is_judged = self._kind == "grades" or not lists
+        return key, labels, [1.0] * len(labels) if is_judged and not values else values
 
     def _labels(self, cell: Any) -> Labels:
-        """Return the labels of a cell, and their scores where it has some."""
+        """Return the labels of a cell, and their scores where it has some; a separator cuts those of text."""
         if isinstance(cell, str):
             text = cell.strip()
             if text in MISSING_WORDS:
                 self._missing[text] += 1
                 return [], None
             if not LISTS.fullmatch(text):
-                labels = self._split(text)
-                self._refuse_vectors(labels, ("0", "1"))
-                return labels, None
+                return self._split(text), None
             cell = parsed(text)
-        self._refuse_vectors(cell, (0, 1))
+        self.are_lists &= isinstance(cell, list) and all(type(item) is int for item in cell)
         return labels_of(cell)
-
-    def _refuse_vectors(self, cell: Any, marks: tuple[Any, Any]) -> None:
-        """Refuse zeros and ones for each label; two of them may also be ids, which `close` decides."""
-        if self._vectors.possible:
-            is_binary = isinstance(cell, list) and all(item in marks for item in cell)
-            ids = np.array([*map(int, cell)] if is_binary else [], np.int64)
-            self._vectors.take(np.array([0, ids.size]), ids)
 
     def _split(self, text: str) -> list[str]:
         """Return the labels of a text, or refuse one that may be several where no separator is given."""
@@ -283,11 +248,12 @@ class _Lists:
         return [name for part in parts if (name := part.strip())]
 
     def close(self) -> None:
-        """Refuse what all rows leave open, and note missing values."""
-        if self._value is None:
-            self._vectors.close()
+        """Refuse labels without judgements next to numbers that may be these, and note missing values."""
+        for field in (field for field, are_numbers in self._are_numbers.items() if are_numbers):
+            how = f"--score-field {field!r} takes it for them, or leave it out"
+            raise ValueError(f"column {field!r} may hold judgements of the labels; {how}")
         for word, n_cells in self._missing.items():
-            note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._label)} read as no label"
+            note = f"{counted(n_cells, 'fields')} {word!r} in {shown(self._columns.label)} read as no label"
             self._notes.append(note)
 
 
@@ -358,13 +324,13 @@ def _pair(item: Any) -> Sequence[Any]:
     raise ValueError(f"{_json(item)} is no label with a score")
 
 
-def name_of(item: Any, what: str = "label") -> str:
+def name_of(item: Any, noun: str = "label") -> str:
     """Return a name of JSON, also as an integer."""
     if isinstance(item, str):
         return item.strip()
     if type(item) is int:
         return str(item)
-    raise ValueError(f"{_json(item)} is no {what}")
+    raise ValueError(f"{_json(item)} is no {noun}")
 
 
 def number_of(value: Any, kind: str = "scores") -> float:
@@ -372,15 +338,10 @@ def number_of(value: Any, kind: str = "scores") -> float:
 
     Of the last two, true is 1 and false is 0.
     """
-    number: float | None = None
-    if type(value) is float:
-        number = value
-    elif isinstance(value, str):
-        number = decimal_number(value := value.strip())
-        number = TRUTHS.get(value.lower()) if number is None and kind != "scores" else number
-    elif type(value) is int or (kind != "scores" and type(value) is bool):
-        with contextlib.suppress(OverflowError):
-            number = float(value)
+    text = (value if isinstance(value, str) else json.dumps(value)).strip()
+    number = decimal_number(text)
+    if number is None and kind != "scores":
+        number = TRUTHS.get(text.lower())
     if number is None or number != number:
         raise ValueError(f"{_json(value)} is no {'relevance, an integer' if kind == 'truth' else 'score'}")
     if kind == "truth" and not (number.is_integer() and abs(number) < MOST_RELEVANCE):
@@ -396,27 +357,27 @@ def _json(value: Any) -> str:
 
 def run_rows(path: Path, kind: str) -> Iterator[Rows]:
     """Yield the rows of judgements, which are integers unless grades are asked for, or of scores."""
-    with naming(path, EXPECTED_RUN):
-        yield from rows_in_batches(_run_entries(path, kind), FileNotes("row"))
 
-
-def _run_entries(path: Path, kind: str) -> Iterator[tuple[str, list[str], list[float], int]]:
-    try:
-        objects = parse_json(read_at_once(path).decode())
-    except OverLimitError:
-        raise
-    except ValueError as error:
-        raise ValueError(f"no JSON: {error}") from None
-    if not isinstance(objects, dict):
-        several = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
-        raise ValueError(f"a JSON {type(objects).__name__}{several}")
-    for place, (row, labels) in enumerate(objects.items()):
-        if not isinstance(labels, dict):
-            raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
+    def entries() -> Iterator[tuple[str, list[str], list[float], int]]:
         try:
-            yield row, [*labels], [number_of(value, kind) for value in labels.values()], place
+            objects = parse_json(read_at_once(path).decode())
+        except OverLimitError:
+            raise
         except ValueError as error:
-            raise ValueError(f"instance {shown(row)}: {error}") from None
+            raise ValueError(f"no JSON: {error}") from None
+        if not isinstance(objects, dict):
+            hint = "; of a list of documents, write one a line (.jsonl)" * isinstance(objects, list)
+            raise ValueError(f"a JSON {type(objects).__name__}{hint}")
+        for place, (row, labels) in enumerate(objects.items()):
+            if not isinstance(labels, dict):
+                raise ValueError(f"instance {shown(row)}: {shown(str(labels))} is no object")
+            try:
+                yield row, [*labels], [number_of(value, kind) for value in labels.values()], place
+            except ValueError as error:
+                raise ValueError(f"instance {shown(row)}: {error}") from None
+
+    with naming(path, EXPECTED_RUN):
+        yield from rows_in_batches(entries(), Origin("row"))
 
 
 def _format(
@@ -440,12 +401,11 @@ def _format(
     return Format(
         name=name,
         title=title,
-        files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
         rows=rows,
         holds_both=holds_both,
         # one evaluation reads one version of a file, however often
-        for_fields=lambda told: _format(name, title, extensions, records, expected, told, cache(file_at)),
+        for_fields=lambda fields: _format(name, title, extensions, records, expected, fields, cache(file_at)),
     )
 
 
@@ -454,7 +414,6 @@ JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_
 JSON = Format(
     name="json",
     title="JSON object of judgements or of scores",
-    files="NAME.json or NAME.json.gz",
     extensions=(".json", ".json.gz"),
     rows=run_rows,
 )

@@ -30,8 +30,8 @@ class Format:
     ----------
     name : str
         Name that people give to choose it.
-    title, files : str
-        What its files hold, and what they are called, for messages and help.
+    title : str
+        What its files hold, for messages and help.
     extensions : tuple of str
         Endings of its files' names.
     holds : tuple of str
@@ -44,8 +44,8 @@ class Format:
         ``holds_both(path)`` tells whether a file of relevant labels also has predictions.
     for_fields : callable, optional
         ``for_fields(fields)`` returns the format where people tell what fields are called.
-    beside : callable
-        ``beside(path)`` tells which other files are read with a file.
+    companions : callable
+        ``companions(path)`` tells which other files are read with a file.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes `Rows` by id, or `Pieces` of sparse rows, whole or not at
         all.
@@ -61,14 +61,13 @@ class Format:
 
     name: str
     title: str
-    files: str
     extensions: tuple[str, ...] = ()
     holds: tuple[str, ...] = ("truth", "scores")
     pieces: Callable[[Path, str], Pieces] | None = None
     rows: Callable[[Path, str], Iterator[Rows]] | None = None
     holds_both: Callable[[Path], bool] = lambda path: False
     for_fields: Callable[[Fields], Format] | None = None
-    beside: Callable[[Path], list[Path]] = lambda path: []
+    companions: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
     keeps_order: bool = False
 
@@ -94,5 +93,5 @@ def naming(path: Path, expected: str) -> Iterator[None]:
     except OverLimitError as error:
         raise OverLimitError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
-        told = error.message if isinstance(error, InputError) else error
-        raise ValueError(f"{path}: {told}; expected {expected}") from None
+        reason = error.message if isinstance(error, InputError) else error
+        raise ValueError(f"{path}: {reason}; expected {expected}") from None

@@ -17,10 +17,10 @@ from xmleval.base.errors import counted
 from xmleval.base.numerals import DECIMAL, decimal_number, score_number
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.glances import VectorRows
+from xmleval.input.glances import VECTORS, vector_width, without_vectors
 from xmleval.input.lines import Lines, in_order, listed_rows, open_text, parsed_lines, shown, whole_lines
 from xmleval.input.pieces import Pieces
-from xmleval.input.rows import FileNotes, Rows, rows_by_id, rows_in_batches
+from xmleval.input.rows import Origin, Rows, rows_by_id, rows_in_batches
 from xmleval.input.stack import sorted_rows
 from xmleval.input.writing import canonical, known_labels, replacing_text
 from xmleval.kernels.decimal import ODD, SPARE, round_decimals
@@ -29,7 +29,7 @@ from xmleval.kernels.parsing import COLON, COMMA, HASH, blank_comments, count_by
 SCORES = "'rows labels' above lines of 'label:score ...'"
 TRUTH = "'rows features labels' above lines of 'label,label feature:value ...', or " + SCORES
 SVMLIGHT_LINES = "lines of 'label,label feature:value ...'"
-WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format run"
+WITHOUT_HEADER = "; of labels alone, --input-format lines or NAME.lines; of TREC's lines, --input-format "
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?\n?")
 HEADER_BYTES = 1024
 MOST_DIGITS = 15  # of a label id, which leaves it far within an int64
@@ -56,7 +56,8 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
     with the rows.
     """
     source, expected = InputFile(path), SCORES if kind == "scores" else TRUTH
-    with naming(path, expected + WITHOUT_HEADER), open_text(source) as file:
+    hint = WITHOUT_HEADER + ("run" if kind == "scores" else "qrels")
+    with naming(path, expected + hint), open_text(source) as file:
         first = file.readline(HEADER_BYTES)
         header = HEADER.fullmatch(first)
         line = shown(first.removesuffix(b"\n"))
@@ -75,8 +76,8 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
             for rows in in_order(parse, whole_lines(file, n_bytes, 2)):
                 n_read += rows.n_rows
                 if n_read > n_rows:
-                    more = f"more than the {n_rows} rows that the header promises"
-                    raise ValueError(f"line {n_rows + 2}: {more}")
+                    promise = f"more than the {n_rows} rows that the header promises"
+                    raise ValueError(f"line {n_rows + 2}: {promise}")
                 yield rows
             if n_read < n_rows:
                 raise ValueError(f"{counted(n_read, 'rows')} where the header promises {n_rows}")
@@ -95,38 +96,32 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, SVMLIGHT_LINES), open_text(source) as file:
-            n_read, vectors = 0, VectorRows(ADVICE)
-            for rows in in_order(_parse_svmlight, whole_lines(file, n_bytes, 1)):
+            n_read, parse = 0, partial(_parse_labels, 10**MOST_DIGITS, loose=True)
+            for rows in without_vectors(in_order(parse, whole_lines(file, n_bytes, 1)), ADVICE):
                 n_read += rows.n_rows
-                vectors.take(rows.ptr, rows.labels)
                 yield rows
             if not n_read:
                 raise ValueError("no row in it")
-            vectors.close()
 
     return Pieces(None, None, read)
-
-
-def _parse_svmlight(lines: Lines) -> Rows:
-    if count_byte(lines.text, HASH):
-        blank_comments(lines.text[:-SPARE])
-    return _parse_labels(10**MOST_DIGITS, lines, loose=True)
 
 
 def _parse_labels(n_labels: int, lines: Lines, loose: bool = False) -> Rows:
     """Return the labels before the features of each line, or refuse the first line that is wrong.
 
-    ``loose`` passes over blank lines and ``qid:`` tokens; then other rows may have larger ids.
+    ``loose`` passes over comments, blank lines and ``qid:`` tokens; then other rows may have larger ids.
     """
     text, n_lines = lines.text, lines.n_lines
+    if loose and count_byte(text, HASH):
+        blank_comments(text[:-SPARE])
     ptr, numbers = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
     labels = np.empty(n_lines + count_byte(text, COMMA), label_dtype(n_labels))
     n_rows, n_fine = parse_lists(text, n_lines, n_labels, loose, ptr, labels, numbers)
     ptr, labels = ptr[: n_rows + 1], labels[: ptr[n_rows]]
-    if loose:
-        VectorRows(ADVICE).take(ptr, labels)  # before they are sorted
+    if loose and ptr.size > 1 and vector_width(ptr, labels)[1]:  # which sorting takes for ids that repeat
+        raise ValueError(f"{VECTORS}; {ADVICE}")
     width = int(labels.max(initial=-1)) + 1 if loose else n_labels
-    rows = sorted_rows(ptr, labels, None, width, lines.first + numbers)
+    rows = sorted_rows(ptr, labels, None, width, lines.first + numbers)._replace(are_lists=loose)
     if n_fine < n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {_fault(lines.line(n_fine), n_labels, True, loose)}")
     return rows
@@ -212,17 +207,15 @@ def ids_pieces(path: Path, kind: str) -> Pieces:
     begin = _begin(source)
 
     def read(n_bytes: int) -> Iterator[Any]:
-        vectors, line = VectorRows(ADVICE_OF_LINES), 1
         with naming(path, LABELS):
-            for rows in listed_rows(parsed_lines(source, _ids_of), n_bytes):
-                if kind == "scores":
-                    yield rows._replace(best_first=True)
-                    continue
-                vectors.take(rows.ptr, rows.labels)
+            batches, line = listed_rows(parsed_lines(source, _ids_of), n_bytes), 1
+            if kind == "scores":
+                yield from (rows._replace(best_first=True) for rows in batches)
+                return
+            for rows in without_vectors((rows._replace(are_lists=True) for rows in batches), ADVICE_OF_LINES):
                 lines, width = range(line, line + rows.n_rows), int(rows.labels.max(initial=0)) + 1
                 yield sorted_rows(rows.ptr, rows.labels, None, width, lines)
                 line = lines.stop
-            vectors.close()
 
     return Pieces(None, None, read, named=bool(begin.strip()) and not IDS.match(begin))
 
@@ -241,16 +234,9 @@ def named_lines(path: Path, kind: str) -> Iterator[Rows]:
     is_fasttext = re.search(f"^{PREFIX}".encode(), _begin(file), re.MULTILINE) is not None
     parse = partial(_names_of, kind=kind, prefix=PREFIX if is_fasttext else "")
 
-    def entries() -> Iterator[tuple[str, list[str], list[float] | None, int]]:
-        scored = None
-        for number, (labels, scores) in parsed_lines(file, parse):
-            if labels and scored not in (None, scores is not None):
-                raise ValueError(f"line {number}: labels with scores, and others without")
-            scored = scores is not None if labels else scored
-            yield "", labels, scores, number
-
+    entries = (("", *labels, number) for number, labels in parsed_lines(file, parse))
     with naming(path, LABELS):
-        yield from rows_in_batches(entries(), FileNotes(), by_key=False, best_first=True)
+        yield from rows_in_batches(entries, Origin(), by_key=False, best_first=True)
 
 
 def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float] | None]:
@@ -269,18 +255,17 @@ def _names_of(line: str, kind: str, prefix: str) -> tuple[list[str], list[float]
         return words, None
     parts = [word.rpartition(":") for word in words]
     scores = [score_number(text) if name else None for name, _, text in parts]
-    known = [score for score in scores if score is not None]
-    if not known and not prefix:
+    numbers = [score for score in scores if score is not None]
+    if not numbers and not prefix:
         return words, None
-    if len(known) < len(words):
+    if len(numbers) < len(words):
         raise ValueError(f"{shown(words[scores.index(None)])} is not a label with its score")
-    return [name for name, _, _ in parts], known
+    return [name for name, _, _ in parts], numbers
 
 
 XMC = Format(
     name="xmc",
     title="text file of the Extreme Classification Repository",
-    files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
     pieces=xmc_pieces,
     write=save_xmc,
@@ -288,7 +273,6 @@ XMC = Format(
 SVMLIGHT = Format(
     name="svmlight",
     title="multi-label svmlight file",
-    files="NAME.svm, NAME.svmlight, NAME.libsvm, each also with .gz",
     extensions=(".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
     holds=("truth",),
     pieces=svmlight_pieces,
@@ -296,7 +280,6 @@ SVMLIGHT = Format(
 LINES = Format(
     name="lines",
     title="text of labels, a row on each line",
-    files="NAME.lines or NAME.lines.gz",
     extensions=(".lines", ".lines.gz"),
     pieces=ids_pieces,
     rows=named_lines,

@@ -16,9 +16,9 @@ from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import parsed_lines, shown
-from xmleval.input.names import read_named
 from xmleval.input.pieces import Pieces, whole, with_names
-from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, FileNotes, Rows, numbered, rows_by_id
+from xmleval.input.rows import BY_KEY, CHECKED_BYTES, ENTRY_BYTES, Origin, Rows, numbered, rows_by_id
+from xmleval.input.stack import read_named
 from xmleval.input.writing import canonical, replacing_text
 
 MOST_FIELDS = 6
@@ -29,7 +29,7 @@ Names = list[str] | None  # of rows or labels; numbers from 0 where there are no
 class Layout(NamedTuple):
     """What the fields of lines are: the first is the instance, ``label`` and ``value`` are places of others.
 
-    ``read`` makes a number of the text of a value, of ``least`` or more; ``wrong`` says that it does not.
+    ``read`` makes a number of the text of a value, of ``lowest`` or more; ``wrong`` says that it does not.
     """
 
     n_fields: int
@@ -37,14 +37,14 @@ class Layout(NamedTuple):
     value: int
     read: Callable[[str], float]
     wrong: str
-    least: float = -np.inf
+    lowest: float = -np.inf
 
     def values(self, texts: Sequence[str], numbers: Sequence[int]) -> NDArray[np.float64]:
         """Return the numbers that texts are, or refuse the first that is none with the number of its line."""
         joined = "".join(texts)
         try:
             values = np.fromiter(map(self.read, texts), np.float64, len(texts))
-            if joined.isascii() and "_" not in joined and (values >= self.least).all():  # NaN is not
+            if joined.isascii() and "_" not in joined and (values >= self.lowest).all():  # NaN is not
                 return values
         except (ValueError, OverflowError):
             pass
@@ -64,7 +64,7 @@ def batches(path: Path, kind: str) -> Iterator[Rows]:
     """Yield judgements or scores, a row for each; the first line tells whether a run has ranks alone."""
     layout, expected = (SCORES, RUN_LINES) if kind == "scores" else (JUDGEMENTS, QRELS_LINES)
     columns: Any = [], [], [], []  # lists of texts, which garbage collection passes over
-    n_fields, n_bytes, facts = 0, 0, FileNotes()
+    n_fields, n_bytes, facts = 0, 0, Origin()
 
     def rows() -> Rows:
         keys, labels, texts, numbers = columns
@@ -120,7 +120,7 @@ def save(path: Path, data: Any, kind: str, row_names: Names = None, label_names:
 
         def write(row: int, entries: Iterable[tuple[int, object]]) -> None:
             name = _name(row_names, row, "row")
-            lines = [f"{name} {word} {_name(label_names, i, 'label')} {rest}\n" for i, rest in entries]
+            lines = [f"{name} {word} {_name(label_names, i, 'label')} {fields}\n" for i, fields in entries]
             file.write("".join(lines).encode())
 
         for n_labels, block in canonical(data, kind):
@@ -151,7 +151,6 @@ def _name(names: Names, number: int, kind: str) -> str:
 QRELS = Format(
     name="qrels",
     title="TREC qrels with numbers for names",
-    files="NAME.qrels or NAME.qrels.gz",
     extensions=(".qrels", ".qrels.gz"),
     holds=("truth",),
     pieces=qrels_pieces,
@@ -161,7 +160,6 @@ QRELS = Format(
 RUN = Format(
     name="run",
     title="TREC run",
-    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
     holds=("scores",),
     rows=batches,

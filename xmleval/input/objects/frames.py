@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,33 +21,13 @@ from xmleval.input.columns import (
     TableColumns,
     choose_columns,
     find_instance,
-    hashed,
     is_written_index,
     named_as,
 )
 from xmleval.input.csr import dense_rows
 from xmleval.input.objects.named import flat_rows, numbered_labels
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, rows_by_id, without_empty_names
+from xmleval.input.rows import BY_INDEX, BY_KEY, Origin, Rows, is_missing, rows_by_id
 from xmleval.input.tensors import as_list, is_sparse
-
-
-class RowColumns(NamedTuple):
-    """Columns of a frame that are neither labels nor their values.
-
-    id_column : the one that names the rows, None if there is none
-    columns : all of them
-    values : gives those of a column
-    how_to_join : what to do about rows in another order
-    """
-
-    id_column: Any
-    columns: list[Any]
-    values: Callable[[Any], list[Any]]
-    how_to_join: str = "rename it to 'instance' where it names the rows, or bring them in the same order"
-
-    def hashes(self, column: Any) -> array[int]:
-        """Return hashes of a column, as `FileNotes` has them."""
-        return hashed(self.values(column))
 
 
 class Wide(NamedTuple):
@@ -61,7 +40,7 @@ class Wide(NamedTuple):
     keys: list[Any] | None
     matrix: Any
     names: list[Any]
-    origin: RowColumns
+    origin: Origin
     match: str | None
 
     @property
@@ -121,6 +100,11 @@ class Columns:
             return _rows(self.frame, argument, _choose(self.frame, argument, self.chosen))
 
 
+def _origin(frame: Frame, id_column: Any, columns: list[Any]) -> Origin:
+    how = "rename it to 'instance' where it names the rows, or bring them in the same order"
+    return Origin("row", [], dict.fromkeys(columns), how, None, id_column, frame.values)
+
+
 def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableColumns:
     """Return the columns of a long frame or one of lists."""
     kind = "scores" if argument == "y_score" else "grades"
@@ -128,14 +112,14 @@ def _choose(frame: Frame, argument: str, chosen: Chosen | None = None) -> TableC
 
 
 def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
-    _, instance, label, score, others, is_usual = columns
+    _, instance, label, score, unused, is_usual = columns
     labels = frame.values(label)
     if columns.lists:
         keys, match = frame.keys, None if frame.keys is None else BY_INDEX
         if instance is not None and not is_usual:
             keys, match = frame.values(instance), BY_KEY
         keyed = instance if is_usual else None
-        origin = RowColumns(keyed, others + [keyed] * is_usual, frame.values)
+        origin = _origin(frame, keyed, unused + [keyed] * is_usual)
         scores = None if score is None else frame.values(score)
         rows = flat_rows(argument, labels, keys, match, scores)._replace(origin=origin)
         return rows if argument == "y_score" else rows._replace(best_first=False)
@@ -151,7 +135,7 @@ def _rows(frame: Frame, argument: str, columns: TableColumns) -> Rows:
     if values is not None and values.dtype.kind not in "biuf":
         raise InputError(argument, f"column {score!r} holds no numbers")
     rows = Rows(keys, BY_KEY, np.arange(len(keys) + 1), ids, names, values, is_long=True)
-    return without_empty_names(rows)
+    return rows.without_empty_names()
 
 
 def from_df(frame: Any, *, instance: Any = None, label: Any = None, score: Any = None) -> Columns:
@@ -222,17 +206,15 @@ def open_frame(argument: str, value: Any) -> Frame | None:
             lambda names: np.column_stack([value.column(name).to_numpy() for name in names]),
         )
     is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
-    if is_column or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")):
+    if is_column or not hasattr(value, "__arrow_c_stream__"):
         return None
     try:
         import pyarrow
-        from pyarrow.interchange import from_dataframe
     except ImportError:
         raise InputError(argument, "reading this frame needs pyarrow: pip install 'xmleval[arrow]'") from None
-    by_stream = hasattr(value, "__arrow_c_stream__")
     try:
-        return open_frame(argument, pyarrow.table(value) if by_stream else from_dataframe(value))
-    except (pyarrow.ArrowException, ValueError, TypeError, NotImplementedError, RuntimeError) as error:
+        return open_frame(argument, pyarrow.table(value))
+    except (pyarrow.ArrowException, ValueError, TypeError, NotImplementedError) as error:
         raise InputError(argument, f"cannot be read as a frame: {error}") from None
 
 
@@ -242,10 +224,10 @@ def _pandas(frame: Any, names: list[Any]) -> Any:
     kinds = [*frame.dtypes]
     if kinds and all(str(kind).startswith("Sparse[") and kind.fill_value == 0 for kind in kinds):
         return frame.sparse.to_coo()
-    found = frame.to_numpy()
-    if found.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
-        found = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
-    return found
+    cells = frame.to_numpy()
+    if cells.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
+        cells = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
+    return cells
 
 
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | Rows:
@@ -263,17 +245,17 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         ids = [n for n, v in columns if {*map(type, v)} in ({str}, {int}) and len({*v}) == len(v)]
         keyed = find_instance(ids)
     ids = [name for name in names if name == keyed or is_written_index(name)]
-    known = {*names}.difference(ids) if labels is None else {*labels}
-    wanted = [name for name in names if name in known]
-    if not wanted:
+    labels_known = {*names}.difference(ids) if labels is None else {*labels}
+    picked = [name for name in names if name in labels_known]
+    if not picked:
         raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
-    matrix = frame.matrix(wanted)
+    matrix = frame.matrix(picked)
     if not is_sparse(matrix) and matrix.dtype.kind not in "biuf":
-        bad = next(name for name in wanted if frame.matrix([name]).dtype.kind not in "biuf")
+        bad = next(name for name in picked if frame.matrix([name]).dtype.kind not in "biuf")
         raise InputError(
             argument,
             f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
             "xmleval.from_df names those of a long frame",
         )
-    origin = RowColumns(keyed, [name for name in names if name not in known], frame.values)
-    return Wide(frame.keys, matrix, wanted, origin, None if frame.keys is None else BY_INDEX)
+    origin = _origin(frame, keyed, [name for name in names if name not in labels_known])
+    return Wide(frame.keys, matrix, picked, origin, None if frame.keys is None else BY_INDEX)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.base.arrays import Ints
 from xmleval.base.errors import InputError, counted
 from xmleval.input.csr import as_array, can_be_numbers
-from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered, without_empty_names
+from xmleval.input.rows import BY_INDEX, BY_KEY, Rows, is_missing, numbered
 from xmleval.input.tensors import as_list, as_plain, is_sparse, refuse_other, shape_of
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -42,8 +42,8 @@ def read_rows(argument: str, value: Any) -> Rows | None:
         if hasattr(row, "__next__"):
             refuse_other(argument, row, number)
     if is_sparse(matrix := next((row for row in rows if row is not None), None)):
-        told = f"a {type(matrix).__name__} is no list of labels; `xmleval.compare` takes models by name"
-        raise InputError(argument, told, row=0)
+        message = f"a {type(matrix).__name__} is no list of labels; `xmleval.compare` takes models by name"
+        raise InputError(argument, message, row=0)
     filled = (n for n, row in enumerate(rows) if row is not None and getattr(row, "__len__", lambda: 1)())
     if (filled_row := next(filled, None)) is None:
         return None if is_plain else _empty_rows(len(rows), keys, match)
@@ -156,7 +156,7 @@ def flat_rows(
             raise InputError(argument, "expected one score for each label, or for none", row=number)
     flat = Rows(keys, match, ends, *numbered_labels(argument, labels, ends), None, best_first)
     scores = _as_values(argument, flat, values) if values else None
-    return without_empty_names(flat._replace(values=scores, are_lists=are_lists))
+    return flat._replace(values=scores, are_lists=are_lists).without_empty_names()
 
 
 def rows_of_ids(argument: str, lists: Any) -> Rows:
@@ -178,7 +178,7 @@ def numbered_labels(argument: str, labels: list[Any], ptr: Ints) -> tuple[Ints, 
     text = not labels or isinstance(labels[0], str)
     kind: Any = str if text else (int, np.integer)
     kinds = {*map(type, labels)}
-    if bool not in kinds and all(issubclass(one, kind) for one in kinds):
+    if bool not in kinds and all(issubclass(type_, kind) for type_ in kinds):
         if text:
             return numbered(labels)
         with contextlib.suppress(OverflowError):
@@ -263,14 +263,14 @@ def class_one_scores(
     """
     scores = np.zeros((len(arrays[0]), len(arrays)))
     for label, columns in enumerate(arrays):
-        known = [0, 1] if classes is None else [*classes[label]]
-        if not np.isin(known, (0, 1)).all():
-            raise InputError(argument, f"label {label} has classes {known}; expected 0 and 1")
-        if columns.shape[1] != len(known):
+        class_values = [0, 1] if classes is None else [*classes[label]]
+        if not np.isin(class_values, (0, 1)).all():
+            raise InputError(argument, f"label {label} has classes {class_values}; expected 0 and 1")
+        if columns.shape[1] != len(class_values):
             raise InputError(
                 argument,
                 f"predict_proba's array of label {label} has one class, which may be 0 or 1; give an array "
                 "(m, n_labels) of the scores of class 1, or xmleval.integrations.sklearn.make_scorer",
             )
-        scores[:, label] = columns[:, known.index(1)] if 1 in known else 0
+        scores[:, label] = columns[:, class_values.index(1)] if 1 in class_values else 0
     return scores

@@ -11,17 +11,9 @@ from xmleval.base.arrays import Ints, label_dtype
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer, renaming
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.columns import is_written_index
-from xmleval.input.csr import Source, check_shape
+from xmleval.input.csr import Source
 from xmleval.input.glances import refuse_vectors
-from xmleval.input.match import (
-    BY_POSITION,
-    SAME_ORDER,
-    Match,
-    as_scores,
-    as_sets,
-    numbers_of_columns,
-    refuse_scores,
-)
+from xmleval.input.match import Match, as_scores, as_sets, names_of_truth, numbers_of_columns, refuse_scores
 from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.named import (
     CLASS_ONE,
@@ -34,15 +26,12 @@ from xmleval.input.objects.named import (
     rows_of_ids,
     without_labels,
 )
-from xmleval.input.rows import BY_KEY, Named, Rows, missing_names_note
+from xmleval.input.rows import BY_KEY, Named, NamedColumns, Rows, missing_names_note, name_places
 from xmleval.input.sets import list_sets
 from xmleval.input.tensors import as_list, is_sparse, refuse_other, shape_of
-from xmleval.input.ties import NamedColumns, name_places
 
 NamedInput = Wide | Rows
 PAIRED = ("y_score", "candidates")  # which may be pairs of labels and scores
-SHOWN_COLUMNS = 3  # in a note
-IN_ORDER = "columns were brought in the order of their numbers"
 
 
 class Taken(NamedTuple):
@@ -99,7 +88,7 @@ def take(
     inputs = {argument: rows for argument, rows in opened.items() if rows is not None}
     _refuse_transposed(arguments | inputs, n_labels)
     inputs = join_by_ids(inputs, notes)
-    names = label_list if label_list or y_true is None else _names_of_truth(arguments, inputs, notes)
+    names = label_list if label_list or y_true is None else names_of_truth(arguments, inputs, notes)
     match = Match("y_true", names, listed=labels is not None, fits=fits)
     match.notes, match.n_labels = notes, max(n_labels or 0, match.n_labels)
     if match.closed:
@@ -163,61 +152,19 @@ def take(
     )
 
 
-def _names_of_truth(
-    arguments: dict[str, Any], inputs: dict[str, NamedInput], notes: list[str]
-) -> list[Any] | None:
-    """Return the names of labels that a truth tells before its rows, None where labels have ids."""
-    truth = inputs.get("y_true")
-    if truth is None or isinstance(arguments["y_true"], Named):
-        return None if truth is None else truth.names
-    if isinstance(truth, Rows):
-        any_names = any(isinstance(rows, Rows) and rows.named for rows in inputs.values())
-        return [] if truth.named or (truth.names == [] and any_names) else None
-    nameless = [a for a, value in arguments.items() if value is not None and a not in inputs]
-    nameless += [a for a, r in inputs.items() if isinstance(r, Rows) and r.labels.size and not r.named]
-    columns, numbers = truth.names, numbers_of_columns(truth.names)
-    if numbers is None:
-        notes += [f"{argument}: {BY_POSITION.format('it')}" for argument in nameless]
-        return columns
-    notes += [f"y_true: {IN_ORDER}"] * bool(nameless and (np.diff(numbers) < 0).any())
-    return [columns[place] for place in np.argsort(numbers)]
-
-
 def _matched(
     match: Match, argument: str, rows: NamedInput, n_labels: int | None, graded: bool | None
 ) -> tuple[NamedInput, Ints]:
     """Return rows in order, and their labels by number, those of columns of a matrix."""
     if isinstance(rows, Wide):
         rows = rows.in_order(match.row_numbers(argument, argument, rows))
-        return rows, column_labels(match, argument, rows, n_labels)
+        return rows, match.number_columns(argument, rows, n_labels)
     if argument != "y_score":
         refuse_scores(argument, rows, graded)
         if rows.are_lists and rows.names is None and rows.values is None:
             refuse_vectors(argument, rows.ptr, rows.labels, n_labels or match.n_labels)
     placed = match.place_rows(argument, argument, rows)
     return placed, placed.labels
-
-
-def column_labels(match: Match, argument: str, rows: Wide, n_labels: int | None) -> Ints:
-    """Return the number of the label of each column, and note what is seen."""
-    columns, number = rows.names, match.number
-    if number is None:  # beside a truth without names
-        check_shape(argument, rows.shape, n_labels)
-        numbers = numbers_of_columns(columns)
-        if numbers is None:
-            match.notes.append(f"{argument}: {BY_POSITION.format('y_true')}")
-            return np.arange(len(columns))
-        match.notes += [f"{argument}: {IN_ORDER}"] * bool((np.diff(numbers) < 0).any())
-        return numbers
-    present = {*columns}
-    missing = [name for name in number if name not in present]
-    unknown = [name for name in columns if name not in number]
-    if match.closed and missing:
-        hint = SAME_ORDER.format(argument) if len(columns) == len(number) else ""
-        raise InputError(argument, f"no column for label {missing[0]!r}{hint}")
-    match.note(argument, "labels without column", len(missing))
-    match.note(argument, "unknown columns", len(unknown), ", ".join(map(repr, unknown[:SHOWN_COLUMNS])))
-    return match.label_ids(columns)
 
 
 def matrix_by_number(rows: Wide, codes: Ints, width: int, names: list[Any] | None, by_name: bool) -> Any:
@@ -265,9 +212,9 @@ def join_by_ids(inputs: dict[str, NamedInput], notes: list[str]) -> dict[str, Na
             column = getattr(inputs["y_true"].origin, "id_column", None) if column is None else column
             notes += [f"{argument}: rows are matched by column {column!r}"] * (column is not None)
         elif column is not None and not (joined and argument == "y_true"):
-            other = "y_true has" if argument != "y_true" else "predictions have"
+            side = "y_true has" if argument != "y_true" else "predictions have"
             left_out = f"{argument}: column {column!r} is left out"
-            notes.append(f"{left_out}; {other} no ids of rows, so they are in order")
+            notes.append(f"{left_out}; {side} no ids of rows, so they are in order")
     joined |= {"y_true"} if joined else set()
     return {a: with_ids[a] if a in joined else rows for a, rows in inputs.items()}
 

@@ -1,0 +1,209 @@
+"""Vectors that go with the data, by name or in order: weights and clusters, and values of labels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.base.arrays import Bytes, Floats, Ints, Labels
+from xmleval.base.errors import InputError, Keyword, Message, counted
+from xmleval.input.columns import LABEL_COLUMN
+from xmleval.input.csr import as_array
+from xmleval.input.match import BY_POSITION, SAME_ORDER, as_numbers, numbers_of_columns, refuse_order
+from xmleval.input.objects.frames import open_frame
+from xmleval.input.rows import rows_by_id
+from xmleval.input.tensors import as_list, as_plain
+from xmleval.kernels.jackknife import find_groups
+
+# Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
+# sums of weights are exact in fixed point, and weighted sums overflow no sooner than plain ones.
+LIGHTEST, HEAVIEST = 2.0**-30, 2.0**20
+MOST_PROPENSITY = 2.0**30
+
+
+class Propensity(NamedTuple):
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
+
+    values: Floats
+    lowest: float
+    highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
+
+
+def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
+    """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
+    index = _keys(value)
+    if index is None:
+        refuse_order("y_true", names, argument)
+    if names is None and not isinstance(value, dict):
+        refuse_order(argument, index, "y_true")
+    return by_name(argument, value, names)
+
+
+def _keys(value: Any) -> list[Any] | None:
+    """Return the names of the entries of a vector, None if they have none."""
+    index = getattr(value, "index", None)
+    return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
+
+
+def for_names(values: Any, names: Sequence[Any], asked: Sequence[Any], missing: Any) -> NDArray[Any]:
+    """Return the entries of wanted names, in the first dimension of an array, ``missing`` for others."""
+    places = {name: place for place, name in enumerate(names)}
+    return np.concatenate([values, [missing]])[[places.get(name, len(places)) for name in asked]]
+
+
+def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
+    """Return the place of each name, or refuse names that have two values."""
+    places = {key: place for place, key in enumerate(keys)}
+    if len(places) < len(keys):
+        twice = next(key for place, key in enumerate(keys) if places[key] != place)
+        raise InputError(argument, f"two values for {twice!r}")
+    return places
+
+
+def of_labels(argument: str, value: Any, names: list[Any] | None) -> tuple[Any, list[str]]:
+    """Return values of labels, of a frame as a dict by name, or as a list where it names none; and notes.
+
+    A frame has columns ``label`` and another, one column, or one row. A note tells of names of labels beside
+    a truth that has none.
+    """
+    frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
+    if frame is not None:
+        keys, columns = frame.keys, frame.columns
+        value_columns = [name for name in columns if name != LABEL_COLUMN]
+        if len(value_columns) == 1:
+            values = frame.values(value_columns[0])
+            keys = frame.values(LABEL_COLUMN) if LABEL_COLUMN in columns else keys
+        elif len(rows := frame.matrix(columns).tolist()) == 1:
+            keys, values = columns, rows[0]
+        else:
+            shape = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
+            raise InputError(argument, f"{shape}; give one with columns {LABEL_COLUMN!r} and the value")
+        is_numbered = keys is None or keys == [*range(len(keys))]
+        value = values if is_numbered else dict(zip(_places(argument, keys or []), values, strict=True))
+    keys = getattr(value, "label_names", None) or _keys(value)
+    by_position = names is None and keys is not None and numbers_of_columns(keys) is None
+    return value, [f"{argument}: {BY_POSITION.format('y_true')}"] * by_position
+
+
+def nameless(argument: str) -> InputError:
+    """Return what to raise of values by number, where only a truth tells the order of labels."""
+    which = "has no names, and labels are numbered as y_true names them; give ", Keyword("labels")
+    return InputError(argument, Message(*which))
+
+
+def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool = True) -> Any:
+    """Return a vector in the order of names, if its entries have names: a dict, a series, or propensities.
+
+    Others stay as they are, and are refused unless ``in_order``, whether the caller knows the order of names.
+    """
+    if getattr(value, "label_names", None) is not None:
+        if names is None and not value.numbered:
+            which = "knows labels by name, and y_true has none; give ", Keyword("labels")
+            raise InputError(argument, Message(*which))
+        return value if names is None else value.for_labels(names)
+    keys, is_dict = _keys(value), isinstance(value, dict)
+    if keys is None and in_order:
+        return value
+    if keys is None:
+        raise nameless(argument)
+    cells = [*value.values()] if is_dict else value.to_numpy()
+    are_texts = is_dict and any(isinstance(cell, str) for cell in cells)
+    values = np.array(cells, object) if are_texts else np.asarray(cells)  # not texts of all where one is
+    if names is None:
+        if (ids := as_numbers(keys)) is None and is_dict:
+            raise InputError(argument, "has names, and y_true has none")
+        return values if ids is None else values[np.argsort(ids)]
+    is_numbered = keys == [*range(len(keys))] and not {*keys}.intersection(names)
+    if keys == names or (is_numbered and in_order and not is_dict):  # an index that names nothing
+        return values
+    places = _places(argument, keys)
+    if (missing := next((name for name in names if name not in places), None)) is not None:
+        hint = "" if is_dict or len(keys) != len(names) else SAME_ORDER.format(argument)
+        raise InputError(argument, f"no value for {missing!r}, which y_true has{hint}")
+    return values[[places[name] for name in names]]
+
+
+def check_weight(value: Any, n_rows: int) -> Floats:
+    """Return instance weights over the heaviest possible one as float64 (n_rows,), or refuse them."""
+    weight = as_array("sample_weight", value).astype(np.float64, copy=False)
+    if weight.shape != (n_rows,):
+        raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
+    bad = ~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST)))
+    reason = "is neither 0 nor within 2^-30..2^20, where sums are exact; scale all weights by one factor"
+    rows = np.arange(n_rows + 1)
+    rows_by_id(rows, rows[:-1], weight).refuse_first("sample_weight", "weight", bad, 0, reason)
+    return weight / HEAVIEST
+
+
+def check_propensity(value: Any, n_labels: int | None) -> Propensity:
+    """Return a copy of inverse propensities, or refuse them; those of several models were checked before."""
+    if isinstance(value, Propensity):
+        return value
+    array = as_array("inverse_propensity", value)
+    if array.ndim != 1 or (n_labels is not None and array.size != n_labels):
+        expected = "a vector" if n_labels is None else f"({n_labels},)"
+        raise InputError("inverse_propensity", f"shape {array.shape} is not {expected}: one per label")
+    weights = np.array(array, np.float64)
+    lowest, highest = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
+    if not (lowest > 0 and highest <= MOST_PROPENSITY):  # both are NaN where any is
+        bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
+        raise InputError(
+            "inverse_propensity",
+            f"label {bad}: inverse propensity {weights[bad]} is not a number above 0 and at most 2^30",
+        )
+    return Propensity(weights, lowest, highest, getattr(value, "label_counts", None))
+
+
+def groups_of_clusters(value: Any, n_rows: int) -> Bytes:
+    """Return the jackknife group of each row's cluster, uint8 (n_rows,), or refuse what are no clusters.
+
+    The group depends on nothing but the cluster itself, so that no cutting or order of the rows changes it.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError("clusters", "masked arrays are not supported; fill or drop the masked entries")
+    if isinstance(value, list | tuple):  # NumPy would make texts of all
+        value = np.array(value, object)
+    clusters = np.asarray(as_plain("clusters", value))
+    if clusters.shape != (n_rows,):
+        raise InputError("clusters", f"shape {clusters.shape} does not match {counted(n_rows, 'rows')}")
+    is_whole = clusters.dtype.kind in "iub"  # of unsigned ones the same bits
+    numbers = clusters.astype(np.int64) if is_whole else _numbers_of(clusters.tolist())
+    groups = np.empty(n_rows, np.uint8)
+    find_groups(numbers, groups)
+    return groups
+
+
+def keys_of_groups(keys: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return names of rows that can decide on jackknife groups, None if some are not integers or strings."""
+    return keys if keys is not None and all(map(_is_name, keys)) else None
+
+
+def _is_name(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and -(1 << 63) <= int(value) < 1 << 63
+    return whole or isinstance(value, str)
+
+
+def _numbers_of(clusters: list[Any]) -> Ints:
+    """Return a number for each cluster that depends on its name alone."""
+    number = dict[Any, int]()
+    for row, cluster in enumerate(clusters):
+        if not _is_name(cluster):
+            message = f"{cluster!r} is neither a string nor an integer of 64 bits"
+            raise InputError("clusters", message, row=row, value=cluster)
+        if cluster not in number and isinstance(cluster, str):
+            code = hashlib.blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            number[cluster] = int.from_bytes(code, "little", signed=True)
+    return np.fromiter((number.get(c, c) for c in clusters), np.int64, len(clusters))
