@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from xmleval.base.cached import cached
 from xmleval.base.conventions import Conventions, resolve_conventions
 from xmleval.base.errors import positive_integer
 from xmleval.base.numerals import decimal_number, whole_number
@@ -26,53 +27,49 @@ SETS_OF_LABELS = "label_totals"  # the state that counts predicted sets by label
 
 @dataclass(frozen=True)
 class Spec:
-    """One measure with its average, parameters and cutoff; its string form is the canonical name.
-
-    Attributes
-    ----------
-    name : str
-        The name that parses to this spec.
-    cutoff : str
-        The text after ``@``: a number, "all", or empty.
-    state : str
-        Name of the state it reads; empty if it is computed from other measures.
-    needs : tuple of str
-        Inputs it needs, as named in `Metric.needs`.
-    of_sets : bool
-        Whether it reads predicted sets, or the first labels in place of these.
-    scores_of_all : bool
-        Whether it reads the scores of all listed labels.
-    """
+    """One measure with its average, parameters and cutoff; its string form is the canonical name."""
 
     metric: Metric
     average: str | None = None
     params: tuple[tuple[str, float], ...] = ()
     k: int | None = None
-    name: str = field(init=False, compare=False, repr=False)
-    cutoff: str = field(init=False, compare=False, repr=False)
-    state: str = field(init=False, compare=False, repr=False)
-    needs: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    of_sets: bool = field(init=False, compare=False, repr=False)
-    scores_of_all: bool = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Set the derived attributes."""
-        metric, average, needs = self.metric, f".{self.average}" if self.average else "", self.metric.needs
-        state = metric.state if isinstance(metric.state, str) else metric.state[self.average or ""]
-        of_first = "probabilities" in needs and self.k is not None
-        cutoff = str(self.k) if self.k else "all" if metric.cutoff == "all" else ""
+    @cached
+    def name(self) -> str:
+        """The name that parses to this spec."""
+        average = f".{self.average}" if self.average else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
-        at_k = f"@{cutoff}" if cutoff else ""
-        derived = {
-            "name": f"{metric.name}{average}{f'({shown})' if shown else ''}{at_k}",
-            "cutoff": cutoff,
-            "state": state,
-            # the top k labels are a set
-            "needs": tuple("scores" if self.k and need == "sets" else need for need in needs),
-            "of_sets": "sets" in needs or state == SETS_OF_LABELS or of_first,
-            "scores_of_all": "entry scores" in needs or ("probabilities" in needs and not of_first),
-        }
-        vars(self).update(derived)
+        at_k = f"@{self.cutoff}" if self.cutoff else ""
+        return f"{self.metric.name}{average}{f'({shown})' if shown else ''}{at_k}"
+
+    @cached
+    def cutoff(self) -> str:
+        """The text after ``@``: a number, "all", or empty."""
+        return str(self.k) if self.k else "all" if self.metric.cutoff == "all" else ""
+
+    @cached
+    def state(self) -> str:
+        """Name of the state it reads; empty if it is computed from other measures."""
+        state = self.metric.state
+        return state if isinstance(state, str) else state[self.average or ""]
+
+    @cached
+    def needs(self) -> tuple[str, ...]:
+        """Inputs it needs, as named in `Metric.needs`; the top k labels are a set."""
+        return tuple("scores" if self.k and need == "sets" else need for need in self.metric.needs)
+
+    @cached
+    def of_sets(self) -> bool:
+        """Whether it reads predicted sets, or the first labels in place of these."""
+        needs = self.metric.needs
+        of_first = "probabilities" in needs and self.k is not None
+        return "sets" in needs or self.state == SETS_OF_LABELS or of_first
+
+    @cached
+    def scores_of_all(self) -> bool:
+        """Whether it reads the scores of all listed labels."""
+        needs = self.metric.needs
+        return "entry scores" in needs or ("probabilities" in needs and self.k is None)
 
     def __str__(self) -> str:
         """Return the name."""
