@@ -38,7 +38,7 @@ def within(tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
             tracemalloc.stop()
         return message
 
-    with small_limits({"budget": {"LEAST_WHOLE": 1 << 20}, "input.lines": {"LONGEST_LINE": 1 << 18}}):
+    with small_limits({"base.budget": {"LEAST_WHOLE": 1 << 20}, "input.lines": {"LONGEST_LINE": 1 << 18}}):
         yield refusal
 
 
