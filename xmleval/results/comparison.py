@@ -295,9 +295,6 @@ class Comparison(Printed, Plotted):
         shown = {name: f" (lists of {length:.3g})" for name, length in lengths.items()}
         return {f"{self.names[name]}{shown.get(name, '')}": report for name, report in self.reports.items()}
 
-    def _compared(self) -> Comparison | None:
-        return None if self.test is None else self
-
     def _footnotes(self) -> list[str]:
         lines = {}
         for name, report in self.reports.items():

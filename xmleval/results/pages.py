@@ -84,19 +84,16 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
     start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec)}, on {rows}"
-    comparison = result._compared()
-    if comparison is None:
+    if not result.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
-    names = dict(zip(comparison.reports, models, strict=True))
-    decision = _decision(comparison, spec, names, best)
-    return ["; ".join([start, *decision]) + ".", *_tests(comparison, names)]
+    return ["; ".join([start, *_decision(result, spec, best)]) + ".", *_tests(result)]
 
 
-def _decision(comparison: Any, spec: Spec, names: Mapping[str, str], best: str) -> list[str]:
+def _decision(comparison: Any, spec: Spec, best: str) -> list[str]:
     """Return what is known of the differences to the best model."""
     worse, similar, untested = list[str](), list[str](), list[str]()
     for difference in comparison.differences:
-        pair = [names[difference.a], names[difference.b]]
+        pair = [comparison.names[difference.a], comparison.names[difference.b]]
         if difference.name == spec.name and not difference.kind and best in pair:
             is_untested = math.isnan(difference.p_value)
             members = worse if difference.better is not None else untested if is_untested else similar
@@ -106,15 +103,15 @@ def _decision(comparison: Any, spec: Spec, names: Mapping[str, str], best: str) 
     return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
 
 
-def _tests(comparison: Any, names: Mapping[str, str]) -> list[str]:
+def _tests(comparison: Any) -> list[str]:
     """Return how all tests ended."""
     if not comparison.n_tests:
         return []
-    wins = [names[difference.better] for difference in comparison.differences if difference.better]
+    wins = [each.better for each in comparison.differences if each.better is not None]
     chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
     if not wins:
         return [f"None of {counted(comparison.n_tests, 'tests')} is significant ({chance})."]
-    counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
+    counts = ", ".join(f"{shown} {wins.count(name)}" for name, shown in comparison.names.items())
     return [f"Of {counted(comparison.n_tests, 'tests')}, each model won ({chance}): {counts}."]
 
 

@@ -17,7 +17,7 @@ class Plotted:
     """Reports of models that have figures."""
 
     specs: Any
-    lists_of: Any = None  # gives what to show of rows of two reports
+    pairs: Sequence[tuple[str, str]] = ()  # of models that were compared
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Any]:
         """Return the reports by name, with lengths of lists where some are too short for measures."""
@@ -26,10 +26,6 @@ class Plotted:
     def _plotted(self) -> Sequence[Spec]:
         """Return the measures that figures may show, unless measures are named."""
         return list(self.specs)
-
-    def _compared(self) -> Any:
-        """Return what has differences of the models, if they were compared."""
-        return None
 
     def plot(
         self, kind: str = "values", *, metrics: str | Iterable[str] | None = None, ax: Any = None
@@ -88,8 +84,8 @@ class Plotted:
         chosen = specs if metrics is None else _chosen(specs, metrics)
         if KINDS[kind].against_k:
             chosen = _at_all_cutoffs(chosen, specs)
-        models, comparison = self._models(chosen), self._compared()
-        return lambda new_axes: KINDS[kind].draw(new_axes, models, chosen, comparison)
+        models = self._models(chosen)
+        return lambda new_axes: KINDS[kind].draw(new_axes, models, chosen, self)
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with tables and figures, as one HTML file that needs no network.

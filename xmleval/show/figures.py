@@ -44,7 +44,7 @@ class Kind(NamedTuple):
     against_k: bool = False  # shows a measure at several cutoffs
 
 
-def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw a row of dots for each measure with values within [0, 1]."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
     if specs:
@@ -54,29 +54,29 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
         draw_dots(new_axes, x_label, _symbols(specs), series)
 
 
-def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw differences of each pair with their intervals, full where they are significant."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
-    if comparison is None or not specs:
+    if not result.pairs or not specs:
         return
-    names = dict(zip(comparison.reports, models, strict=True))
-    wins = [difference.better for difference in comparison.differences if not difference.kind]
-    best = max(comparison.reports, key=wins.count)
+    names = dict(zip(result.reports, models, strict=True))
+    wins = [difference.better for difference in result.differences if not difference.kind]
+    best = max(result.reports, key=wins.count)
     series = {}
-    for a, b in comparison.pairs:
-        if len(comparison.pairs) > MOST_PAIRS and best not in (a, b):
+    for a, b in result.pairs:
+        if len(result.pairs) > MOST_PAIRS and best not in (a, b):
             continue
-        differences = [comparison.difference(spec.name, a, b) for spec in specs]
+        differences = [result.difference(spec.name, a, b) for spec in specs]
         values = np.array([difference.value for difference in differences])
         bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
         is_significant = np.array([difference.better is not None for difference in differences])
         series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
-    x_label = f"difference, {comparison.level:.4g} interval (full: significant)"
+    x_label = f"difference, {result.level:.4g} interval (full: significant)"
     axes = draw_dots(new_axes, x_label, _symbols(specs), series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw a panel for each measure with two or more cutoffs."""
     families: dict[str, list[Spec]] = {}
     for spec in specs:
@@ -92,7 +92,7 @@ def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compa
             axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
     names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
     deepest = next((rank - 1 for rank in range(1, len(names) + 2) if rank not in names), 0)
@@ -115,7 +115,7 @@ def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compari
     axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw a panel for each measure, at its last cutoff, within groups of labels in their order."""
     first, *_ = models.values()
     names = [name for name in first.groups if all(name in report.groups for report in models.values())]
@@ -144,7 +144,7 @@ def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
     return sorted(names, key=lambda name: -n_rows[name]) if is_mixed else names
 
 
-def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw ROC curves of all entries."""
     curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -153,7 +153,7 @@ def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compariso
         draw_diagonal(axes)
 
 
-def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw precision-recall curves of all entries."""
     curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -173,7 +173,7 @@ def _with_curves(models: Models) -> Models:
     return {name: report for name, report in models.items() if "micro" in report.results.points}
 
 
-def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     for name, report in _with_curves(models).items():
         fpr, tpr, thresholds = report.roc_curve()
@@ -185,7 +185,7 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], compar
             draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
 
 
-def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
     y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
@@ -231,7 +231,7 @@ def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
     return x, y
 
 
-def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], comparison: Any) -> None:
+def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
     """Draw values by label of the first two models; the labels that differ most have their names."""
     if len(models) < 2:
         return
