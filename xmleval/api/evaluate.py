@@ -14,7 +14,6 @@ from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
 from xmleval.evaluation.settings import FILES_OF_LABELS, Options, check_settings, file_of
-from xmleval.input.door import make_door
 from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
@@ -231,10 +230,8 @@ def evaluate(
     if reads_files(arguments):
         report: Report = _of_files(arguments)
         return report
-    door = make_door(exclude, exclude_from, candidates)
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
-    values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-    batch = read_batch(n_labels, labels, grades, grades.graded, door, y_true, y_score, y_pred, values)
+    batch = read_batch(n_labels, labels, grades, grades.graded, arguments)
     matched, options = batch.matched, {name: arguments[name] for name in Options.__annotations__}
     options["labels"] = None  # their names are those of the rows
     settings = check_settings(metrics, batch.truth.n_labels, matched.label_names, matched.closed, **options)

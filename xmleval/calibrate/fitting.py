@@ -108,17 +108,20 @@ def fit(
     >>> evaluate(y_valid, calibrator.apply(valid_scores), metrics=["brier"])["brier"] < 0.25
     True
     """
-    fitting = Fitting(method, k)
+    if not isinstance(method, str) or method not in METHODS:
+        near = did_you_mean(str(method), METHODS)
+        raise InputError("method", f"{method!r} is not one of {', '.join(METHODS)}; {near}".rstrip("; "))
+    k = None if k is None else positive_integer("k", k, at_most=MOST_K)
     options = {
         "n_labels": n_labels, "labels": labels, "sample_weight": sample_weight, "memory": memory,
         "threads": threads, **files,
     }  # fmt: skip
-    make = partial(ScoredPairs, fitting.k, sample_weight is not None)
+    make = partial(ScoredPairs, k, sample_weight is not None)
     collected = collect(y_true, y_score, make, options)
     for note in collected.notes:
         warnings.warn(note, stacklevel=2)
     with naming_files({"y_score": y_score} if is_file(y_score) else {}):
-        return fitting.calibrator_of(collected.rows)
+        return calibrator_of(method, k, collected.rows)
 
 
 class ScoredPairs(ScoredRows):
@@ -140,43 +143,24 @@ class ScoredPairs(ScoredRows):
         self.weighted = weighted
         self.unit = HEAVIEST if weighted else 1.0
 
-    @property
-    def weights(self) -> PairScores:
-        """The weights of hits and of misses by score."""
-        state = self.counted
-        assert isinstance(state, PairScores)
-        return state
 
-
-class Fitting:
-    """Checked arguments of `fit`."""
-
-    def __init__(self, method: str = "isotonic", k: int | None = None) -> None:
-        if not isinstance(method, str) or method not in METHODS:
-            near = did_you_mean(str(method), METHODS)
-            raise InputError(
-                "method", f"{method!r} is not one of {', '.join(METHODS)}{f'; {near}' if near else ''}"
-            )
-        self.method = method
-        self.k = None if k is None else positive_integer("k", k, at_most=MOST_K)
-
-    def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
-        """Return the best map on the data."""
-        state, unit = pairs.weights, pairs.unit
-        n_pairs = float(unit * state.totals(self.k)[:, 0].sum())
-        if not n_pairs:
-            where = " in a row of weight above 0" if pairs.weighted else ""
-            raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
-        blocks = pooled(state, self.k)
-        if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
-            raise InputError("y_score", "scores are infinite; expected finite ones to fit to")
-        if self.method == "platt":
-            slope, intercept = platt(state, self.k, unit)
-            return Calibrator(self.method, self.k, n_pairs, slope=slope, intercept=intercept)
-        shares = np.repeat(blocks[:, HITS] / blocks[:, N], 2)
-        scores = blocks[:, [LOWEST, HIGHEST]].reshape(-1)
-        kept = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
-        return Calibrator(self.method, self.k, n_pairs, scores[kept], shares[kept])
+def calibrator_of(method: str, k: int | None, pairs: ScoredPairs) -> Calibrator:
+    """Return the best map on the data."""
+    state, unit = pairs.counted, pairs.unit
+    n_pairs = float(unit * state.totals(k)[:, 0].sum())
+    if not n_pairs:
+        where = " in a row of weight above 0" if pairs.weighted else ""
+        raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
+    blocks = pooled(state, k)
+    if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
+        raise InputError("y_score", "scores are infinite; expected finite ones to fit to")
+    if method == "platt":
+        slope, intercept = platt(state, k, unit)
+        return Calibrator(method, k, n_pairs, slope=slope, intercept=intercept)
+    shares = np.repeat(blocks[:, HITS] / blocks[:, N], 2)
+    scores = blocks[:, [LOWEST, HIGHEST]].reshape(-1)
+    kept = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
+    return Calibrator(method, k, n_pairs, scores[kept], shares[kept])
 
 
 def pooled(state: PairScores, k: int | None) -> Floats:

@@ -17,7 +17,7 @@ from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
-from xmleval.input.door import Door
+from xmleval.input.door import make_door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
 from xmleval.input.scores import has_scores
@@ -29,6 +29,7 @@ from xmleval.states.state import States, new_states
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
+OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 WORKERS_BYTES = 1 << 30
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
@@ -74,27 +75,22 @@ class Counted:
 
 
 def read_batch(
-    n_labels: int | None,
-    labels: Any,
-    conventions: Conventions,
-    look_at: bool,
-    door: Door,
-    y_true: Any,
-    y_score: Any,
-    y_pred: Any,
-    values: Mapping[str, Any],
+    n_labels: int | None, labels: Any, conventions: Conventions, look_at: bool, arguments: Mapping[str, Any]
 ) -> Batch:
-    """Read the arguments of an update; ``values`` are those that have one for each row.
+    """Read the arguments of an update, by name; others of `evaluate` may be among them.
 
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
+    y_true, y_score, y_pred = (arguments[name] for name in ("y_true", "y_score", "y_pred"))
+    door = make_door(arguments["exclude"], arguments["exclude_from"], arguments["candidates"])
     if y_true is None:
         raise InputError("y_true", MISSING)
     matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
-    of_each = {n: of_rows(n, value, matched.row_names) for n, value in values.items() if value is not None}
+    values = {name: arguments[name] for name in OF_ROWS if arguments[name] is not None}
+    of_each = {name: of_rows(name, value, matched.row_names) for name, value in values.items()}
     inputs = door.names.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
     )

@@ -19,7 +19,7 @@ from xmleval.evaluation.saved import restored, restored_settings, saved_counts, 
 from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.door import excluded_inputs, make_door
+from xmleval.input.door import excluded_inputs
 from xmleval.input.objects.take import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
@@ -165,15 +165,14 @@ class Evaluator:
         >>> evaluator.compute()["p@1"]
         1.0
         """
-        values = {"sample_weight": sample_weight, "clusters": clusters, "row_groups": row_groups}
-        door = make_door(exclude, exclude_from, candidates)
+        arguments = locals()
         labels_told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings if labels_told is None else self._settled(*labels_told)
             look_at = settings.conventions.graded and not counted.place[0]
             named = settings.n_labels, settings.labels, settings.conventions
-            batch = read_batch(*named, look_at, door, y_true, y_score, y_pred, values)
+            batch = read_batch(*named, look_at, arguments)
             unlisted = settings.labels is None and not batch.matched.by_id  # names may differ between batches
             if unlisted or not batch.matched.closed:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

@@ -12,7 +12,7 @@ from xmleval.input.objects.take import Taken
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.states.plan import Plan
-from xmleval.states.state import State, States, state_class
+from xmleval.states.state import States, state_class
 
 
 class ScoredRows:
@@ -45,6 +45,6 @@ class ScoredRows:
         self.n_rows += truth.n_rows
 
     @property
-    def counted(self) -> State:
+    def counted(self) -> Any:
         """The state of the rows so far."""
         return self._states[self.state]

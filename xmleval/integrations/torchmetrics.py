@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import InputError, import_optional
@@ -66,7 +67,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         super().__init__(**options)
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
-        self._make: Callable[[], Evaluator] = _Maker(metrics, n_labels, of_evaluator)
+        self._make: Callable[[], Evaluator] = partial(Evaluator, metrics, n_labels=n_labels, **of_evaluator)
         self._cut = Cut(metrics, n_labels, of_evaluator)
         self._evaluator = self._make()
         self._merged: Evaluator | None = None
@@ -148,14 +149,3 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
             for name, value in report.items()
         }
         return values if len(values) > 1 else next(iter(values.values()))
-
-
-class _Maker:
-    """Makes evaluators; unlike a closure, it can be pickled."""
-
-    def __init__(self, metrics: str | list[str] | None, n_labels: int, options: dict[str, Any]) -> None:
-        self.arguments = metrics, n_labels, options
-
-    def __call__(self) -> Evaluator:
-        metrics, n_labels, options = self.arguments
-        return Evaluator(metrics, n_labels=n_labels, **options)

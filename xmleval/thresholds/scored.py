@@ -13,7 +13,7 @@ from xmleval.evaluation.scored import ScoredRows
 from xmleval.metrics.spec import parse_spec
 from xmleval.pooled.cuts import best_cut, best_label_cuts
 from xmleval.states.plan import Plan
-from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD, ScoreRuns
+from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD
 
 
 class ScoredEntries(ScoredRows):
@@ -46,7 +46,7 @@ class ScoredEntries(ScoredRows):
 
     def threshold(self, aim: int) -> float:
         """Return the best threshold for all entries; ``aim`` is that of `kernels.thresholds.is_better`."""
-        state = self._runs
+        state = self.counted
         names = f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}"
         floor, lowest = self._floors
         best = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.resources)
@@ -57,7 +57,7 @@ class ScoredEntries(ScoredRows):
 
         Labels whose best F1 is below ``fbr`` take the ``fallback``.
         """
-        state, (floor, lowest) = self._runs, self._floors
+        state, (floor, lowest) = self.counted, self._floors
         good, bad = (state.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
         best = best_label_cuts(good, bad, state.n_true, floor, aim, self.resources)
         (hits, sizes), (highest, below) = best.best.T, best.scores.T
@@ -68,13 +68,7 @@ class ScoredEntries(ScoredRows):
         return np.where(np.isnan(highest), math.inf, thresholds)
 
     @property
-    def _runs(self) -> ScoreRuns:
-        state = self.counted
-        assert isinstance(state, ScoreRuns)
-        return state
-
-    @property
     def _floors(self) -> tuple[float, float]:
         """Return the score of unlisted labels, rounded to the type of the scores and not."""
-        level = self._runs.level()
+        level = self.counted.level()
         return (-math.inf, -math.inf) if level is None or self.unlisted is None else (level, self.unlisted)
