@@ -16,7 +16,7 @@ from xmleval.files.archive import check_sums
 from xmleval.files.input import InputFile, stamp, version_of
 from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
-from xmleval.input.shards import FORMATS, Input
+from xmleval.input.shards import FORMATS, Input, Shard
 from xmleval.input.small_texts import Pairs
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
@@ -114,25 +114,32 @@ def cut(
                 check_sums(InputFile(path))  # once, as each task reads a part
     places = {argument: _places(source) for argument, source in inputs.items()}
     truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
-    for argument, files in places.items():
-        if files[-1].stop != n_rows:
-            text = counted(files[-1].stop, *NO_MATCH)
+    for argument, each in places.items():
+        if each[-1].stop != n_rows:
+            text = counted(each[-1].stop, *NO_MATCH)
             raise ValueError(f"{inputs[argument].name}: {text} the {n_rows} of {truth.name}")
     for name, values in of_rows.values():
         if len(values) != n_rows:
             raise ValueError(f"{name}: {counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
     tasks = []
     for start, stop in pairwise(_ends([*places.values()], n_rows)):
-        shards = [_shards(a, inputs[a], files, start, stop) for a, files in places.items()]
-        stamps = {path: stamp(inputs_path) for part in shards for path, inputs_path in _files(inputs, part)}
+        shards, stamps = list[Shards](), dict[str, str]()
+        for argument, source in inputs.items():
+            parts = _parts(source, places[argument], start, stop)
+            called = source.name if len(source.shards) == 1 else ""
+            files = [(called or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in parts]
+            first = max(start - parts[0][1].start, 0)
+            shards.append(Shards(argument, source.name, source.kind, (*files,), first))
+            read = [path for s, _ in parts for path in (s.path, *s.format.companions(s.path))]
+            stamps |= {str(path.resolve()): stamp(path) for path in read}
         values_of = {argument: (name, values[start:stop]) for argument, (name, values) in of_rows.items()}
         arrays, excluded = {argument: _plain(values) for argument, (_, values) in values_of.items()}, None
         if pairs is not None:
             lo, hi = np.searchsorted(pairs.rows, [start, stop])
             excluded = Pairs(pairs.path, pairs.rows[lo:hi] - start, pairs.labels[lo:hi], pairs.lines[lo:hi])
             arrays |= {"rows": excluded.rows, "labels": excluded.labels}
-        parts = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
-        key = digest_of(parts, arrays)
+        settings = [job.digest, start, stop, [*map(str, shards)], stamps, exclude_from, first_row]
+        key = digest_of(settings, arrays)
         tasks.append(Task(key, start, stop, (*shards,), stamps, values_of, excluded, exclude_from, first_row))
     return tasks
 
@@ -176,19 +183,7 @@ def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
     return [*dict.fromkeys(row for row in starts if row < n_rows or not row), n_rows]
 
 
-def _shards(argument: str, source: Input, places: Sequence[Place], start: int, stop: int) -> Shards:
-    parts = [
-        (shard, place)
-        for shard, place in zip(source.shards, places, strict=True)
-        if place.start < stop and start < place.stop
-    ]
-    parts = parts or [(source.shards[0], places[0])]
-    only = source.name if len(source.shards) == 1 else None
-    files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in parts]
-    return Shards(argument, source.name, source.kind, (*files,), max(start - parts[0][1].start, 0))
-
-
-def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
-    shard_of = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
-    cut = [shard_of[path] for _, path, _ in shards.files]
-    return [(str(path.resolve()), path) for s in cut for path in (s.path, *s.format.companions(s.path))]
+def _parts(source: Input, places: Sequence[Place], start: int, stop: int) -> list[tuple[Shard, Place]]:
+    """Return the files of an input that have any of the rows, at least one."""
+    parts = [*zip(source.shards, places, strict=True)]
+    return [part for part in parts if part[1].start < stop and start < part[1].stop] or parts[:1]
