@@ -11,19 +11,19 @@ from typing import Any
 from xmleval.base.errors import InputError, Keyword, Message, counted, did_you_mean, printable, real_number
 from xmleval.files.remote import as_path
 from xmleval.metrics.spellings import not_there
-from xmleval.results.gates import (
-    Difference,
+from xmleval.results.checks import (
     Failure,
     beyond_limits,
-    compared,
-    held,
+    directed,
     limits_of,
     paired_differences,
     refuse_unlike,
+    values_of,
     worse,
 )
 from xmleval.results.report import Report, load_results, reports_of
 from xmleval.results.saved_results import naming_file
+from xmleval.statistics.jackknife import Estimate
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
 
@@ -157,7 +157,7 @@ def check(
                 continue
             with naming_file(old.where):
                 refuse_unlike(new.reports[name], before)
-                holding |= {(name, measure) for measure in compared(before)}
+                holding |= {(name, measure) for measure in directed(before)}
             by_row = _by_row(new.reports[name], before)
             failures_of_pair = worse(new.reports[name], before, old.where, margins, by_row)
             failures += [failure._replace(model=name) for failure in failures_of_pair]
@@ -168,7 +168,7 @@ def check(
 
 def _refuse_other_margins(old: Results, margins: Mapping[str, float]) -> None:
     """Refuse margins of measures that the earlier results do not have."""
-    values = [record for report in old.reports.values() for record in held(report)]
+    values = [record for report in old.reports.values() for record in values_of(report)]
     names = dict.fromkeys(name for in_group, measure, _ in values for name in (in_group, measure))
     for name in margins.keys() - {"", *names}:
         raise ValueError(Message(f"{old.where}: ", Keyword("margin"), f": {not_there(name, [*names])}"))
@@ -211,7 +211,7 @@ def _results(argument: str, value: Any) -> Results:
     raise InputError(argument, f"{type(value).__name__} is no results; {FORMS}")
 
 
-def _by_row(new: Report, old: Report) -> dict[str, Difference]:
+def _by_row(new: Report, old: Report) -> dict[str, Estimate]:
     """Return the paired differences of two reports that keep their rows."""
     if not (new.keeps_rows and old.keeps_rows) or new.weighted:
         return {}

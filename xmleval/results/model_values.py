@@ -15,11 +15,13 @@ from xmleval.files.remote import as_path, is_file
 from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
+from xmleval.results.checks import is_same_setting, shown_setting
 from xmleval.results.report import Report, load_results
 from xmleval.results.saved_results import SEVERAL, known_spec
 from xmleval.show.tables import short_names
 
 LEAVE_OUT = ("data_sets", "models")
+OF_MODEL = ("decision", "higher_is_better")  # settings in which models that are compared may differ
 MOST_NAMED = 3  # of many missing values
 Models = dict[str, Any]
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
@@ -46,28 +48,33 @@ def by_data_set(results: Any) -> dict[str, Models]:
     """Return what is known of each model on each data set: a report, values by measure, or a number."""
     frame = None if isinstance(results, Mapping) else open_frame("results", results)
     if frame is not None:
-        found = _models_of_frame(frame)
+        by_name = _models_of_frame(frame)
     elif isinstance(results, Mapping):
-        read = {n: load_results(as_path(given)) if is_file(given) else given for n, given in results.items()}
-        found = {str(name): _models_of(str(name), given) for name, given in read.items()}
+        by_name = {
+            str(name): _models_of(str(name), load_results(as_path(models)) if is_file(models) else models)
+            for name, models in results.items()
+        }
     else:
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
-    _refuse_few(found, "data sets")
-    return found
+    _refuse_few(by_name, "data sets")
+    return by_name
 
 
 def by_short_names(full: Mapping[str, Models]) -> tuple[Mapping[str, Models], list[str]]:
     """Return models by the short names that tables have where only these are the same for all; and notes."""
-    short = {n: dict(zip(short_names([*own]), own.values(), strict=True)) for n, own in full.items()}
-    n_full, n_short = (len({frozenset(own) for own in results.values()}) for results in (full, short))
+    short = {
+        data_set: dict(zip(short_names([*models]), models.values(), strict=True))
+        for data_set, models in full.items()
+    }
+    n_full, n_short = (len({frozenset(models) for models in named.values()}) for named in (full, short))
     if n_full == 1 or n_short > 1:
         return full, []
     return short, ["models are matched by the part of their names that differs within a data set"]
 
 
-def _refuse_few(names: Collection[str], what: str, left: str = "") -> None:
+def _refuse_few(names: Collection[str], units: str, left: str = "") -> None:
     if len(names) < 2:
-        raise InputError("results", f"{counted(len(names), what)}{left}; average ranks need 2 or more")
+        raise InputError("results", f"{counted(len(names), units)}{left}; average ranks need 2 or more")
 
 
 def _models_of_frame(frame: Frame) -> dict[str, Models]:
@@ -82,20 +89,20 @@ def _models_of_frame(frame: Frame) -> dict[str, Models]:
             "results", "a column holds no numbers; the rows of a frame are data sets, the columns models"
         )
     models = [*map(str, columns)]
-    for several in (names, models):
-        if len({*several}) < len(several):
-            twice = next(name for place, name in enumerate(several) if name in several[:place])
+    for heads in (names, models):
+        if len({*heads}) < len(heads):
+            twice = next(name for place, name in enumerate(heads) if name in heads[:place])
             raise InputError("results", f"{twice!r} is there twice")
     return {
         name: dict(zip(models, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)
     }
 
 
-def _models_of(data_set: str, given: Any) -> Models:
-    given = getattr(given, "reports", given)  # of a `Comparison`
-    if isinstance(given, Report) or not isinstance(given, Mapping):
-        raise InputError("results", f"{data_set!r} is one {type(given).__name__}; {ONE_LEVEL}")
-    models = {str(name): model for name, model in given.items()}
+def _models_of(data_set: str, results: Any) -> Models:
+    results = getattr(results, "reports", results)  # of a `Comparison`
+    if isinstance(results, Report) or not isinstance(results, Mapping):
+        raise InputError("results", f"{data_set!r} is one {type(results).__name__}; {ONE_LEVEL}")
+    models = {str(name): model for name, model in results.items()}
     if models and all(map(_parsed, models)):
         first = next(iter(models))
         raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
@@ -106,16 +113,11 @@ def _parsed(name: Any) -> Spec | None:
     return known_spec(name) if isinstance(name, str) else None
 
 
-def _values_of(model: Any) -> Mapping[str, Any] | None:
-    """Return the values of a model by measure, None for a number alone."""
-    return model if isinstance(model, Mapping) else None
-
-
 def shared_measures(results: Mapping[str, Models]) -> list[str]:
     """Return the measures that all models have on all data sets, but those that do not describe a model."""
-    held = [_values_of(model) for models in results.values() for model in models.values()]
-    several = [values for values in held if values is not None]
-    names = [name for name in (several[0] if several else ()) if all(name in values for values in several)]
+    every = (model for models in results.values() for model in models.values())
+    columns = [model for model in every if isinstance(model, Mapping)]
+    names = [name for name in (columns[0] if columns else ()) if all(name in values for values in columns)]
     return [name for name in names if (spec := _parsed(name)) is None or spec.metric.direction != "none"]
 
 
@@ -126,7 +128,7 @@ def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_bett
         if len(names) > 1:
             raise InputError("metric", f"not given; the models have {', '.join(names)}")
         if not names:
-            if any(_values_of(model) is not None for models in results.values() for model in models.values()):
+            if any(isinstance(model, Mapping) for models in results.values() for model in models.values()):
                 raise InputError(
                     "metric", "not given, and there is none that every model has on every data set"
                 )
@@ -141,8 +143,8 @@ def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_bett
         spec = parse_spec(metric)
     except ValueError as error:
         if higher_is_better is None:
-            own = Message("; a measure of your own needs ", Keyword("higher_is_better"))
-            raise InputError("metric", Message(str(error), own)) from None
+            hint = Message("; a measure of your own needs ", Keyword("higher_is_better"))
+            raise InputError("metric", Message(str(error), hint)) from None
         return Measure(metric, None, higher_is_better)
     direction = spec.metric.direction
     if direction == "none":
@@ -157,7 +159,7 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
     """Return the values of a measure, with one for every model on every data set."""
     if leave_out not in (None, *LEAVE_OUT):
         raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
-    names = [[*results], [*dict.fromkeys(model for own in results.values() for model in own)]]
+    names = [[*results], [*dict.fromkeys(model for models in results.values() for model in models)]]
     values = np.full((len(names[0]), len(names[1])), math.nan)
     missing = []
     for i, data_set in enumerate(names[0]):
@@ -171,11 +173,11 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
     if missing and leave_out is None:
         if len(missing) == values.size:
             raise InputError("metric", missing[0])
-        more = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
-        told = "; ".join([*missing[:MOST_NAMED], *more])
+        rest = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
+        reasons = "; ".join([*missing[:MOST_NAMED], *rest])
         ways = Keyword("leave_out", LEAVE_OUT[0]), " or ", Keyword("leave_out", LEAVE_OUT[1])
-        asked = "; average ranks need a value of every model on every data set; give "
-        raise InputError("results", Message(told, asked, *ways))
+        needed = "; average ranks need a value of every model on every data set; give "
+        raise InputError("results", Message(reasons, needed, *ways))
     if missing:
         axis = LEAVE_OUT.index(leave_out or "")
         whole = ~np.isnan(values).any(1 - axis)
@@ -183,22 +185,21 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
         names[axis] = [name for name in names[axis] if name not in out]
         values = values.compress(whole, axis)
         notes = [f"left out, as a model has no value on a data set: {', '.join(out)}"]
-    for several, what in zip(names, ("data sets", "models"), strict=True):
-        _refuse_few(several, what, " left" if missing else "")
+    for heads, units in zip(names, ("data sets", "models"), strict=True):
+        _refuse_few(heads, units, " left" if missing else "")
     return Table(names[0], names[1], values, notes)
 
 
 def _value(model: Any, measure: Measure, where: str) -> float:
     """Return the value of a model; raise LookupError where there is none, with the reason."""
-    values = _values_of(model)
-    if values is not None:
+    if isinstance(model, Mapping):
         if measure.name is None:
-            raise InputError("metric", f"not given; {where} has {', '.join(map(str, values))}")
-        spelled = [measure.name] if measure.name in values else []
-        spelled += [name for name in values if measure.spec and _parsed(name) == measure.spec]
+            raise InputError("metric", f"not given; {where} has {', '.join(map(str, model))}")
+        spelled = [measure.name] if measure.name in model else []
+        spelled += [name for name in model if measure.spec and _parsed(name) == measure.spec]
         if not spelled:
-            raise LookupError(f"{where}: {not_there(measure.name, [*values])}")
-        model = values[spelled[0]]
+            raise LookupError(f"{where}: {not_there(measure.name, [*model])}")
+        model = model[spelled[0]]
     if model is None:
         raise LookupError(f"no value of {where}")
     try:
@@ -212,23 +213,16 @@ def _value(model: Any, measure: Measure, where: str) -> float:
 
 def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    of_training = spec and {"propensity", "training"} & {*spec.needs}
-    beside = ["propensity"] if of_training else []
-    beside += ["hierarchy"] if spec and "hierarchy" in spec.needs else []
-    of_measure = (*spec.metric.conventions, *beside) if spec else ()
-    for fact in ("n_rows", "sample_weight", *of_measure):
-        known = {name: own[fact] for name, model in models.items() if fact in (own := _facts(model))}
-        first = next(iter(known), "")
-        for name, value in known.items():
-            if value != known[first]:
-                told = f"{fact} is {known[first]} for {first} and {value} for {name}"
-                raise InputError("results", f"{data_set}: {told}, whose values cannot be compared")
-
-
-def _facts(model: Any) -> dict[str, Any]:
-    if not isinstance(model, Report):
-        return {}
-    return model.settings() | model.conventions.as_dict() | {"n_rows": model.n_rows}
+    reports = {name: model for name, model in models.items() if isinstance(model, Report)}
+    first: dict[str, tuple[str, Any]] = {}  # which model has a setting first, and how
+    for name, report in reports.items():
+        settings = {"n_rows": report.n_rows, **report.settings_of([spec] if spec else [])}
+        for setting in [name for name in settings if name not in OF_MODEL]:
+            model, expected = first.setdefault(setting, (name, settings[setting]))
+            if not is_same_setting(settings[setting], expected):
+                shown = f"{shown_setting(expected)} for {model} and {shown_setting(settings[setting])}"
+                reason = f"{setting} is {shown} for {name}, whose values cannot be compared"
+                raise InputError("results", f"{data_set}: {reason}")
 
 
 def load_models(path: Path) -> dict[str, Report]:

@@ -21,7 +21,6 @@ from xmleval.statistics.jackknife import Estimate
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
-OF_DATA = ("n_rows", "n_labels")
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
 SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
@@ -50,22 +49,20 @@ def read_results(path: Path) -> dict[str, dict[str, Any]]:
         return arguments_of(_parsed(path))
 
 
-def arguments_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arguments of the reports that JSON values hold; see `read_results`."""
-    if not {"values", "reports"} & {*found}:
+    if not {"values", "reports"} & {*contents}:
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    version = found.get("schema")
-    if type(version) is not int or version < 0:
-        raise ValueError(f"'schema' is {_shown(version)}; expected a whole number")
+    version = _whole(contents, "schema", "")
     if version != SCHEMA:
         writer = "a later version" if version > SCHEMA else "an earlier version"
         raise ValueError(f"results of schema {version}, written by {writer}; this one reads {SCHEMA}")
-    if "reports" not in found:
-        return {"": _report(found, "")}
-    reports = _object(found, "reports", "")
+    if "reports" not in contents:
+        return {"": _report(contents, "")}
+    reports = _object(contents, "reports", "", required=True)
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
-    return {name: _report(_object(reports, name, ""), f"{name}: ") for name in reports}
+    return {name: _report(_object(reports, name, "", required=True), f"{name}: ") for name in reports}
 
 
 @contextlib.contextmanager
@@ -83,117 +80,112 @@ def naming_file(path: object) -> Iterator[None]:
 
 def _parsed(path: Path) -> dict[str, Any]:
     with InputFile(path).open() as file:
-        held = file.read(MOST_BYTES + 1)
-    if len(held) > MOST_BYTES:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
     try:
-        text = held.decode("utf-8-sig")
-        found = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+        text = data.decode("utf-8-sig")
+        contents = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         raise ValueError(f"not text in UTF-8; {EXPECTED}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}: not JSON ({error.msg}); {EXPECTED}") from None
     except RecursionError:
         raise ValueError(f"nested without end; {EXPECTED}") from None
-    if not isinstance(found, dict):
+    if not isinstance(contents, dict):
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
-    return found
+    return contents
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{_shown(next(name for name in names if names.count(name) > 1))} is there twice")
-    return found
+    return members
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON; an undefined value is null")
 
 
-def _report(found: dict[str, Any], where: str) -> dict[str, Any]:
-    for name in OF_DATA:
-        if type(found.get(name)) is not int or found[name] < 0:
-            raise ValueError(f"{where}{name!r} is {_shown(found.get(name))}; expected a whole number")
-    conventions = _optional(found, "conventions", where)
-    known = {one.name: conventions[one.name] for one in fields(Conventions) if one.name in conventions}
-    groups, row_groups = (_optional(found, kind, where) for kind in ("groups", "row_groups"))
-    results = _results(found, where)
-    results.groups = _parts(found, groups, "groups", "values", where)
-    shares = {
-        name: group for name, group in groups.items() if isinstance(group, dict) and group.get("shares")
-    }
-    results.shares = _parts(found, shares, "groups", "shares", where)
-    results.row_groups = _parts(found, row_groups, "row_groups", "values", where)
+def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the arguments of a report."""
+    sizes = {size: _whole(contents, size, where) for size in ("n_rows", "n_labels")}
+    conventions = _object(contents, "conventions", where)
+    groups, row_groups = (_object(contents, kind, where) for kind in ("groups", "row_groups"))
+    results = _results(contents, where)
+    for kind, members in (("groups", groups), ("row_groups", row_groups)):
+        for name in members:
+            group, path = _object(members, name, f"{where}{kind}: ", True), f"{where}{kind}: {name}: "
+            size = [group.get(size, n) for size, n in sizes.items()]
+            getattr(results, kind)[name] = Part(_results(group, path), *size)
+            if group.get("shares"):
+                results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
     ranges = [group.get("training_rows") for group in groups.values()]
-    propensity = found.get("propensity")
-    return dict(  # noqa: C408
-        results=results,
-        specs=tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
-        conventions=Conventions(**known),
-        n_rows=found["n_rows"],
-        n_labels=found["n_labels"],
-        decision=found.get("decision"),
-        constants=propensity if isinstance(propensity, dict) else {},
-        not_computed=_optional(found, "not_computed", where),
-        weighted=found.get("sample_weight") is not None,
-        excluded={name: found[name] for name in ("exclude", "candidates") if found.get(name) is not None},
-        propensity=None if isinstance(propensity, dict) else propensity,
-        hierarchy=found.get("hierarchy"),
-        confidence_level=found.get("confidence_level"),
-        higher_is_better=found.get("higher_is_better", True),
-        group_ranges=[] if None in ranges else ranges,
-        notes=[*(found.get("notes") or ())],
-    )
+    propensity = contents.get("propensity")
+    is_model = isinstance(propensity, dict)
+    return {
+        "results": results,
+        "specs": tuple([spec for name in results.values if (spec := known_spec(name)) is not None]),
+        "conventions": Conventions(
+            **{f.name: conventions[f.name] for f in fields(Conventions) if f.name in conventions}
+        ),
+        **sizes,
+        "decision": contents.get("decision"),
+        "constants": propensity if is_model else {},
+        "not_computed": _object(contents, "not_computed", where),
+        "weighted": contents.get("sample_weight") is not None,
+        "excluded": {n: contents[n] for n in ("exclude", "candidates") if contents.get(n) is not None},
+        "propensity": None if is_model else propensity,
+        "hierarchy": contents.get("hierarchy"),
+        "confidence_level": contents.get("confidence_level"),
+        "higher_is_better": contents.get("higher_is_better", True),
+        "group_ranges": [] if None in ranges else ranges,
+        "notes": [*(contents.get("notes") or ())],
+    }
 
 
-def _parts(
-    found: dict[str, Any], groups: dict[str, Any], kind: str, values: str, where: str
-) -> dict[str, Part]:
-    """Return the results of groups, of which ``values`` is the member that holds the values."""
-    parts = {}
-    for name in groups:
-        group = _object(groups, name, f"{where}{kind}: ")
-        sizes = [group.get(size, found[size]) for size in OF_DATA]
-        named = group if values == "values" else {"values": group[values]}
-        parts[name] = Part(_results(named, f"{where}{kind}: {name}: "), *sizes)
-    return parts
-
-
-def _results(found: dict[str, Any], where: str) -> Results:
+def _results(contents: dict[str, Any], where: str) -> Results:
     """Return the numbers of a report, or of a group."""
-    values, errors = _values(found, where), _numbers(found, "standard_errors", where)
+    values: dict[str, float] = {}
+    for name, value in _object(contents, "values", where, required=True).items():
+        canonical = str(known_spec(name) or name)  # that of a later measure as it is
+        if canonical in values:
+            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
+        values[canonical] = _number(value, f"{where}{name}")
+    errors = _numbers(contents, "standard_errors", where)
     estimates = {
         name: Estimate(lower, upper, max(values[name] - lower, upper - values[name]), errors[name], 0)
-        for name, (lower, upper) in _ends(found, "confidence", where).items()
+        for name, (lower, upper) in _ends(contents, "confidence", where).items()
         if name in values and name in errors
     }
-    bins = _optional(found, "reliability", where)
+    bins = _object(contents, "reliability", where)
+    reliability = {}
+    for name in bins:
+        columns = _object(bins, name, where, required=True)
+        named = ((columns.get(column), f"{where}{name}: {column}") for column in Reliability._fields)
+        reliability[name] = Reliability(*(np.array(_column(*column)) for column in named))
     return Results(
         values=values,
         estimates=estimates,
-        intervals=_ends(found, "intervals", where),
-        thresholds=_numbers(found, "thresholds", where),
-        undefined_rows=_optional(found, "undefined_rows", where),
-        undefined_labels=_optional(found, "undefined_labels", where),
-        reliability={name: _bins(_object(bins, name, where), f"{where}{name}: ") for name in bins},
+        intervals=_ends(contents, "intervals", where),
+        thresholds=_numbers(contents, "thresholds", where),
+        undefined_rows=_object(contents, "undefined_rows", where),
+        undefined_labels=_object(contents, "undefined_labels", where),
+        reliability=reliability,
     )
 
 
-def _bins(found: dict[str, Any], where: str) -> Reliability:
-    columns = (_column(found.get(name), f"{where}{name}") for name in Reliability._fields)
-    return Reliability(*map(np.array, columns))
+def _numbers(contents: dict[str, Any], kind: str, where: str) -> dict[str, float]:
+    members = _object(contents, kind, where)
+    return {name: _number(value, f"{where}{name}") for name, value in members.items()}
 
 
-def _numbers(found: dict[str, Any], kind: str, where: str) -> dict[str, float]:
-    return {name: _number(value, f"{where}{name}") for name, value in _optional(found, kind, where).items()}
-
-
-def _ends(found: dict[str, Any], kind: str, where: str) -> dict[str, tuple[float, float]]:
+def _ends(contents: dict[str, Any], kind: str, where: str) -> dict[str, tuple[float, float]]:
     """Return the lower and the upper end of intervals, by name."""
     ends = {}
-    for name, pair in _optional(found, kind, where).items():
+    for name, pair in _object(contents, kind, where).items():
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"{where}{kind}: {name} is {_shown(pair)}; expected two numbers")
         lower, upper = _column(pair, f"{where}{name}")
@@ -209,26 +201,21 @@ def known_spec(name: str) -> Spec | None:
         return None
 
 
-def _values(found: dict[str, Any], where: str) -> dict[str, float]:
-    values: dict[str, float] = {}
-    for name, value in _object(found, "values", where).items():
-        canonical = str(known_spec(name) or name)  # that of a later measure as it is
-        if canonical in values:
-            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
-        values[canonical] = _number(value, f"{where}{name}")
-    return values
+def _object(contents: dict[str, Any], name: str, where: str, required: bool = False) -> dict[str, Any]:
+    """Return a member that is an object, an empty one if it is null or not there."""
+    member = contents.get(name)
+    if member is None and not required:
+        return {}
+    if not isinstance(member, dict):
+        raise ValueError(f"{where}{name!r} is {_shown(member)}; expected an object")
+    return member
 
 
-def _optional(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    """Return an object, an empty one if it is not there."""
-    return {} if found.get(name) is None else _object(found, name, where)
-
-
-def _object(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    held = found.get(name)
-    if not isinstance(held, dict):
-        raise ValueError(f"{where}{name!r} is {_shown(held)}; expected an object")
-    return held
+def _whole(contents: dict[str, Any], name: str, where: str) -> int:
+    number = contents.get(name)
+    if type(number) is not int or number < 0:
+        raise ValueError(f"{where}{name!r} is {_shown(number)}; expected a whole number")
+    return number
 
 
 def _column(values: Any, name: str) -> list[float]:

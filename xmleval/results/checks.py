@@ -1,0 +1,269 @@
+"""Conditions on results: limits, and no fall below earlier results."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.base.errors import InputError, did_you_mean
+from xmleval.metrics.spec import Spec, parse_spec
+from xmleval.metrics.spellings import not_there
+from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.results.report import Report
+from xmleval.results.saved_results import known_spec
+from xmleval.statistics.jackknife import Estimate, estimate
+
+DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
+FEWEST_DIGITS, ALL_DIGITS = 4, 17
+CONFIDENCE = 0.95
+SIGNS = {"up": 1, "down": -1, "none": 0}
+
+
+class Failure(NamedTuple):
+    """A measure that does not hold.
+
+    Attributes
+    ----------
+    model : str
+        Name of its report; empty for a report alone.
+    measure : str
+        Name of the measure, within a group with that of the group in front, as in ``tail:p@5``.
+    value : float
+        Its value, NaN if it is undefined or missing.
+    limit : float
+        Its minimum or maximum; of earlier results, the worst value that holds. NaN if it is not known.
+    told : str
+        What is wrong, on one line.
+    """
+
+    model: str
+    measure: str
+    value: float
+    limit: float
+    told: str
+
+
+def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool = False) -> dict[str, float]:
+    """Return limits, or margins, by canonical name, or refuse values that the measures cannot have.
+
+    Within a group, the name of the group stays in front; ``""`` is for all measures.
+    """
+    limits: dict[str, float] = {}
+    for name, value in pairs:
+        item = repr(f"{name}={_plain(value)}" if name else _plain(value))
+        group, colon, measure = name.rpartition(":")
+        spec = parse_spec(measure) if name else None
+        canonical = f"{group}{colon}{spec or ''}"
+        if canonical in limits:
+            raise InputError(argument, f"{canonical or 'a value for all'} is given twice")
+        if margins and not value >= 0:
+            raise InputError(argument, f"{item} is negative")
+        if spec is not None and not margins:
+            lowest, highest = spec.metric.range
+            if not lowest <= value <= highest:
+                raise InputError(argument, f"{item}: {canonical} is between {lowest:g} and {highest:g}")
+        limits[canonical] = value
+    return limits
+
+
+def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
+    """Yield each measure below its minimum or above its maximum, as ``side`` says, undefined or missing."""
+    for name, limit in limits.items():
+        value = _value_of(report, name)
+        if isinstance(value, str):
+            yield Failure("", name, math.nan, limit, value)
+        elif math.isnan(value):
+            yield Failure("", name, value, limit, f"{name} is undefined; its {side} is {_plain(limit)}")
+        elif (subtract(value, limit) if side == "maximum" else subtract(limit, value)) > 0:
+            where = "below" if side == "minimum" else "above"
+            line = f"{name} {_digits(value, limit)} is {where} the {side} {_plain(limit)}"
+            yield Failure("", name, value, limit, line)
+
+
+def _group_names(report: Report) -> dict[str, str]:
+    """Return the name of each group by that of its column: without the kind, unless this tells them apart."""
+    columns = report.values_by_group()
+    names = Counter(column.partition(" ")[2] for column in columns if not column.startswith("shares "))
+    shown = {}
+    for column in columns:
+        kind, _, group = column.partition(" ")
+        is_alone = kind != "shares" and names[group] == 1 and group not in columns
+        shown[column] = group if is_alone else column
+    return shown
+
+
+def _value_of(report: Report, name: str) -> float | str:
+    """Return a value, or why there is none."""
+    group, _, measure = name.rpartition(":")
+    columns, names = report.values_by_group(), _group_names(report)
+    values = columns | {shown: columns[column] for column, shown in names.items()}
+    values[""] = report.results.values
+    if group not in values:
+        kinds = [column for column in columns if column in (f"groups {group}", f"row_groups {group}")]
+        if kinds:
+            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(kinds)}")
+        known = [shown for column, shown in names.items() if not column.startswith("shares ")]
+        few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
+        near = did_you_mean(group, known) or (f"it has {few}" if known else "it has none")
+        return f"{name!r}: no group {group!r} in this report; {near}"
+    if measure in values[group]:
+        return values[group][measure]
+    return not_there(measure, [*values[group]]) + (f" within {group}" if group else "")
+
+
+def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
+    """Yield each value of a report and of its groups: its name, the measure, and the value."""
+    yield from ((name, name, value) for name, value in report.items())
+    names = _group_names(report)
+    for column, values in report.values_by_group().items():
+        if not column.startswith("shares "):
+            yield from ((f"{names[column]}:{name}", name, value) for name, value in values.items())
+
+
+def _spec(name: str) -> Spec:
+    """Return the measure of a value, or refuse one that this version does not have."""
+    spec = known_spec(name)
+    if spec is None:
+        raise ValueError(f"{name!r} is not a measure of this version of xmleval")
+    return spec
+
+
+def worse(
+    new: Report, old: Report, where: str, margins: Mapping[str, float], paired: Mapping[str, Estimate]
+) -> Iterator[Failure]:
+    """Yield each measure of earlier results that is worse, undefined or missing, also within groups.
+
+    Parameters
+    ----------
+    new, old : Report
+        The results, and earlier ones that are comparable.
+    where : str
+        What messages call the earlier ones.
+    margins : dict of str to float
+        By how much measures may be worse, by name; ``""`` for all others. Within a group, that of the group
+        counts, else that of the measure.
+    paired : dict of str to Estimate
+        Paired differences, new minus old, of the measures whose values by row are known. These are worse
+        where the whole interval is; the others, where the value is.
+    """
+    for name, measure, before in values_of(old):
+        value, sign = _value_of(new, name), SIGNS[_spec(measure).metric.direction]
+        margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
+        limit = before - sign * margin
+        if isinstance(value, str):
+            yield Failure("", name, math.nan, limit, value)
+            continue
+        allowed = margin + float(bound_rounding(before, value))
+        by = f" by more than {_plain(abs(margin))}" if margin else ""
+        line = f"{name} {_digits(value, limit)} is worse than {_digits(before, value)} in {where}{by}"
+        if math.isnan(value) or math.isnan(before):
+            where_not = where if math.isnan(before) else "these results"
+            line = f"{name} is undefined in {where_not}, so that nothing is known about a change"
+        elif sign and name in paired:
+            lower, upper, _, _, n_rows = paired[name]
+            if -max(sign * lower, sign * upper) <= allowed:
+                continue
+            interval = f"{CONFIDENCE:.0%} interval of the difference {lower:.3g} to {upper:.3g}"
+            line = f"{line}; {interval} over {n_rows} rows"
+        elif not sign * (before - value) > allowed:
+            continue
+        yield Failure("", name, value, limit, line)
+
+
+def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Estimate]:
+    """Return the mean differences by row, new minus old, with their t intervals, of measures that both have.
+
+    Leaving out one row at a time, the jackknife gives the standard error of a mean.
+    """
+    estimates: dict[str, Estimate] = {}
+    for name in new.keys() & old.keys():
+        gaps = subtract(np.asarray(new[name]), np.asarray(old[name]))
+        gaps = gaps[~np.isnan(gaps)]
+        if gaps.size > 1:
+            without_row = (gaps.sum() - gaps) / (gaps.size - 1)
+            interval = estimate(float(gaps.mean()), without_row, CONFIDENCE)
+            estimates |= {name: interval} if interval else {}
+    return estimates
+
+
+def directed(old: Report) -> list[str]:
+    """Return the names of earlier values of which higher or lower ones are better."""
+    return [name for name, measure, _ in values_of(old) if _spec(measure).metric.direction != "none"]
+
+
+def refuse_unlike(new: Report, old: Report) -> None:
+    """Refuse to compare results of other data or, for measures that both have, under other settings."""
+    unlike = []
+    for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
+        unlike += [f"{before} {size} instead of {now}"] * (now != before)
+    for kind in ("groups", "row_groups"):
+        sizes_now, sizes_before = (_sizes(report, kind) for report in (new, old))
+        for group in sizes_before.keys() & sizes_now.keys():
+            shown = _group_names(old)[f"{kind} {group}"]
+            for size, before in sizes_before[group].items():
+                now = sizes_now[group][size]
+                unlike += [f"{size} of group {shown} is {before} instead of {now}"] * (now != before)
+    shared = [name for name in old if name in new]
+    settings = new.settings() | new.conventions.as_dict()
+    for name, before in old.settings_of(map(_spec, shared)).items():
+        if not is_same_setting(settings[name], before):
+            unlike.append(f"{name} is {shown_setting(before)} instead of {shown_setting(settings[name])}")
+    for name in shared:
+        value, earlier = new[name], old[name]
+        is_same = subtract(value, earlier) == 0 or (math.isnan(value) and math.isnan(earlier))
+        if _spec(name).metric.direction == "none" and not is_same:
+            unlike.append(f"{name}, of the relevant labels, is {_plain(earlier)} instead of {_plain(value)}")
+    if unlike:
+        raise ValueError(f"not comparable: {', '.join(unlike)}")
+
+
+def _sizes(report: Report, kind: str) -> dict[str, dict[str, Any]]:
+    """Return what tells that two groups are not the same, by name."""
+    parts = getattr(report.results, kind)
+    if kind == "row_groups":
+        return {name: {"n_rows": part.n_rows} for name, part in parts.items()}
+    ranges = dict(zip(parts, report.group_ranges, strict=False))
+    return {
+        name: {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": ranges.get(name)}
+        for name, part in parts.items()
+    }
+
+
+def is_same_setting(setting: Any, other: Any) -> bool:
+    """Tell whether two settings are the same; of files, by their digests if both are known, not by name."""
+    is_file = isinstance(setting, dict) and isinstance(other, dict) and DIGEST in setting and DIGEST in other
+    if not is_file:
+        return bool(setting == other)
+    ignored = {"file"} if setting[DIGEST] and other[DIGEST] else {"file", DIGEST}
+    known, known_other = (
+        {name: value for name, value in each.items() if name not in ignored} for each in (setting, other)
+    )
+    return known == known_other
+
+
+def shown_setting(setting: object) -> object:
+    """Return a setting as messages show it."""
+    if isinstance(setting, dict) and DIGEST in setting:
+        digest = f" (SHA-256 {setting[DIGEST][:8]})" if setting[DIGEST] else ""
+        source = " from predictions alone" if setting.get("from") == "predictions" else ""
+        return f"{setting['file'] or 'given'}{digest}{source}"
+    if isinstance(setting, dict):
+        return " ".join(f"{name}={value}" for name, value in setting.items())
+    return "none" if setting is None else setting
+
+
+def _digits(value: float, other: float) -> str:
+    """Return a number with as few digits as tell it from another."""
+    for digits in range(FEWEST_DIGITS, ALL_DIGITS):
+        text = f"{value:.{digits}g}"
+        if text != f"{other:.{digits}g}":
+            return text
+    return repr(value)
+
+
+def _plain(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
