@@ -81,7 +81,7 @@ def read_batch(
 
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
-    y_true, y_score, y_pred = (arguments[name] for name in ("y_true", "y_score", "y_pred"))
+    y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
     door = make_door(arguments["exclude"], arguments["exclude_from"], arguments["candidates"])
     if y_true is None:
         raise InputError("y_true", MISSING)
@@ -89,8 +89,10 @@ def read_batch(
     y_true, y_score, y_pred, *sets = matched.inputs
     if sets:
         door = door.with_sets(sets, matched.n_unmatched_pairs)
-    values = {name: arguments[name] for name in OF_ROWS if arguments[name] is not None}
-    of_each = {name: of_rows(name, value, matched.row_names) for name, value in values.items()}
+    of_each = dict[str, Any]()
+    for name in OF_ROWS:
+        if (value := arguments[name]) is not None:
+            of_each[name] = of_rows(name, value, matched.row_names)
     inputs = door.names.union(
         of_each, ["y_score"] if y_score is not None else (), ["y_pred"] if y_pred is not None else ()
     )

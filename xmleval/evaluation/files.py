@@ -177,11 +177,16 @@ def settle(run: Run) -> None:
     of_sets = "y_pred" in rows.sets and not rows.scores and metrics is None
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(run.widths))
-    options: Any = {name: values[name] for name in values if name in SETTLED}
+    options: Any = {}
+    files = dict[str, Path | None]()
+    for name, value in values.items():
+        if name in SETTLED:
+            options[name] = value
+        if name in FILES_OF_LABELS:
+            files[name] = file_of(name, value)
     if "decision" in values:
         options["decision"] = _decision(values["decision"], rows, closed)
     points = options.get("curve_points")
-    files = {name: file_of(name, values[name]) for name in FILES_OF_LABELS if name in values}
     for place, n_labels in enumerate(run.widths):
         if not OF_PROPENSITY.isdisjoint(values):
             counts = run.counts[place % len(run.counts)]
