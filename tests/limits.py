@@ -28,8 +28,7 @@ SMALL = {
     "pooled.weight_sums": {"LEAST_RANGE": 16},
     "states.jackknife_values": {"FEW": 1},
     "states.label_sets": {"ENOUGH": 1},
-    "states.label_table": dict.fromkeys(("ENOUGH", "MANY", "PIECE", "LABELS_AT_A_TIME", "AT_ONCE"), 2)
-    | {"FEW_LABELS": 1},
+    "states.label_table": {"PIECE": 2, "LABELS_AT_A_TIME": 2, "AT_ONCE": 2, "FEW_LABELS": 1},
     "states.label_slots": {"LABELS_AT_A_TIME": 2},
     "states.score_runs": {"GROUPED": 0, "SMALL": 2},
 }

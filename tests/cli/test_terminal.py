@@ -141,7 +141,7 @@ print(xmleval.evaluate(np.eye(3), np.eye(3) + 0.1, metrics="p@1")["p@1"])
 def test_compiling_is_announced_once(tmp_path: Path) -> None:
     (tmp_path / "evaluates.py").write_text(EVALUATES)  # a cache needs a file
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    for expected in ("xmleval: compiling kernels, once, about 4 to 14 s\n", ""):  # not as a warning
+    for expected in ("xmleval: compiling kernels, once\n", ""):  # not as a warning
         done = process("-W", "error", "evaluates.py", python="-B", cwd=tmp_path, env=cache)
         assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", expected)
 

@@ -15,8 +15,7 @@ import pytest
 from numba import config
 from numba.core import caching
 
-from xmleval.kernels import jit
-from xmleval.kernels.jit import kernel
+from xmleval.kernels.jit import Cache, kernel
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -36,14 +35,14 @@ def failing(error: BaseException) -> Callable[..., Any]:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache, in which one kernel is."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(jit, "_told", [], raising=False)
+    monkeypatch.setattr(Cache, "warned", False)
     kernel(double)(np.arange(3))
     return tmp_path / "cache"
 
 
 def compute() -> list[str]:
     """Compute twice in what is a new process to the cache, and return the warnings."""
-    jit._told.clear()
+    Cache.warned = False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for compiled in (kernel(double), kernel(double)):
@@ -68,7 +67,7 @@ def test_kernels_are_compiled_where_no_cache_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "_told", [], raising=False)
+    monkeypatch.setattr(Cache, "warned", False)
     refuse = failing(OSError(errno.ENOSPC, "No space left on device"))
     if call == "open":
         monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
@@ -97,9 +96,9 @@ def test_command_line_warns_in_one_line() -> None:
 import sys
 from xmleval import __main__, cli
 def run():
-    from xmleval.kernels import jit
-    jit._tell("no room")
-    jit._tell("no room either")
+    from xmleval.kernels.jit import Cache
+    Cache.warn("no room")
+    Cache.warn("no room either")
     return 3
 cli.main = run
 sys.exit(__main__.main())

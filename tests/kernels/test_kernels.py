@@ -15,7 +15,6 @@ from tests.conftest import LEVELS, SIZES, csr, cut, exact, float_types, int_type
 from xmleval.base.arrays import Ints
 from xmleval.kernels import checking, fixed, keys, labels, parsing, ranking, sorting, ties
 from xmleval.kernels.labels import FULL
-from xmleval.numerics.exact import ONE_EXACT, exact_product
 
 FINE, BIG = (checking.FINE, -1, -1), 2**31 + 7
 
@@ -281,11 +280,3 @@ def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype:
     for label, term in zip(entries.tolist(), each.tolist(), strict=True):
         expected[first + label] += Fraction(term)
     assert sums_of(sums, times) == expected
-
-
-def test_sums_of_products_are_exact() -> None:
-    rng = np.random.default_rng(5)
-    values = np.concatenate([rng.random(50), rng.random(50) * 1e12, [2.0**52 - 1, 0.0, 2.0**-50]])
-    times = rng.integers(-(1 << 60), 1 << 60, values.size)
-    total = sum(Fraction(v) * t for v, t in zip(values.tolist(), times.tolist(), strict=True))
-    assert Fraction(exact_product(values, times), ONE_EXACT) == total

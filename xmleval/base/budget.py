@@ -175,11 +175,6 @@ class Resources(NamedTuple):
         return self.memory // 16
 
     @property
-    def grouped(self) -> int:
-        """Keys of labels that may be grouped by label, which takes half as much again."""
-        return self.memory // 3
-
-    @property
     def points(self) -> int:
         """Most points of a curve, of three numbers each."""
         return max(LEAST_POINTS, self.copied // (3 * 8))

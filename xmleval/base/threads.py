@@ -104,7 +104,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
 
 
 def _claimed(unclaimed: list[int]) -> bool:
-    """Take what nobody else has taken; only one of several threads can."""
+    """Claim a task; only one of several threads can."""
     try:
         unclaimed.pop()
     except IndexError:

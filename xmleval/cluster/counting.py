@@ -99,7 +99,7 @@ def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
         evaluator = counted()
     except ValueError as error:
         return {"error": error}
-    counts = evaluator.counts(loose=True)
+    counts = evaluator.counts()
     if path is not None:
         save_state(as_path(path), counts, FORM)
         return {"file": path, "n_rows": evaluator.n_rows}

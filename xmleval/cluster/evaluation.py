@@ -83,7 +83,7 @@ def count_on(
 
 def _of_files(evaluator: Evaluator, opened: Run, sources: Mapping[str, str]) -> Evaluator:
     """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
-    meta, arrays = evaluator.counts(loose=True)
+    meta, arrays = evaluator.counts()
     truth = opened.inputs["y_true"][0]
     sizes = [(sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}

@@ -332,11 +332,11 @@ class Evaluator:
         settings, counts = saved_settings(self._settings), self.counts()
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)
 
-    def counts(self, *, loose: bool = False) -> Saved:
-        """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
+    def counts(self) -> Saved:
+        """Return what of `as_saved` depends on the rows (@private)."""
         counted = self.counted
         with self._lock:
-            return saved_counts(counted, loose)
+            return saved_counts(counted)
 
     @property
     def counted(self) -> Counted:

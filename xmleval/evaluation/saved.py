@@ -48,7 +48,7 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     if saved["hierarchy"] is not None:
         edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
         largest = positive_integer("n_labels", n_labels) + edges.size - 1
-        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, most=largest)
+        edges = Contents({"hierarchy": edges}, 0).take("hierarchy", None, 2, high=largest)
         n_nodes = max(n_labels, int(edges.max(initial=0)) + 1)
         with limited(machine_limit()):
             hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
@@ -73,12 +73,9 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     return settings
 
 
-def saved_counts(counted: Counted, loose: bool) -> Saved:
-    """Return what `restored` takes, after all rows were counted.
-
-    ``loose`` arrays are for a process that merges them: larger, and made at once.
-    """
-    arrays = {} if counted.states is None else counted.states.arrays(loose)
+def saved_counts(counted: Counted) -> Saved:
+    """Return what `restored` takes, after all rows were counted."""
+    arrays = {} if counted.states is None else counted.states.arrays()
     meta = {
         "n_rows": counted.n_rows, "given": sorted(counted.inputs), "updated": counted.plan is not None,
         "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,

@@ -11,7 +11,7 @@ from xmleval.kernels.weight_sums import add_to
 @kernel
 def accept(
     rows: Floats, hits: Floats, total: float, k: int, coverages: Floats, seen: Floats, area: Ints,
-    found: Floats,
+    reached: Floats,
 ) -> None:  # fmt: skip
     """Accept the rows of a range of scores, from above.
 
@@ -20,7 +20,7 @@ def accept(
     coverages : float64 (c,), the shares of the rows to accept at least
     seen : float64 (2, 2), weights of the rows and hits above, to which these are added
     area : int64 (4,), fixed point, added to: for every row, the risk of those with at least its score
-    found : float64 (c, 2), written at the first score that reaches each coverage: risk and score, NaN before
+    reached : float64 (c, 2), written at the first score with each coverage: risk and score, NaN before
     """
     j = hits.shape[0] - 1
     for i in range(rows.shape[0] - 1, -1, -1):
@@ -32,5 +32,5 @@ def accept(
         risk = max(0.0, 1.0 - seen[1, 0] / (k * accepted))
         add_term(area, rows[i, 1] / total * risk)
         for c in range(coverages.size):
-            if found[c, 0] != found[c, 0] and accepted / total >= coverages[c]:
-                found[c, 0], found[c, 1] = risk, rows[i, 0]
+            if reached[c, 0] != reached[c, 0] and accepted / total >= coverages[c]:
+                reached[c, 0], reached[c, 1] = risk, rows[i, 0]

@@ -8,15 +8,15 @@ from xmleval.kernels.jit import kernel
 
 @kernel
 def list_ancestors(
-    ptr: Ints, parents: Ints, most: int, marks: Ints, stack: Ints, out_ptr: Ints, out: Labels
+    ptr: Ints, parents: Ints, n_most: int, marks: Ints, stack: Ints, out_ptr: Ints, out: Labels
 ) -> int:
     """List each label with its ancestors, itself first; or count them, where there is no room for any.
 
     ptr, parents : int64 (nodes + 1,), (e,), without cycles
-    most : how many may be listed in all
+    n_most : how many may be listed in all
     marks, stack : int64 (nodes,), zeros; overwritten
     out_ptr : int64 (n_labels + 1,), written; out : (t,), written, or (0,) to count alone
-    Returns the first label that exceeds ``most``, -1 if none does.
+    Returns the first label that exceeds ``n_most``, -1 if none does.
     """
     n_out = 0
     out_ptr[0] = 0
@@ -26,7 +26,7 @@ def list_ancestors(
         while n_left:
             n_left -= 1
             node = stack[n_left]
-            if n_out >= most:
+            if n_out >= n_most:
                 return label
             if out.size:
                 out[n_out] = node
@@ -63,12 +63,12 @@ def count_closed(
                 n += marks[up[a]] < relevant
                 marks[up[a]] = relevant
         n_true[i] = n
-        n, both = 0, 0
+        n, n_common = 0, 0
         for s in range(list_ptr[i], list_ptr[i] + cut[i]):
             label = list_labels[s]
             for a in range(up_ptr[label], up_ptr[label + 1]):
                 mark = marks[up[a]]
                 n += mark < predicted
-                both += mark == relevant
+                n_common += mark == relevant
                 marks[up[a]] = predicted
-        n_predicted[i], n_both[i] = n, both
+        n_predicted[i], n_both[i] = n, n_common

@@ -14,6 +14,7 @@ import numpy as np
 from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, as_float
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.products import split
 from xmleval.kernels.weight_sums import add_to, plus, times
 
 LOG2E = 1.4426950408889634
@@ -22,7 +23,6 @@ LN2_LOW = 1.90821492927058770002e-10
 POWERS = np.array([1.0 / math.factorial(n) for n in range(15)])  # of the exponential
 ODD = np.array([1.0 / n for n in range(3, 27, 2)])  # of the inverse hyperbolic tangent
 SQRT_HALF = 0.7071067811865476
-SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 LEAST_EXPONENT = -745.0  # below which the exponential is 0
 N_COLUMNS = 3  # of sums by bin: pairs, hits, scores
 BRIER, LOG_LOSS = 0, 1  # of sums of losses
@@ -37,8 +37,8 @@ def exp_of(x: float) -> float:
     r, series = (x - n * LN2_HIGH) - n * LN2_LOW, 0.0
     for term in range(POWERS.size - 1, -1, -1):
         series = POWERS[term] + series * r
-    found: float = math.ldexp(series, int(n))
-    return found
+    power: float = math.ldexp(series, int(n))
+    return power
 
 
 @kernel
@@ -111,11 +111,11 @@ def find_tiers(
 
 
 @kernel
-def add_product(limbs: Ints, value: float, weight: float) -> None:
+def add_weighted(limbs: Ints, value: float, weight: float) -> None:
     """Add a value times a weight to a sum, int64 (4,); exact where the weight has at most 26 bits."""
-    high = value * SPLITTER - (value * SPLITTER - value)
+    high, low = split(value)
     add_term(limbs, high * weight)
-    add_term(limbs, (value - high) * weight)
+    add_term(limbs, low * weight)
 
 
 @kernel
@@ -146,16 +146,16 @@ def add_to_bins(
     for i in range(scores.size):
         if tiers[i] >= sums.shape[0]:
             continue
-        own = sums[tiers[i], find_bin(scores[i], edges)]
+        bin_sums = sums[tiers[i], find_bin(scores[i], edges)]
         if weight.size:
             mass = weight[rows[i]]
-            add_term(own[0], mass)
-            add_term(own[1], mass if hits[i] else 0.0)
-            add_product(own[2], scores[i], mass)
+            add_term(bin_sums[0], mass)
+            add_term(bin_sums[1], mass if hits[i] else 0.0)
+            add_weighted(bin_sums[2], scores[i], mass)
         else:
-            own[0, 0] += 1
-            own[1, 0] += hits[i]
-            add_term(own[2], scores[i])
+            bin_sums[0, 0] += 1
+            bin_sums[1, 0] += hits[i]
+            add_term(bin_sums[2], scores[i])
 
 
 @kernel
@@ -167,17 +167,17 @@ def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
 
 
 @kernel
-def limited_loss(score: float, hit: Any, least: float, most: float) -> float:
-    """Return the logarithmic loss of a probability clipped to least..1 - least, at most ``most``."""
-    kept = min(max(score, least), 1.0 - least)
+def limited_loss(score: float, hit: Any, floor: float, ceiling: float) -> float:
+    """Return the logarithmic loss of a probability clipped to floor..1 - floor, at most ``ceiling``."""
+    kept = min(max(score, floor), 1.0 - floor)
     right = kept if hit else 1.0 - kept
     if right <= 0.0:
-        return most
-    return min(-log_of(right), most)
+        return ceiling
+    return min(-log_of(right), ceiling)
 
 
 @kernel
-def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, least: float, most: float, out: Floats) -> None:
+def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, floor: float, ceiling: float, out: Floats) -> None:
     """Sum the losses of the listed entries of each row, see `limited_loss`, in any order with the same bits.
 
     ptr : int64 (n + 1,); scores : float64 (s,) within 0..1; hits : bool (s,); out : float64 (n,)
@@ -186,7 +186,7 @@ def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, least: float, most: f
     for row in range(out.size):
         total[:] = 0
         for place in range(ptr[row], ptr[row + 1]):
-            add_term(total, limited_loss(scores[place], hits[place], least, most))
+            add_term(total, limited_loss(scores[place], hits[place], floor, ceiling))
         out[row] = as_float(total)
 
 
@@ -200,8 +200,8 @@ def add_losses(
             continue
         brier, log_loss = losses_of(scores[i], hits[i], floor)
         if weight.size:
-            add_product(sums[tiers[i], BRIER], brier, weight[rows[i]])
-            add_product(sums[tiers[i], LOG_LOSS], log_loss, weight[rows[i]])
+            add_weighted(sums[tiers[i], BRIER], brier, weight[rows[i]])
+            add_weighted(sums[tiers[i], LOG_LOSS], log_loss, weight[rows[i]])
         else:
             add_term(sums[tiers[i], BRIER], brier)
             add_term(sums[tiers[i], LOG_LOSS], log_loss)
@@ -240,7 +240,7 @@ def add_to_masses(
             for number in misses[j, 1:]:
                 add_term(bin_sums[0], number)
             j += 1
-        add_product(bin_sums[2], score, mass)
+        add_weighted(bin_sums[2], score, mass)
         if np.isnan(ends[0, place]):
             ends[0, place] = score
         ends[1, place] = score

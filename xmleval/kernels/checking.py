@@ -64,15 +64,15 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
         # one pass over all rows vectorises; int32 counts keep the vectors as narrow as ids
         lowest, highest, n_falls = labels[0], labels[0], 0
         for start in range(1, labels.size, MOST_FALLS):
-            several = np.int32(0)
+            n_late = np.int32(0)
             later = labels[start : start + MOST_FALLS]
             earlier = labels[start - 1 : start - 1 + later.size]
             for p in range(later.size):
                 label = later[p]
                 lowest = label if label < lowest else lowest
                 highest = label if label > highest else highest
-                several = np.int32(several + np.int32(label <= earlier[p]))
-            n_falls += int(several)
+                n_late = np.int32(n_late + np.int32(label <= earlier[p]))
+            n_falls += int(n_late)
         for i in range(1, ptr.size - 1):  # between two rows a fall is allowed
             start = ptr[i]
             if 0 < start < labels.size and ptr[i + 1] > start:
@@ -125,10 +125,10 @@ def has_outside(labels: Labels, n_labels: int) -> bool:
 @kernel
 def contains(labels: Labels, label: int) -> bool:
     """Tell whether an id is among others; no early exit, so that it vectorises. labels : (s,)."""
-    found = False
+    is_listed = False
     for p in range(labels.size):
-        found |= labels[p] == label
-    return found
+        is_listed |= labels[p] == label
+    return is_listed
 
 
 @kernel
@@ -140,16 +140,16 @@ def look_at_ids(labels: Labels) -> tuple[Any, Any]:
     missing, highest = np.int64((1 << FIRST_IDS) - 1), -1
     for start in range(0, labels.size, LOOKED_AT):
         part = labels[start : start + LOOKED_AT]
-        lowest, most = part[0], part[0]
+        lowest, largest = part[0], part[0]
         for p in range(part.size):  # vectorises
-            lowest, most = min(lowest, part[p]), max(most, part[p])
+            lowest, largest = min(lowest, part[p]), max(largest, part[p])
         if lowest < FIRST_IDS:
             for p in range(part.size):
                 if part[p] < FIRST_IDS:
                     missing &= ~(np.int64(1) << np.int64(part[p]))
             if missing & 1 == 0:
                 return 0, -1
-        highest = max(highest, most)
+        highest = max(highest, largest)
     return missing, highest
 
 

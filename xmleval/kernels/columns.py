@@ -20,11 +20,11 @@ def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, group
     for p in range(labels.size):
         ptr[np.uint64(flags[p]), np.uint64(labels[p] + 1)] += 1
     last = ptr.shape[1] - 1
-    for own in range(2):
-        if own:
+    for side in range(2):
+        if side:
             ptr[1, 0] = ptr[0, last]
         for i in range(last):
-            ptr[own, i + 1] += ptr[own, i]
+            ptr[side, i + 1] += ptr[side, i]
     place_of = ptr[:, :-1].copy()
     zero = scores.dtype.type(0)
     for p in range(labels.size):
@@ -50,8 +50,8 @@ def append_columns(ptr: Ints, scores: Scores, place_of: Ints, columns: Scores) -
 
 
 @kernel
-def sort_columns(ptr: Ints, scores: Scores, most: int) -> None:
-    """Sort the scores of every label with at most ``most``, in place; int64 (labels + 1,), (s,)."""
+def sort_columns(ptr: Ints, scores: Scores, longest: int) -> None:
+    """Sort the scores of every label with at most ``longest``, in place; int64 (labels + 1,), (s,)."""
     for label in range(ptr.size - 1):
-        if 1 < ptr[label + 1] - ptr[label] <= most:
+        if 1 < ptr[label + 1] - ptr[label] <= longest:
             scores[ptr[label] : ptr[label + 1]].sort()

@@ -67,8 +67,8 @@ def multiply(a: Any, b: Any) -> tuple[Any, Any]:
     a_high, a_low, b_high, b_low = a >> U32, a & LOW, b >> U32, b & LOW
     low = a_low * b_low
     middle = a_high * b_low + (low >> U32)
-    other = a_low * b_high + (middle & LOW)
-    return a_high * b_high + (middle >> U32) + (other >> U32), (other << U32) | (low & LOW)
+    cross = a_low * b_high + (middle & LOW)
+    return a_high * b_high + (middle >> U32) + (cross >> U32), (cross << U32) | (low & LOW)
 
 
 @kernel
@@ -91,9 +91,9 @@ def scale(digits: Any, power: int) -> tuple[Any, Any]:
     row = power - LEAST
     high, low = multiply(digits, FIVES[row, 0])
     if high & GUARD == GUARD:
-        more, _ = multiply(digits, FIVES[row, 1])
-        low = low + more
-        if low < more:
+        carry, _ = multiply(digits, FIVES[row, 1])
+        low = low + carry
+        if low < carry:
             high = high + U1
     return high, low
 
@@ -155,8 +155,8 @@ def leading_digits(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
     Eight bytes are handled as one number: digits are combined to pairs, pairs to fours, fours to eight.
     """
     digits = eight_bytes(text, p) ^ ZEROS
-    others = ((digits + SIXES) | digits) & TOPS  # bytes that are no digit, and some behind the first
-    n = (((others & (U0 - others)) >> U7) - U1 & ONES) * ONES >> U56
+    non_digits = ((digits + SIXES) | digits) & TOPS  # bytes that are no digit, and some behind the first
+    n = (((non_digits & (U0 - non_digits)) >> U7) - U1 & ONES) * ONES >> U56
     if n == U0:
         return n, U0
     digits = digits << (U64 - U8 * n)
@@ -237,8 +237,8 @@ def round_decimals(scores: Floats, powers: NDArray[np.int16], start: int) -> int
         elif power == ODD:
             return e
         elif digits != U0:
-            decided, found = nearest(digits, power)
+            decided, number = nearest(digits, power)
             if not decided:
                 return e
-            bits[e] = found | TOP if negative else found
+            bits[e] = number | TOP if negative else number
     return scores.size

@@ -12,16 +12,15 @@ With n = 2^e m, 1 <= m < 2, and c the leading `TABLE_BITS` + 1 bits of m:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.products import multiply
 
 TABLE_BITS = 7
 N_LOGS = 1 << TABLE_BITS
-SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 LN2 = 0.6931471805599453
 # Gauss-Legendre quadrature of 12 points: within rounding of the integral of a discount over a factor of 2
 NODES = np.array([
@@ -32,16 +31,6 @@ WEIGHTS = np.array([
     0.2491470458134028, 0.2334925365383548, 0.2031674267230659, 0.1600783285433462, 0.1069393259953184,
     0.0471753363865118,
 ])  # fmt: skip
-
-
-@kernel
-def multiply(a: float, b: float) -> tuple[Any, Any]:
-    """Return the exact product of two float64 numbers as (high, low), after Dekker (1971)."""
-    a_high = a * SPLITTER - (a * SPLITTER - a)
-    b_high = b * SPLITTER - (b * SPLITTER - b)
-    a_low, b_low = a - a_high, b - b_high
-    high = a * b
-    return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 @kernel
@@ -58,8 +47,8 @@ def log2_of(number: float, logs: Floats) -> float:
     # s = (m - c) / (m + c), at most 2^-8; the remainder of the division gives the low part
     above, total = number - nearby, number + nearby
     s = above / total
-    product, rest = multiply(s, total)
-    s_low = ((above - product) - rest) / total
+    product, error = multiply(s, total)
+    s_low = ((above - product) - error) / total
 
     # 2 / ln(2) * (s + s^3 / 3 + s^5 / 5 + ...): float64 suffices for the small higher powers
     square = s * s
@@ -92,8 +81,8 @@ def write_logs(numbers: Floats, logs: Floats, out: Floats) -> None:
 def discount_of(rank: int, table: Floats, logs: Floats) -> float:
     """Return the discount of a rank; table : float64 (t,), those of the first ranks; logs as in `log2_of`."""
     if rank <= table.size:
-        found: float = table[rank - 1]
-        return found
+        discount: float = table[rank - 1]
+        return discount
     return 1.0 / log2_of(1.0 + rank, logs)
 
 

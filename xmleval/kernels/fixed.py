@@ -26,11 +26,11 @@ Limbs = tuple[Any, Any, Any, Any]
 def split_term(term: float) -> Limbs:
     """Split a float64 term into its whole part and three fractions, all with its sign."""
     whole = np.int64(term)  # towards zero, so that the rest of a negative term is exact as well
-    rest = (term - whole) * ONE
-    first = np.int64(rest)
-    rest = (rest - first) * ONE
-    second = np.int64(rest)
-    return whole, first, second, np.int64((rest - second) * ONE)
+    fraction = (term - whole) * ONE
+    first = np.int64(fraction)
+    fraction = (fraction - first) * ONE
+    second = np.int64(fraction)
+    return whole, first, second, np.int64((fraction - second) * ONE)
 
 
 @kernel
@@ -61,13 +61,13 @@ def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
     limbs : int64 (4,), a sum, changed
     """
     units = part // whole
-    rest = part - units * whole
+    left = part - units * whole
     half = BITS // 2
     for limb in range(1, 3):
-        high = (rest << half) // whole
-        rest = (rest << half) - high * whole
-        low = (rest << half) // whole
-        rest = (rest << half) - low * whole
+        high = (left << half) // whole
+        left = (left << half) - high * whole
+        low = (left << half) // whole
+        left = (left << half) - low * whole
         limbs[limb] += sign * ((high << half) + low)
     limbs[0] += sign * units
     limbs[1] += limbs[2] >> BITS
@@ -86,10 +86,10 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
     n_added = 0
     for start in range(0, values.size, UNCARRIED):
         stop = min(start + UNCARRIED, values.size)
-        some = values[start:stop]
-        n_added += sum_few(some, weight[start:stop], total, False)
+        chunk = values[start:stop]
+        n_added += sum_few(chunk, weight[start:stop], total, False)
         if weight.size:
-            sum_few(some, weight[start:stop], weight_total, True)
+            sum_few(chunk, weight[start:stop], weight_total, True)
     return n_added
 
 

@@ -44,11 +44,11 @@ def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
 
 
 @kernel
-def sort_lanes(held: Floats) -> None:
-    """Sort the 8 numbers of each lane downwards by a sorting network; held : float64 (SIZE,), in place."""
+def sort_lanes(lanes: Floats) -> None:
+    """Sort the 8 numbers of each lane downwards by a sorting network; lanes : float64 (SIZE,), in place."""
     for x in range(LANES):
-        a, b, c, d = held[x], held[LANES + x], held[2 * LANES + x], held[3 * LANES + x]
-        e, f, g, h = held[4 * LANES + x], held[5 * LANES + x], held[6 * LANES + x], held[7 * LANES + x]
+        a, b, c, d = lanes[x], lanes[LANES + x], lanes[2 * LANES + x], lanes[3 * LANES + x]
+        e, f, g, h = lanes[4 * LANES + x], lanes[5 * LANES + x], lanes[6 * LANES + x], lanes[7 * LANES + x]
         a, b = max(a, b), min(a, b)
         c, d = max(c, d), min(c, d)
         e, f = max(e, f), min(e, f)
@@ -68,26 +68,26 @@ def sort_lanes(held: Floats) -> None:
         c, e = max(c, e), min(c, e)
         d, f = max(d, f), min(d, f)
         d, e = max(d, e), min(d, e)
-        held[x], held[LANES + x], held[2 * LANES + x], held[3 * LANES + x] = a, b, c, d
-        held[4 * LANES + x], held[5 * LANES + x], held[6 * LANES + x], held[7 * LANES + x] = e, f, g, h
+        lanes[x], lanes[LANES + x], lanes[2 * LANES + x], lanes[3 * LANES + x] = a, b, c, d
+        lanes[4 * LANES + x], lanes[5 * LANES + x], lanes[6 * LANES + x], lanes[7 * LANES + x] = e, f, g, h
 
 
 @kernel
-def merge_lanes(held: Floats, best: Floats) -> None:
+def merge_lanes(lanes: Floats, best: Floats) -> None:
     """Keep the largest 8 of two sorted eights of each lane, sorted downwards.
 
-    held : float64 (SIZE,); best : float64 (SIZE,), in place
+    lanes : float64 (SIZE,); best : float64 (SIZE,), in place
     """
     for x in range(LANES):
         # a bitonic merge: the larger half of both first falls and then rises
-        a = max(held[x], best[7 * LANES + x])
-        b = max(held[LANES + x], best[6 * LANES + x])
-        c = max(held[2 * LANES + x], best[5 * LANES + x])
-        d = max(held[3 * LANES + x], best[4 * LANES + x])
-        e = max(held[4 * LANES + x], best[3 * LANES + x])
-        f = max(held[5 * LANES + x], best[2 * LANES + x])
-        g = max(held[6 * LANES + x], best[LANES + x])
-        h = max(held[7 * LANES + x], best[x])
+        a = max(lanes[x], best[7 * LANES + x])
+        b = max(lanes[LANES + x], best[6 * LANES + x])
+        c = max(lanes[2 * LANES + x], best[5 * LANES + x])
+        d = max(lanes[3 * LANES + x], best[4 * LANES + x])
+        e = max(lanes[4 * LANES + x], best[3 * LANES + x])
+        f = max(lanes[5 * LANES + x], best[2 * LANES + x])
+        g = max(lanes[6 * LANES + x], best[LANES + x])
+        h = max(lanes[7 * LANES + x], best[x])
         a, e = max(a, e), min(a, e)
         b, f = max(b, f), min(b, f)
         c, g = max(c, g), min(c, g)
@@ -128,18 +128,18 @@ def gather_listed(
 @kernel
 def gather_relevant(
     true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    firsts: Ints, relevant: Labels, held: Floats,
+    firsts: Ints, relevant: Labels, gathered: Floats,
 ) -> None:  # fmt: skip
     """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
     firsts : int64 (LANES,), written: where the labels of each lane begin
-    relevant, held : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
+    relevant, gathered : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
     """
     if rows.size < LANES or stop - start < WIDTH:
         relevant[:] = NO_RELEVANT
-        held[:] = 0.0
+        gathered[:] = 0.0
     for x in range(rows.size):
         firsts[x] = true_ptr[rows[x]] + start
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
@@ -147,21 +147,21 @@ def gather_relevant(
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
             relevant[t * LANES + x] = label
-            held[t * LANES + x] = propensity[np.uint64(label)]
+            gathered[t * LANES + x] = propensity[np.uint64(label)]
 
 
 @kernel
-def match_lanes(relevant: Labels, listed: Labels, depth: int, found: Labels) -> None:
+def match_lanes(relevant: Labels, listed: Labels, depth: int, matched: Labels) -> None:
     """Mark the listed labels of each lane that are among its 8 relevant ones.
 
     relevant, listed : (SIZE,); depth : how many of the 8 listed labels to look at
-    found : int32 (SIZE,), set to 1 where they are, unchanged elsewhere
+    matched : int32 (SIZE,), set to 1 where they are, unchanged elsewhere
     """
     for r in range(depth):
         for x in range(LANES):
             place = np.uint64(r * LANES + x)
             label = listed[place]
-            found[place] |= (
+            matched[place] |= (
                 (relevant[x] == label)
                 | (relevant[LANES + x] == label)
                 | (relevant[2 * LANES + x] == label)
@@ -174,14 +174,14 @@ def match_lanes(relevant: Labels, listed: Labels, depth: int, found: Labels) -> 
 
 
 @kernel
-def gather_gains(propensity: Floats, listed: Labels, found: Labels, depth: int, got: Floats) -> None:
+def gather_gains(propensity: Floats, listed: Labels, matched: Labels, depth: int, got: Floats) -> None:
     """Gather the propensities of hits.
 
-    propensity : float64 (n_labels,); listed : (SIZE,); found : int32 (SIZE,), 1 for a hit, else 0
+    propensity : float64 (n_labels,); listed : (SIZE,); matched : int32 (SIZE,), 1 for a hit, else 0
     got : float64 (SIZE,), written: 0.0 where there is no hit
     """
     for x in range(depth * LANES):
-        hit = found[x]  # a product spares a branch that would often be mispredicted
+        hit = matched[x]  # a product spares a branch that would often be mispredicted
         got[x] = propensity[np.uint64(listed[x] * hit)] * hit
 
 
@@ -239,8 +239,8 @@ def sum_leading_gains(
     depth, n_ideals = hits.shape[1], ideals.shape[1]
     relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
-    found, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
+    gathered, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
+    matched, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
     slot, n_slots, width = 0, slot_ptr.size - 1, max(depth, n_ideals) * LANES
     while slot < n_slots:
         first, n = slot_ptr[slot], size_of(true_ptr, order, slot_ptr[slot])
@@ -254,22 +254,22 @@ def sum_leading_gains(
             stop = min(start + LANES, slot_ptr[last])
             rows = order[start:stop]
             gather_listed(list_ptr, list_labels, rows, depth, firsts, sizes, listed)
-            found[:] = 0
+            matched[:] = 0
             for t in range(0, n, WIDTH):
                 gather_relevant(
-                    true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), firsts, relevant, held
+                    true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), firsts, relevant, gathered
                 )
-                match_lanes(relevant, listed, depth, found)
-                sort_lanes(held)
+                match_lanes(relevant, listed, depth, matched)
+                sort_lanes(gathered)
                 if t == 0:
-                    held, best = best, held
+                    gathered, best = best, gathered
                 else:
-                    merge_lanes(held, best)
-            gather_gains(propensity, listed, found, depth, got)
+                    merge_lanes(gathered, best)
+            gather_gains(propensity, listed, matched, depth, got)
             add_lanes(got, depth, sums[0], sums[1])
             add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):
-                counts[x] += found[x]
+                counts[x] += matched[x]
             if stop + LANES <= slot_ptr[slot + 1]:
                 continue  # all lanes stay with the same slot
             place = start

@@ -28,19 +28,19 @@ def keep_largest(values: Floats, best: Floats) -> int:
         for j in range(depth):
             best[j] = values[values.size - 1 - j]
         return depth
-    held = 0
+    n_held = 0
     for value in values:
-        if held == depth:
-            if held == 0 or value <= best[held - 1]:
+        if n_held == depth:
+            if n_held == 0 or value <= best[n_held - 1]:
                 continue
-            held -= 1
-        j = held
+            n_held -= 1
+        j = n_held
         while j > 0 and best[j - 1] < value:
             best[j] = best[j - 1]
             j -= 1
         best[j] = value
-        held += 1
-    return held
+        n_held += 1
+    return n_held
 
 
 @kernel

@@ -59,11 +59,11 @@ def point_to_rows(ptr: Ints, rows: Ints, taken_ptr: Ints) -> None:
 
 
 @kernel
-def take_entries(ptr: Ints, entries: NDArray[Any], rows: Ints, taken: NDArray[Any]) -> None:
+def take_entries(ptr: Ints, entries: NDArray[Any], rows: Ints, out: NDArray[Any]) -> None:
     """Copy the entries of some rows."""
     place = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
     for i in range(rows.size):
         start, stop = np.uint64(ptr[rows[i]]), np.uint64(ptr[rows[i] + 1])
         for entry in range(stop - start):
-            taken[place + entry] = entries[start + entry]
+            out[place + entry] = entries[start + entry]
         place += stop - start

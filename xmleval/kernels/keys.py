@@ -106,21 +106,21 @@ def flag_listed(
 
 
 @kernel
-def part_scores(flags: Bools, scores: Labels, flagged: Labels, others: Labels) -> None:
+def part_scores(flags: Bools, scores: Labels, flagged: Labels, unflagged: Labels) -> None:
     """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both keep their order.
 
     Each score is written to both arrays, which needs no branch: both have room for one more. Bits stay as
     they are where a processor takes denormals for 0.0.
 
     flags : bool (s,); scores : uint32 or uint64 (s,), bits of floats
-    flagged, others : (f + 1,), (s - f + 1,) of their type, written
+    flagged, unflagged : (f + 1,), (s - f + 1,) of their type, written
     """
     n_flagged = np.uint64(0)
     bits_of = scores.dtype.type
     minus_zero = bits_of(1) << bits_of(8 * scores.itemsize - 1)
     for p in range(flags.size):
         bits = scores[p] * bits_of(scores[p] != minus_zero)
-        flagged[n_flagged] = others[np.uint64(p) - n_flagged] = bits
+        flagged[n_flagged] = unflagged[np.uint64(p) - n_flagged] = bits
         n_flagged += np.uint64(flags[p])
 
 

@@ -106,15 +106,15 @@ def add_weights(
 
 
 @kernel
-def add_sums(sums: Ints, others: Ints, carried: Ints) -> int:
-    """Add the sums of weights ``others`` to ``sums``; return how many overflowed.
+def add_sums(sums: Ints, added: Ints, carried: Ints) -> int:
+    """Add the sums of weights ``added`` to ``sums``; return how many overflowed.
 
-    sums, others : int64 (s, 2), as in `add_weights`; carried : int64 (s,), written, places that overflowed
+    sums, added : int64 (s, 2), as in `add_weights`; carried : int64 (s,), written, places that overflowed
     """
     n_carried = 0
     for place in range(sums.shape[0]):
-        low = sums[place, 1] + others[place, 1]
-        high = sums[place, 0] + others[place, 0] + (low >> BITS)
+        low = sums[place, 1] + added[place, 1]
+        high = sums[place, 0] + added[place, 0] + (low >> BITS)
         sums[place, 1] = low & MASK
         sums[place, 0] = high & (FULL - 1)
         if high >= FULL:
@@ -138,7 +138,7 @@ def subtract_sums(
     Returns how many labels these are.
     """
     n_labels = sums.shape[1]
-    found = np.zeros((3, LIMBS), np.int64)
+    of_kinds = np.zeros((3, LIMBS), np.int64)
     limbs = np.empty((4, LIMBS), np.int64)
     reached = np.empty(3, np.int64)
     for kind in range(3):
@@ -148,17 +148,17 @@ def subtract_sums(
         something = False
         for kind in range(3):
             high, place = sums[kind, j, 0], reached[kind]
-            found[kind, 0] = high >> BITS
-            found[kind, 1] = high & MASK
-            found[kind, 2] = sums[kind, j, 1]
+            of_kinds[kind, 0] = high >> BITS
+            of_kinds[kind, 1] = high & MASK
+            of_kinds[kind, 2] = sums[kind, j, 1]
             if place < places.size and places[place] == kind * n_labels + j:
-                found[kind, 0] += times[place] * (FULL >> BITS)
+                of_kinds[kind, 0] += times[place] * (FULL >> BITS)
                 reached[kind] += 1
-            something |= (found[kind, 0] | found[kind, 1] | found[kind, 2]) != 0
+            something |= (of_kinds[kind, 0] | of_kinds[kind, 1] | of_kinds[kind, 2]) != 0
         if not something:
             continue
         for limb in range(LIMBS):
-            tp, n_pred, n_true = found[0, limb], found[1, limb], found[2, limb]
+            tp, n_pred, n_true = of_kinds[0, limb], of_kinds[1, limb], of_kinds[2, limb]
             limbs[0, limb] = tp
             limbs[1, limb] = n_pred - tp
             limbs[2, limb] = n_true - tp
@@ -172,7 +172,7 @@ def subtract_sums(
 
 
 @kernel
-def take_leading(cut: Ints, ptr: Ints, labels: Labels, taken: Labels) -> None:
+def take_leading(cut: Ints, ptr: Ints, labels: Labels, leading: Labels) -> None:
     """Copy the leading entries of each row.
 
     cut : int64 (n,), how many; ptr, labels : int64 (n + 1,), (s,); taken : (cut.sum(),), written
@@ -180,12 +180,12 @@ def take_leading(cut: Ints, ptr: Ints, labels: Labels, taken: Labels) -> None:
     n_taken = 0
     for i in range(cut.size):
         for p in range(ptr[i], ptr[i] + cut[i]):
-            taken[n_taken] = labels[p]
+            leading[n_taken] = labels[p]
             n_taken += 1
 
 
 @kernel
-def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, others: Ints) -> Any:
+def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, untallied: Ints) -> Any:
     """Tally the labels start..stop-1 by their counts tp, n_pred and n_true, if all three are small.
 
     A tally is at tp * `SMALL`^2 + n_pred * `SMALL` + n_true.
@@ -193,16 +193,16 @@ def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: 
     counts : uint8 (3, n_labels), tp, n_pred, n_true
     skipped : bool (n_labels,), labels to leave out
     tallies : int64 (N_TALLIES + 1,), added to; the last one takes labels that are not tallied
-    others : int64 (stop - start + 1,), written: labels with larger counts
+    untallied : int64 (stop - start + 1,), written: labels with larger counts
 
-    Returns how many others there are.
+    Returns how many are not tallied.
     """
     n_others, bits = np.uint64(0), np.uint64(SMALL_BITS)  # unsigned, as in `checking.find_duplicate`
     for label in range(np.uint64(start), np.uint64(stop)):
         tp, n_pred = np.uint64(counts[0, label]), np.uint64(counts[1, label])
         n_true, skip = np.uint64(counts[2, label]), skipped[label]
         large = (tp | n_pred | n_true) >= SMALL
-        others[n_others] = label
+        untallied[n_others] = label
         n_others += np.uint64(large and not skip)
         place = (((tp << bits) | n_pred) << bits) | n_true
         tallies[np.uint64(N_TALLIES) if large or skip else place] += 1

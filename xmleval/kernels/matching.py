@@ -99,11 +99,11 @@ def find_hits(
             row = list_labels[start : start + n]
             for t in range(np.uint64(first), np.uint64(first + n_relevant)):  # unsigned: see `find_duplicate`
                 label = true_labels[t]
-                found = False
+                is_hit = False
                 for s in range(n):
-                    found |= row[s] == label
+                    is_hit |= row[s] == label
                 hits[np.uint64(n_hits)] = label
-                n_hits += found
+                n_hits += is_hit
         elif n_relevant <= COMPARED:
             # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the compiler
             # compares a rest one by one; it does so for `range(VECTOR)`, too
@@ -111,13 +111,13 @@ def find_hits(
             last = true_labels[first + n_relevant - VECTOR : first + n_relevant]
             for s in range(start, start + n):
                 label = list_labels[s]
-                found = False
+                is_hit = False
                 for t in range(truth.size // VECTOR * VECTOR):
-                    found |= truth[np.uint64(t)] == label
+                    is_hit |= truth[np.uint64(t)] == label
                 for t in range(last.size // VECTOR * VECTOR):
-                    found |= last[np.uint64(t)] == label
+                    is_hit |= last[np.uint64(t)] == label
                 hits[np.uint64(n_hits)] = label
-                n_hits += found
+                n_hits += is_hit
         else:
             truth, row = true_labels[first : first + n_relevant], list_labels[start : start + n]
             n_hits += search_hits(row, truth, hits[n_hits:])

@@ -77,10 +77,10 @@ def write_counts(table: Ints, listed: Labels, n: int, counts: Labels) -> None:
 @kernel
 def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: Any) -> Any:
     """Write the counts of n listed places, ``size`` in total, as words of ``data``; return where they end."""
-    most = np.int64(0)
+    largest = np.int64(0)
     for i in range(n):
-        most = max(most, np.int64(table[listed[i]]))
-    form = np.int64(most >> 8 > 0) + np.int64(most >> 16 > 0) + np.int64(most >> 32 > 0)
+        largest = max(largest, np.int64(table[listed[i]]))
+    form = np.int64(largest >> 8 > 0) + np.int64(largest >> 16 > 0) + np.int64(largest >> 32 > 0)
     n_words = (n + 3) // 4  # of places
     whole = n_words + ((n << form) + 7) // 8 >= (N_PLACES << form) // 8
     n_counts = N_PLACES if whole else n

@@ -80,8 +80,8 @@ def is_end(text: NDArray[np.uint8], p: Any) -> Any:
 def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
     """Return the first position of the next line."""
     while True:
-        others = eight_bytes(text, p) ^ NEWLINES
-        if ((others - ONES) & ~others & TOPS) != U0:
+        word = eight_bytes(text, p) ^ NEWLINES
+        if ((word - ONES) & ~word & TOPS) != U0:
             break
         p += U8
     while text[p] != NEWLINE:
@@ -239,7 +239,7 @@ def are_features(text: NDArray[np.uint8], start: Any, stop: Any) -> Any:
         colon = byte == COLON
         starts = (before <= SPACE) & (byte > SPACE)
         letter = ((byte | np.uint8(32)) >= 97) & ((byte | np.uint8(32)) <= 122)
-        known = (
+        fits = (
             digit
             | colon
             | letter
@@ -250,6 +250,6 @@ def are_features(text: NDArray[np.uint8], start: Any, stop: Any) -> Any:
             | (byte == 43)
         )
         between = (before >= 48) & (before <= 57) & (after > SPACE)
-        bad |= np.uint8(not (known & (starts <= digit) & (colon <= between)))
+        bad |= np.uint8(not (fits & (starts <= digit) & (colon <= between)))
         balance += np.int32(starts) - np.int32(colon)
     return bad == 0 and balance == 0 and 48 <= text[start] <= 57

@@ -1,9 +1,13 @@
-"""Exact sums of products, such as numbers of pairs.
+"""Exact products of float64 numbers, and exact sums of products of integers, such as numbers of pairs.
 
 A sum is an int64 array of two limbs, high first: high * 2^62 + low, 0 <= low < 2^62.
 """
 
 from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import register_jitable
 
 from xmleval.base.arrays import Ints
 from xmleval.kernels.jit import kernel
@@ -13,6 +17,22 @@ LOW = (1 << LIMB_BITS) - 1
 HALF = LIMB_BITS // 2
 LOW_HALF = (1 << HALF) - 1
 SCALE = 2.0**LIMB_BITS
+SPLITTER = 2.0**27 + 1.0
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def split(value: Any) -> tuple[Any, Any]:
+    """Return two float64 numbers of at most 27 bits whose sum is the value; or arrays of them."""
+    high = value * SPLITTER - (value * SPLITTER - value)
+    return high, value - high
+
+
+@kernel
+def multiply(a: float, b: float) -> tuple[Any, Any]:
+    """Return the exact product of two float64 numbers as (high, low), after Dekker (1971)."""
+    (a_high, a_low), (b_high, b_low) = split(a), split(b)
+    high = a * b
+    return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 @kernel
@@ -28,10 +48,10 @@ def add_product(limbs: Ints, a: int, b: int) -> None:
 
 
 @kernel
-def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
+def sum_products(first: Ints, second: Ints, limbs: Ints) -> None:
     """Add the products of numbers from 0 to 2^62 - 1 to a sum; int64 (n,), int64 (n,), int64 (2,)."""
-    for p in range(one.size):
-        add_product(limbs, one[p], other[p])
+    for p in range(first.size):
+        add_product(limbs, first[p], second[p])
 
 
 @kernel

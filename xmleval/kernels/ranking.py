@@ -53,13 +53,13 @@ def falls(ptr: Ints, scores: Scores) -> bool:
     """Tell whether scores never rise within a row, and none is NaN. ptr, scores : int64 (n + 1,), (s,)."""
     n_rises, n_unordered = 0, int(scores.size > 0 and scores[0] != scores[0])
     for start in range(1, scores.size, MOST_RISES):  # one pass over all rows vectorises
-        several, unordered = np.int32(0), np.int32(0)
+        n_rising, unordered = np.int32(0), np.int32(0)
         later = scores[start : start + MOST_RISES]
         earlier = scores[start - 1 : start - 1 + later.size]
         for p in range(later.size):
-            several = np.int32(several + np.int32(later[p] > earlier[p]))
+            n_rising = np.int32(n_rising + np.int32(later[p] > earlier[p]))
             unordered = np.int32(unordered + np.int32(later[p] != later[p]))
-        n_rises, n_unordered = n_rises + int(several), n_unordered + int(unordered)
+        n_rises, n_unordered = n_rises + int(n_rising), n_unordered + int(unordered)
     for i in range(1, ptr.size - 1):  # between two rows a rise is allowed
         start = ptr[i]
         if 0 < start < scores.size and ptr[i + 1] > start:
@@ -131,36 +131,36 @@ def bound_part(row: Scores, depth: int, best: Scores) -> float:
 
 
 @kernel
-def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
+def collect_reaching(row: Scores, bound: float, reaching: Ints) -> int:
     """Collect the places of the entries that reach a bound, without a branch for each.
 
     row : (s,)
-    found : int64 (MOST_FOUND + STEP,), places written in order
+    reaching : int64 (MOST_FOUND + STEP,), places written in order
     Returns how many there are, or some number above MOST_FOUND where they are more.
     """
     n = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
     for start in range(0, row.size, STEP):
         part = row[start : start + STEP]
-        some = False
+        reaches = False
         for s in range(part.size):  # vectorises, and in wide rows most steps have none
-            some |= part[s] >= bound
-        if some and n <= np.uint64(MOST_FOUND):
+            reaches |= part[s] >= bound
+        if reaches and n <= np.uint64(MOST_FOUND):
             for s in range(part.size):
-                found[n] = start + s
+                reaching[n] = start + s
                 n += np.uint64(part[s] >= bound)
     return int(np.int64(n))
 
 
 @kernel
-def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, order: Ints) -> None:
+def order_few(row: Scores, reaching: Ints, n: int, values: Scores, places: Ints, order: Ints) -> None:
     """Sort entries by score downwards and stably, by counting the better ones of each.
 
-    row : (s,); found : int64 (n or more,), increasing places in the row
+    row : (s,); reaching : int64 (n or more,), increasing places in the row
     order : int64 (MOST_FOUND,), its first n are written, best first
     values, places : (MOST_FOUND,) as the row, int64 (MOST_FOUND,); overwritten
     """
     for q in range(n):
-        score, place = row[found[q]], 0
+        score, place = row[reaching[q]], 0
         values[q] = score
         for p in range(q):
             before = values[p] >= score
@@ -168,7 +168,7 @@ def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, or
             places[p] += not before
         places[q] = place
     for q in range(n):
-        order[places[q]] = found[q]
+        order[places[q]] = reaching[q]
 
 
 @kernel
@@ -178,21 +178,21 @@ def insert_heads(labels: Labels, scores: Scores, head_labels: Labels, head_score
     labels, scores : (s,); head_labels, head_scores : (1 or more, at most s), written
     Returns whether an entry that is not written has the score of the last one that is.
     """
-    depth, held, tied = head_scores.size, 0, False
+    depth, n_held, tied = head_scores.size, 0, False
     for p in range(scores.size):
         score = scores[p]
-        if held == depth and score <= head_scores[depth - 1]:
+        if n_held == depth and score <= head_scores[depth - 1]:
             tied |= score == head_scores[depth - 1]
             continue
-        j = min(held, depth - 1)
+        j = min(n_held, depth - 1)
         dropped = head_scores[j]
         while j > 0 and head_scores[j - 1] < score:
             head_scores[j], head_labels[j] = head_scores[j - 1], head_labels[j - 1]
             j -= 1
         head_scores[j], head_labels[j] = score, labels[p]
-        if held == depth:  # what was skipped before has at most the score that was dropped
+        if n_held == depth:  # what was skipped before has at most the score that was dropped
             tied = dropped == head_scores[depth - 1]
-        held = min(held + 1, depth)
+        n_held = min(n_held + 1, depth)
     return tied
 
 
@@ -212,7 +212,7 @@ def select_heads(
     tied : (n,), written: whether an entry that is left has the score of the last one of its row
     """
     best, values = np.empty(BOUND_LANES, scores.dtype), np.empty(MOST_FOUND, scores.dtype)
-    found, places = np.empty(MOST_FOUND + STEP, np.int64), np.empty(MOST_FOUND, np.int64)
+    reaching, places = np.empty(MOST_FOUND + STEP, np.int64), np.empty(MOST_FOUND, np.int64)
     order = np.empty(MOST_FOUND, np.int64)
     for i in range(ptr.size - 1):
         first, lo, depth = ptr[i], head_ptr[i], head_ptr[i + 1] - head_ptr[i]
@@ -224,14 +224,14 @@ def select_heads(
         if n_parts <= MOST_PARTS and enough:
             share, width, bound = -(-depth // n_parts), -(-row.size // n_parts), scores.dtype.type(np.inf)
             for start in range(0, row.size, width):
-                other = bound_part(row[start : start + width], share, best)
-                bound = other if other < bound else bound
-            n_found = collect_reaching(row, bound, found)
+                next_bound = bound_part(row[start : start + width], share, best)
+                bound = next_bound if next_bound < bound else bound
+            n_found = collect_reaching(row, bound, reaching)
         if n_found > MOST_FOUND:
             heads = head_labels[lo : lo + depth], head_scores[lo : lo + depth]
             tied[i] = insert_heads(labels[first : ptr[i + 1]], row, *heads)
             continue
-        order_few(row, found, n_found, values, places, order)
+        order_few(row, reaching, n_found, values, places, order)
         for r in range(depth):
             p = first + order[r]
             head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]

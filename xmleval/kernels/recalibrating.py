@@ -6,18 +6,18 @@ from typing import Any
 
 from xmleval.base.arrays import Floats
 from xmleval.kernels.calibrating import exp_of, log_of, sigmoid_of
-from xmleval.kernels.discounting import multiply
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.products import multiply
 
 N, HITS, LOWEST, HIGHEST = 0, 1, 2, 3  # columns of a block
 LOSS, SLOPE, INTERCEPT, SLOPES, BOTH, INTERCEPTS = 0, 1, 2, 3, 4, 5  # sums of Platt's loss and derivatives
 
 
 @kernel
-def is_level(one: Floats, other: Floats) -> bool:
+def is_level(first: Floats, second: Floats) -> bool:
     """Tell whether the share of hits of a block is at least that of the next one; exact for counts."""
-    a, a_rest = multiply(one[HITS], other[N])
-    b, b_rest = multiply(other[HITS], one[N])
+    a, a_rest = multiply(first[HITS], second[N])
+    b, b_rest = multiply(second[HITS], first[N])
     level: bool = a > b or (a == b and a_rest >= b_rest)
     return level
 
@@ -33,10 +33,10 @@ def pool_violators(hits: Floats, misses: Floats, blocks: Floats, n_blocks: int) 
     while i < hits.shape[0] or j < misses.shape[0]:
         of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
         of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
-        own = blocks[n_blocks]
-        own[LOWEST] = own[HIGHEST] = hits[i, 0] if of_hit else misses[j, 0]
-        own[HITS] = hits[i, 1] if of_hit else 0.0
-        own[N] = own[HITS] + (misses[j, 1] if of_miss else 0.0)
+        block = blocks[n_blocks]
+        block[LOWEST] = block[HIGHEST] = hits[i, 0] if of_hit else misses[j, 0]
+        block[HITS] = hits[i, 1] if of_hit else 0.0
+        block[N] = block[HITS] + (misses[j, 1] if of_miss else 0.0)
         i, j, n_blocks = i + of_hit, j + of_miss, n_blocks + 1
         while n_blocks > 1 and is_level(blocks[n_blocks - 2], blocks[n_blocks - 1]):
             last, n_blocks = blocks[n_blocks - 1], n_blocks - 1
@@ -98,6 +98,6 @@ def add_platt(table: Floats, slope: float, intercept: float, target: float, sums
 
 
 @kernel
-def log_ratio(one: float, other: float) -> Any:
-    """Return the natural logarithm of one / other, both positive."""
-    return log_of(one / other) if one <= other else -log_of(other / one)
+def log_ratio(above: float, below: float) -> Any:
+    """Return the natural logarithm of above / below, both positive."""
+    return log_of(above / below) if above <= below else -log_of(below / above)

@@ -64,13 +64,13 @@ class LabelCurves(NamedTuple):
 @kernel
 def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
     """Return the first of `STRIDE` scores from ``base`` on that is not below, and the first that is above."""
-    one = np.uint64(1)
+    unit = np.uint64(1)
     low = high = np.uint64(base)  # unsigned, which avoids Numba's negative-index check
     half = np.uint64(STRIDE // 2)
     while half:
-        low += half * np.uint64(scores[low + half - one] < score)
-        high += half * np.uint64(scores[high + half - one] <= score)
-        half >>= one
+        low += half * np.uint64(scores[low + half - unit] < score)
+        high += half * np.uint64(scores[high + half - unit] <= score)
+        half >>= unit
     low += np.uint64(scores[low] < score)
     high += np.uint64(scores[high] <= score)
     return np.int64(low), np.int64(high)
@@ -97,38 +97,38 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
 
 
 @kernel
-def share_ranked(others: float, wrong: float, most: float) -> float:
-    """Return the area that a relevant entry adds left of ``most`` irrelevant ones, as a share of ``most``.
+def share_ranked(tied: float, wrong: float, limit: float) -> float:
+    """Return the area that a relevant entry adds left of ``limit`` irrelevant ones, as a share of ``limit``.
 
-    others, wrong : irrelevant entries of its tie group, and down to its end
+    tied, wrong : irrelevant entries of its tie group, and down to its end
     """
-    before = wrong - others
-    if wrong <= most:
-        return ((most - wrong) + others / 2.0) / most
-    return (most - before) ** 2 / (2.0 * others * most) if before < most else 0.0
+    before = wrong - tied
+    if wrong <= limit:
+        return ((limit - wrong) + tied / 2.0) / limit
+    return (limit - before) ** 2 / (2.0 * tied * limit) if before < limit else 0.0
 
 
 @kernel
 def update_operating_points(
-    group: float, others: float, score: float, seen: float, wrong: float, size: float, n_relevant: float,
+    group: float, tied: float, score: float, seen: float, wrong: float, size: float, n_relevant: float,
     n_irrelevant: float, sums: CurveSums,
 ) -> None:  # fmt: skip
     """Take the cut at the end of a tie group for what is asked; of equal values, later cuts are better.
 
-    group, others : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight of the
+    group, tied : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight of the
         relevant, the irrelevant and all entries down to its end; n_relevant, n_irrelevant : of all
     """
     recall = seen / n_relevant
     for i in range(sums.asked.shape[0]):
-        what, number = sums.asked[i, 0], sums.asked[i, 1]
-        if what == AREA:
+        kind, number = sums.asked[i, 0], sums.asked[i, 1]
+        if kind == AREA:
             if n_irrelevant > 0:
-                add_term(sums.areas[i], group * share_ranked(others, wrong, number * n_irrelevant))
+                add_term(sums.areas[i], group * share_ranked(tied, wrong, number * n_irrelevant))
             continue
         value, limit = seen / size, recall
-        if what == RECALL:
+        if kind == RECALL:
             value, limit = recall, value
-        elif what == FALLOUT:
+        elif kind == FALLOUT:
             value = -(wrong / n_irrelevant) if n_irrelevant > 0 else 0.0
         if limit >= number and (value >= sums.cuts[i, 0] or np.isnan(sums.cuts[i, 1])):
             sums.cuts[i, 0], sums.cuts[i, 1] = value, score
@@ -136,10 +136,10 @@ def update_operating_points(
 
 @kernel
 def count_group(
-    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
+    group: int, tied: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries.
+    """Count a tie group of ``group`` relevant and ``tied`` irrelevant entries.
 
     seen, wrong : relevant and irrelevant entries down to the group's end
     totals, pairs, precision, peak : see `CurveSums`, which would take longer to pass
@@ -147,7 +147,7 @@ def count_group(
     if group == 0:
         return
     add_product(pairs[0], group, totals[1] - wrong)
-    add_product(pairs[1], group, others)
+    add_product(pairs[1], group, tied)
     add_term(precision, group * (seen / (seen + wrong)))
     f1 = 2.0 * seen / (seen + wrong + totals[0])
     if f1 > peak[0]:
@@ -155,12 +155,12 @@ def count_group(
 
 
 @kernel
-def count_cut(group: int, others: int, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
+def count_cut(group: int, tied: int, score: float, seen: int, wrong: int, sums: CurveSums) -> None:
     """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`."""
     if group:
         n_relevant, n_irrelevant = float(sums.totals[0]), float(sums.totals[1])
         update_operating_points(
-            float(group), float(others), score, float(seen), float(wrong), float(seen + wrong), n_relevant,
+            float(group), float(tied), score, float(seen), float(wrong), float(seen + wrong), n_relevant,
             n_irrelevant, sums,
         )  # fmt: skip
 
@@ -261,7 +261,7 @@ def count_down(
     while i >= 0 or waiting:
         at_unlisted = waiting and (i < 0 or (not below and unlisted >= relevant[i]))
         score = -np.inf if at_unlisted and below else unlisted if at_unlisted else float(relevant[i])
-        group, others, greater = 0, 0, 0
+        group, tied, greater = 0, 0, 0
         if at_unlisted and below:
             greater = irrelevant.size
         else:
@@ -270,17 +270,17 @@ def count_down(
                 i -= 1
             for p in range(irrelevant.size):
                 greater += irrelevant[p] > score
-                others += irrelevant[p] == score
+                tied += irrelevant[p] == score
         if at_unlisted:
             waiting = False
             group += n_unlisted[0]
-            others += n_unlisted[1]
+            tied += n_unlisted[1]
         seen += group
-        wrong = greater + passed + others
+        wrong = greater + passed + tied
         passed += n_unlisted[1] if at_unlisted else 0
-        count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
+        count_group(group, tied, score, seen, wrong, totals, pairs, precision, peak)
         if asked:
-            count_cut(group, others, score, seen, wrong, sums)
+            count_cut(group, tied, score, seen, wrong, sums)
 
 
 @kernel
@@ -302,13 +302,13 @@ def sweep_around(
         )
     above = np.zeros(2, np.int64)
     sweep(relevant[i1:], irrelevant[j1:], above, sums)
-    group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
-    above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + others
+    group, tied = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
+    above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + tied
     count_group(
-        group, others, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak
+        group, tied, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak
     )  # fmt: skip
     if sums.asked.size:
-        count_cut(group, others, score, above[0], above[1], sums)
+        count_cut(group, tied, score, above[0], above[1], sums)
     sweep(relevant[:i0], irrelevant[:j0], above, sums)
 
 

@@ -17,14 +17,14 @@ CLOSE = 1e-12  # products of floats that differ by more differ as integers
 
 
 @kernel
-def is_larger(one: Ints, other: Ints, n_shares: int) -> bool:
+def is_larger(first: Ints, second: Ints, n_shares: int) -> bool:
     """Tell whether a sum of shares is larger than another, by more than the truncation of its terms.
 
-    one, other : int64 (4,), see `fixed.add_share`; n_shares : how many terms each has at most
+    first, second : int64 (4,), see `fixed.add_share`; n_shares : how many terms each has at most
     """
-    last = one[2] - other[2]
-    middle = one[1] - other[1] + (last >> BITS)
-    whole = one[0] - other[0] + (middle >> BITS)
+    last = first[2] - second[2]
+    middle = first[1] - second[1] + (last >> BITS)
+    whole = first[0] - second[0] + (middle >> BITS)
     return bool(whole > 0 or (whole == 0 and ((middle & MASK) > 0 or (last & MASK) >= n_shares)))
 
 
@@ -41,7 +41,7 @@ def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
         without predictions
     """
     hits, size = np.zeros(n_true.size, np.int64), np.zeros(n_true.size, np.int64)
-    total, most = np.zeros(LIMBS, np.int64), np.zeros(LIMBS, np.int64)
+    total, largest = np.zeros(LIMBS, np.int64), np.zeros(LIMBS, np.int64)
     best, p = 0, 0
     while p < scores.size:
         score = scores[p]
@@ -54,8 +54,8 @@ def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
             if hits[unit]:
                 add_share(total, 2 * hits[unit], size[unit] + n_true[unit], 1)
             p += 1
-        if is_larger(total, most, n_true.size):
-            copy_to(most, total)
+        if is_larger(total, largest, n_true.size):
+            copy_to(largest, total)
             best = p
     return best
 
@@ -63,7 +63,7 @@ def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
 @kernel
 def sweep_groups(
     ptr: Ints, scores: Scores, relevant: Bools, n_true: Ints, floor: float, by_f1: bool, cut: Ints,
-    found: Floats,
+    values: Floats,
 ) -> None:  # fmt: skip
     """Find, for each group alone, how many leading entries to predict; the fewest if several are best.
 
@@ -71,12 +71,12 @@ def sweep_groups(
     n_true : int64 (g,), relevant entries of each group
     floor : entries at or below this score are never predicted
     by_f1 : whether the largest F1 is best, else the fewest errors
-    cut : int64 (g,), written; found : float64 (g,), written: F1 or errors at the cut
+    cut : int64 (g,), written; values : float64 (g,), written: F1 or errors at the cut
     """
     for group in range(ptr.size - 1):
-        p, hits, most = ptr[group], 0, 0
+        p, hits, largest = ptr[group], 0, 0
         cut[group] = 0
-        found[group] = 0.0 if by_f1 else n_true[group]
+        values[group] = 0.0 if by_f1 else n_true[group]
         while p < ptr[group + 1] and scores[p] > floor:
             score = scores[p]
             while p < ptr[group + 1] and scores[p] == score:
@@ -85,20 +85,20 @@ def sweep_groups(
             size = p - ptr[group]
             if by_f1:
                 value = 2.0 * hits / (size + n_true[group])
-                better = hits * (cut[group] + n_true[group]) > most * (size + n_true[group])
+                better = hits * (cut[group] + n_true[group]) > largest * (size + n_true[group])
             else:
                 value = float(n_true[group] + size - 2 * hits)
-                better = value < found[group]
+                better = value < values[group]
             if better:
-                cut[group], found[group], most = size, value, hits
+                cut[group], values[group], largest = size, value, hits
 
 
 @kernel
 def is_larger_product(a: int, b: int, c: int, d: int) -> bool:
     """Tell whether a b > c d, for integers from 0 to 2^62 - 1."""
-    one, other = float(a) * float(b), float(c) * float(d)
-    if one == 0.0 or other == 0.0 or abs(one - other) > CLOSE * (one + other):
-        return one > other
+    left, right = float(a) * float(b), float(c) * float(d)
+    if left == 0.0 or right == 0.0 or abs(left - right) > CLOSE * (left + right):
+        return left > right
     first, second = np.zeros(2, np.int64), np.zeros(2, np.int64)
     add_product(first, a, b)
     add_product(second, c, d)
@@ -169,10 +169,10 @@ def cut_labels(
     """
     above, ones = np.zeros(2, np.int64), np.ones(max(relevant.size, irrelevant.size), np.int8)
     for label in range(n_true.size):
-        own = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
-        others = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
+        good = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
+        bad = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
         find_cut(
-            own, ones, others, ones, above, n_true[label], floor, aim, best[label], next_score[label],
+            good, ones, bad, ones, above, n_true[label], floor, aim, best[label], next_score[label],
         )  # fmt: skip
 
 

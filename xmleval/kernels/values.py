@@ -79,16 +79,16 @@ def add_sizes(parts: Ints, sizes: Ints) -> None:
 @kernel
 def count_places(places: Labels, table: Ints, listed: Labels, n_listed: int) -> Any:
     """Count places in a table, and list the new ones if ``n_listed`` >= 0; return how many are listed."""
-    one = table.dtype.type(1)
+    unit = table.dtype.type(1)
     if n_listed < 0:
         for place in places:
-            table[place] += one
+            table[place] += unit
         return n_listed
     n = np.uint64(n_listed)
     for place in places:
         listed[n] = place
         n += np.uint64(table[place] == 0)
-        table[place] += one
+        table[place] += unit
     return np.int64(n)
 
 
@@ -181,10 +181,10 @@ def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
     """
     right, tied, below = np.int64(0), np.int64(0), np.int64(0)
     for place in range(N_PLACES):
-        group, others = np.int64(good[place]), np.int64(bad[place])
+        group, level = np.int64(good[place]), np.int64(bad[place])
         right += group * below
-        tied += group * others
-        below += others
+        tied += group * level
+        below += level
     return right, tied
 
 
@@ -259,7 +259,7 @@ def sweep_buckets(
     pairs_alone : whether precision and peak are not needed
     tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
     """
-    listed, others = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    listed, bad_places = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
     good, bad = tables[0], tables[1]
     totals, pairs, precision, peak, asked = (
@@ -279,10 +279,10 @@ def sweep_buckets(
             wrong += n_irrelevant
             continue
         n_listed = n = count_bucket(relevant, bucket, n_relevant, good, listed, spare)
-        n_others = count_bucket(irrelevant, bucket, n_irrelevant, bad, others, spare)
-        most: Any = n_irrelevant
+        n_others = count_bucket(irrelevant, bucket, n_irrelevant, bad, bad_places, spare)
+        n_bad: Any = n_irrelevant
         before: Any = wrong
-        simple = pairs_alone and at_level < 0 and max(n_relevant, most) < SIMPLE
+        simple = pairs_alone and at_level < 0 and max(n_relevant, n_bad) < SIMPLE
         right: Any = np.int64(0)
         tied_pairs: Any = np.int64(0)
         if simple and n_listed < 0 and n_others < 0:
@@ -300,15 +300,15 @@ def sweep_buckets(
             if n_others < 0:
                 wrong += sum_counts(bad[place:end])
                 end = place
-            while j >= 0 and others[j] >= listed[i]:
-                wrong += bad[others[j]]
+            while j >= 0 and bad_places[j] >= listed[i]:
+                wrong += bad[bad_places[j]]
                 j -= 1
             group: Any = np.int64(good[place])
             tied: Any = np.int64(bad[place])
             if place == at_level:
                 group, tied, wrong = group + unlisted[0], tied + unlisted[1], wrong + unlisted[1]
             if simple:
-                right += group * (before + most - wrong)
+                right += group * (before + n_bad - wrong)
                 tied_pairs += group * tied
                 continue
             seen += group
@@ -319,9 +319,9 @@ def sweep_buckets(
                 count_cut(group, tied, cut, seen, wrong, sums)
         if simple:
             add_product(pairs[0], 1, right)
-            add_product(pairs[0], n_relevant, totals[1] - before - most)
+            add_product(pairs[0], n_relevant, totals[1] - before - n_bad)
             add_product(pairs[1], 1, tied_pairs)
             seen += n_relevant
-        wrong = before + most + (unlisted[1] if at_level >= 0 else 0)
+        wrong = before + n_bad + (unlisted[1] if at_level >= 0 else 0)
         clear_table(good, listed, n if n_listed >= 0 else -1)
-        clear_table(bad, others, n_others)
+        clear_table(bad, bad_places, n_others)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.kernels.discounting import multiply
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.products import multiply
 
 SUM = 2  # numbers
 LEAST = 2.0**-51  # below the least weight: a smaller difference of sums is what rounding leaves
@@ -34,26 +34,26 @@ def two_sum(a: float, b: float) -> tuple[Any, Any]:
 
 
 @kernel
-def plus(high: float, low: float, other: float, other_low: float) -> tuple[Any, Any]:
+def plus(high: float, low: float, added: float, added_low: float) -> tuple[Any, Any]:
     """Return the sum of two pairs."""
-    high, rest = two_sum(high, other)
-    low, last = two_sum(low, other_low)
-    high, rest = joined(high, rest + low)
-    return joined(high, rest + last)
+    high, error = two_sum(high, added)
+    low, last = two_sum(low, added_low)
+    high, error = joined(high, error + low)
+    return joined(high, error + last)
 
 
 @kernel
-def minus(high: float, low: float, other: float, other_low: float) -> tuple[Any, Any]:
+def minus(high: float, low: float, part: float, part_low: float) -> tuple[Any, Any]:
     """Return a sum of weights less that of some of them."""
-    high, low = plus(high, low, -other, -other_low)
+    high, low = plus(high, low, -part, -part_low)
     return (high, low) if high >= LEAST else (0.0, 0.0)
 
 
 @kernel
-def times(high: float, low: float, other: float, other_low: float) -> tuple[Any, Any]:
+def times(high: float, low: float, factor: float, factor_low: float) -> tuple[Any, Any]:
     """Return the product of two pairs."""
-    product, rest = multiply(high, other)
-    return joined(product, rest + (high * other_low + low * other))
+    product, error = multiply(high, factor)
+    return joined(product, error + (high * factor_low + low * factor))
 
 
 @kernel
@@ -79,11 +79,11 @@ def add_table(table: Floats, total: Floats) -> None:
 
 
 @kernel
-def is_below(row: Floats, other: Floats, n_words: int) -> bool:
+def is_below(row: Floats, bound: Floats, n_words: int) -> bool:
     """Return whether the key of a row is below that of another."""
     for word in range(n_words):
-        if row[word] != other[word]:
-            below: bool = row[word] < other[word]
+        if row[word] != bound[word]:
+            below: bool = row[word] < bound[word]
             return below
     return False
 
@@ -124,16 +124,16 @@ def tabulate(words: Floats, order: Ints, weight: Floats, count: Floats, table: F
 
 
 @kernel
-def merge_tables(one: Floats, other: Floats, out: Floats) -> int:
+def merge_tables(a: Floats, b: Floats, out: Floats) -> int:
     """Add two tables by key; return the number of rows that are written, at most those of both."""
     i, j, n, width = 0, 0, 0, out.shape[1]
     n_words = width - SUM
-    while i < one.shape[0] or j < other.shape[0]:
-        first = j == other.shape[0] or (i < one.shape[0] and not is_below(other[j], one[i], n_words))
-        second = i == one.shape[0] or (j < other.shape[0] and not is_below(one[i], other[j], n_words))
+    while i < a.shape[0] or j < b.shape[0]:
+        of_a = j == b.shape[0] or (i < a.shape[0] and not is_below(b[j], a[i], n_words))
+        of_b = i == a.shape[0] or (j < b.shape[0] and not is_below(a[i], b[j], n_words))
         for column in range(width):
-            out[n, column] = one[i, column] if first else other[j, column]
-        if first and second:
-            add_to(out[n, n_words:], other[j, n_words], other[j, n_words + 1])
-        i, j, n = i + first, j + second, n + 1
+            out[n, column] = a[i, column] if of_a else b[j, column]
+        if of_a and of_b:
+            add_to(out[n, n_words:], b[j, n_words], b[j, n_words + 1])
+        i, j, n = i + of_a, j + of_b, n + 1
     return n

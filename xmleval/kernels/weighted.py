@@ -22,8 +22,8 @@ def find_best(
         key = weights[labels[p]] * scores[p] + offsets[labels[p]]
         place = n
         while place:
-            other = best[place - 1]
-            if not key > weights[labels[other]] * scores[other] + offsets[labels[other]]:
+            earlier = best[place - 1]
+            if not key > weights[labels[earlier]] * scores[earlier] + offsets[labels[earlier]]:
                 break
             place -= 1
         if place == best.size:

@@ -15,13 +15,13 @@ SEEN, WRONG, RIGHT, TIED = range(4)  # sums of a sweep
 
 @kernel
 def sweep_sums(
-    relevant: Floats, irrelevant: Floats, rest: Floats, sums: CurveSums, strides: Floats, points: Floats
+    relevant: Floats, irrelevant: Floats, unlisted: Floats, sums: CurveSums, strides: Floats, points: Floats
 ) -> int:
     """Count weighted entries that are ranked together, from above.
 
     relevant, irrelevant : float64 (n, w + 2), (m, w + 2), tables whose last key word is the score
-    rest : float64 (2, 3), relevant and irrelevant entries that are not in them: their score, NaN if they rank
-        below all, and their sum
+    unlisted : float64 (2, 3), relevant and irrelevant entries that are not in them: their score, NaN if they
+        rank below all, and their sum
     sums : added to, each term times the weights of its entries; ``totals`` are float64 (2, 2), sums of all
         relevant and of all irrelevant entries, ``pairs`` float64 (4, 2), sums of relevant and of irrelevant
         entries above, and of products of the weights of pairs in the right order, and tied
@@ -32,26 +32,26 @@ def sweep_sums(
     totals, pairs, peak = sums.totals, sums.pairs, sums.peak
     at = relevant.shape[1] - SUM - 1  # word of the score
     i, j, n_points = relevant.shape[0] - 1, irrelevant.shape[0] - 1, 0
-    waiting = rest[0, 1] > 0.0 or rest[1, 1] > 0.0
+    waiting = unlisted[0, 1] > 0.0 or unlisted[1, 1] > 0.0
     while i >= 0 or j >= 0 or waiting:
         score = -np.inf
         if i >= 0:
             score = relevant[i, at]
         if j >= 0:
             score = max(score, irrelevant[j, at])
-        group, group_low, others, others_low = 0.0, 0.0, 0.0, 0.0
-        if waiting and ((i < 0 and j < 0) or rest[0, 0] >= score):
-            score = -np.inf if np.isnan(rest[0, 0]) else rest[0, 0]
-            group, group_low, others, others_low = rest[0, 1], rest[0, 2], rest[1, 1], rest[1, 2]
+        group, group_low, bad, bad_low = 0.0, 0.0, 0.0, 0.0
+        if waiting and ((i < 0 and j < 0) or unlisted[0, 0] >= score):
+            score = -np.inf if np.isnan(unlisted[0, 0]) else unlisted[0, 0]
+            (group, group_low), (bad, bad_low) = unlisted[0, 1:], unlisted[1, 1:]
             waiting = False
         if i >= 0 and relevant[i, at] == score:
             group, group_low = plus(group, group_low, relevant[i, at + 1], relevant[i, at + 2])
             i -= 1
         if j >= 0 and irrelevant[j, at] == score:
-            others, others_low = plus(others, others_low, irrelevant[j, at + 1], irrelevant[j, at + 2])
+            bad, bad_low = plus(bad, bad_low, irrelevant[j, at + 1], irrelevant[j, at + 2])
             j -= 1
         seen_before, wrong_before = pairs[SEEN, 0], pairs[WRONG, 0]
-        add_to(pairs[WRONG], others, others_low)
+        add_to(pairs[WRONG], bad, bad_low)
         if group > 0.0:
             add_to(pairs[SEEN], group, group_low)
             seen, seen_low = pairs[SEEN]
@@ -59,14 +59,14 @@ def sweep_sums(
             below, below_low = minus(totals[1, 0], totals[1, 1], wrong, wrong_low)
             below, below_low = times(group, group_low, below, below_low)
             add_to(pairs[RIGHT], below, below_low)
-            tied, tied_low = times(group, group_low, others, others_low)
+            tied, tied_low = times(group, group_low, bad, bad_low)
             add_to(pairs[TIED], tied, tied_low)
             size, size_low = plus(seen, seen_low, wrong, wrong_low)
             add_term(sums.precision, group * (seen / size))
             f1 = 2.0 * seen / plus(size, size_low, totals[0, 0], totals[0, 1])[0]
             if f1 > peak[0]:
                 peak[0], peak[1] = f1, score
-            update_operating_points(group, others, score, seen, wrong, size, totals[0, 0], totals[1, 0], sums)
+            update_operating_points(group, bad, score, seen, wrong, size, totals[0, 0], totals[1, 0], sums)
         if points.shape[0]:
             seen, wrong = pairs[SEEN, 0], pairs[WRONG, 0]
             left = minus(totals[0, 0], totals[0, 1], seen, pairs[SEEN, 1])[0]
@@ -93,10 +93,10 @@ def sweep_labels(
     counts : float64 (n_labels, 2), written: sums of relevant and of irrelevant entries; curves : written
     """
     i, j, t = 0, 0, 0
-    totals, rest, pairs = np.zeros((2, SUM)), np.zeros((2, 1 + SUM)), np.zeros((4, SUM))
+    totals, unlisted_sums, pairs = np.zeros((2, SUM)), np.zeros((2, 1 + SUM)), np.zeros((4, SUM))
     limbs = np.zeros((1 + asked.shape[0], LIMBS), np.int64)
     strides, points = np.zeros(2), np.zeros((0, 3))
-    rest[:, 0] = unlisted
+    unlisted_sums[:, 0] = unlisted
     for place in range(counts.shape[0]):
         peak = curves.peak[place]
         label = float(first + place)
@@ -118,10 +118,10 @@ def sweep_labels(
         add_table(relevant[i0:i], pairs[0])
         add_table(irrelevant[j0:j], pairs[1])
         for kind in range(2):
-            rest[kind, 1:] = minus(totals[kind, 0], totals[kind, 1], pairs[kind, 0], pairs[kind, 1])
+            unlisted_sums[kind, 1:] = minus(totals[kind, 0], totals[kind, 1], pairs[kind, 0], pairs[kind, 1])
         pairs[:] = 0.0
         sums = CurveSums(totals, pairs, limbs[0], peak[0], asked, limbs[1:], peak[1:])
-        sweep_sums(relevant[i0:i], irrelevant[j0:j], rest, sums, strides, points)
+        sweep_sums(relevant[i0:i], irrelevant[j0:j], unlisted_sums, sums, strides, points)
         curves.pairs[place, 0], curves.pairs[place, 1] = pairs[RIGHT, 0], pairs[TIED, 0]
         for at in range(limbs.shape[0]):
             curves.precision[place, at] = as_float(limbs[at])

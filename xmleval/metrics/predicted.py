@@ -24,27 +24,27 @@ def pred_coverage(counts: Counts, setting: Setting) -> Floats:
 
 def gini(spread: Spread, setting: Setting) -> float:
     """Sum over labels, in ascending order, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
-    from xmleval.numerics.exact import exact_product  # imports Numba, which no list of measures needs
+    from xmleval.numerics.exact import scaled_sum  # imports Numba, which no list of measures needs
 
     n, times = spread
     last = np.cumsum(times)
     # sum over the ranks i of labels with the same number
-    above = exact_product(n, times * (2 * last - times - setting.n_labels))
-    below = setting.n_labels * exact_product(n, times)
+    above = scaled_sum(n, times * (2 * last - times - setting.n_labels))
+    below = setting.n_labels * scaled_sum(n, times)
     return above / below if below else float("nan")
 
 
 def entropy(spread: Spread, setting: Setting) -> float:
     """Shannon entropy of the shares of slots, divided by log l, that of equal shares."""
     from xmleval.numerics.discounts import logs_of  # imports Numba, too
-    from xmleval.numerics.exact import ONE_EXACT, exact_product
+    from xmleval.numerics.exact import SCALE, scaled_sum
 
     predicted = spread.values > 0
     n, times = spread.values[predicted], spread.n_labels[predicted]
-    total = exact_product(n, times)
+    total = scaled_sum(n, times)
     if not total or setting.n_labels == 1:
         return float("nan")
-    bits = exact_product(n * logs_of((total / ONE_EXACT) / n), times) / total
+    bits: float = scaled_sum(n * logs_of((total / SCALE) / n), times) / total
     return min(1.0, bits / float(logs_of(np.array([float(setting.n_labels)]))[0]))
 
 

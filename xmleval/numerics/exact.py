@@ -1,4 +1,4 @@
-"""Conversion of fixed-point and exact sums to floats."""
+"""Conversion of fixed-point sums to floats, and exact sums and means."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
 from xmleval.kernels.fixed import BITS, LIMBS, sum_terms
+from xmleval.kernels.products import split
 
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
-ONE_EXACT = 1 << LEAST  # units of an exact sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
-SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
+LARGE = 2.0**80  # numbers without bounds count as infinite from here on,
+LARGE_UNIT = 2.0**48  # and are added up in this unit, so that 2^31 of them fit a sum
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
@@ -34,12 +34,6 @@ def as_integer(limbs: Ints) -> int:
     return total
 
 
-def _whole(total: Ints) -> int:
-    """Return an exact sum, int64 (70,), of finite terms in units of 2^-1074."""
-    lower = total[: N_LIMBS - 1].astype("<u4").tobytes()  # but the last limb, all within 0..2^32-1
-    return int.from_bytes(lower, "little") + (int(total[N_LIMBS - 1]) << WIDTH * (N_LIMBS - 1))
-
-
 def limbs_of(units: int) -> list[int]:
     """Return the fixed-point sum that `as_integer` returns as ``units``."""
     mask = (1 << BITS) - 1
@@ -49,43 +43,32 @@ def limbs_of(units: int) -> list[int]:
     ]
 
 
-def split(value: float) -> tuple[float, float]:
-    """Return two numbers of at most 27 bits, whose sum is the value."""
-    high = value * SPLITTER - (value * SPLITTER - value)
-    return high, value - high
+def without_large(values: Floats, weight: Floats = NO_WEIGHT) -> tuple[Floats, Ints]:
+    """Return numbers without bounds in `LARGE_UNIT`, large ones as 0, and the numbers of large ones.
+
+    These are above and below 0, and have a weight above 0.
+    """
+    large = np.abs(values) >= LARGE
+    weighing = large & (weight > 0.0) if weight.size else large
+    n_positive = np.count_nonzero(weighing & (values > 0.0))
+    counts: Ints = np.array([n_positive, np.count_nonzero(weighing) - n_positive])
+    return np.where(large, 0.0, values / LARGE_UNIT), counts
 
 
-def exact_quotient(total: Ints, weight: int, unit: int = 1) -> float:
-    """Return an exact sum, int64 (70,), divided by weight / unit, which is positive, and rounded once."""
-    up, down = int(total[UP]), int(total[DOWN])
-    if up or down:
-        return math.nan if up and down else math.inf if up else -math.inf
-    whole = _whole(total)
-    try:
-        return whole * unit / (weight << LEAST)  # integers: one division, correctly rounded
-    except OverflowError:  # rounded weighted terms can exceed the exact mean
-        return math.inf if whole > 0 else -math.inf
-
-
-def exact_product(values: Floats, times: Ints) -> int:
-    """Return the sum of finite values, each taken so many times, in units of 2^-1074; exact in any order."""
-    total: Ints = np.zeros(SIZE, np.int64)
-    high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
-    low, sign, left, unit = values - high, np.sign(times), np.abs(times), 1.0
-    while left.any():
-        digits = sign * (left & (1 << EXACT_BITS) - 1) * unit
-        for part in (high, low):
-            add_exact(part * digits, NO_WEIGHT, total)
-        left, unit = left >> EXACT_BITS, unit * 2.0**EXACT_BITS
-    return _whole(total)
+def sum_of_large(n_positive: int, n_negative: int) -> float:
+    """Return the sum of large numbers, which count as infinite; 0 if there are none."""
+    above, below = math.inf if n_positive else 0.0, math.inf if n_negative else 0.0
+    return above - below
 
 
 def exact_mean(values: Floats) -> float:
-    """Return the mean of the values that are not NaN, rounded once; NaN if there are none."""
-    total: Ints = np.zeros(SIZE, np.int64)
-    add_exact(values, NO_WEIGHT, total)
+    """Return the mean of numbers without bounds that are not NaN, rounded once; NaN if there are none."""
     n_defined = int(np.count_nonzero(~np.isnan(values)))
-    return exact_quotient(total, n_defined) if n_defined else math.nan
+    if not n_defined:
+        return math.nan
+    small, n_large = without_large(values)
+    finite: float = scaled_sum(small) / (n_defined * SCALE) * LARGE_UNIT
+    return finite + sum_of_large(*n_large.tolist())
 
 
 def scaled_sum(values: Floats, times: Ints | None = None) -> Any:
@@ -97,12 +80,12 @@ def scaled_sum(values: Floats, times: Ints | None = None) -> Any:
         return float(np.nansum(values if times is None else values * times))
     terms = [values]
     if times is not None:
-        high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
-        low, high_times = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
-        terms = [high * low, (values - high) * low]
-        if high_times.any():
-            terms += [part * high_times * 2.0**EXACT_BITS for part in (high, values - high)]
+        halves = split(values)
+        low, high = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
+        terms = [half * low for half in halves]
+        if high.any():
+            terms += [half * high * 2.0**EXACT_BITS for half in halves]
     total: Ints = np.zeros(LIMBS, np.int64)
-    for part in terms:
-        sum_terms(np.ascontiguousarray(part), NO_WEIGHT, total, total)
+    for term in terms:
+        sum_terms(np.ascontiguousarray(term), NO_WEIGHT, total, total)
     return as_integer(total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,6 @@ from xmleval.pooled.piles import (
 )
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
-GROUPED_FROM = 4  # keys per label from which grouping by label in each task saves time and memory
 GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
@@ -117,9 +116,9 @@ def label_ranges(piles: Sequence[Pile], n_labels: int, resources: Resources) -> 
 
 def _grouped(piles: Sequence[Pile]) -> list[list[Grouped]] | None:
     """Return the parts of piles, None if there are none, or some that are not grouped by label."""
-    found = [pile.parts() for pile in piles]
-    if any(found) and all(isinstance(part, Grouped) for parts in found for part in parts):
-        return found
+    parts_of = [pile.parts() for pile in piles]
+    if any(parts_of) and all(isinstance(part, Grouped) for parts in parts_of for part in parts):
+        return parts_of
     return None
 
 
@@ -127,12 +126,12 @@ def _over_grouped(
     piles: Sequence[Sequence[Grouped]],
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
-    least: int,
+    n_least: int,
     resources: Resources,
 ) -> None:
     """Do the same as `over_labels` for the parts of piles that are grouped by label."""
     reached: Ints = sum(part.ptr - part.ptr[0] for parts in piles for part in parts)
-    n = max(least, int(reached[-1]) // GROUPED_RANGE)
+    n = max(n_least, int(reached[-1]) // GROUPED_RANGE)
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
 
@@ -184,18 +183,6 @@ def _sort_labels(columns: Columns, flags: Bools) -> None:
     """Sort the scores of each flagged label, in place."""
     for label in np.flatnonzero(flags):
         columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
-
-
-def grouped_by_label(piles: Mapping[str, Pile], n_labels: int, most: int) -> dict[str, list[Grouped]]:
-    """Return the keys of piles grouped by label; none if they are few, over ``most`` bytes or on disk."""
-    parts = [part for pile in piles.values() for part in pile.parts()]
-    fits = all(isinstance(part, np.ndarray) and part.dtype == np.int64 for part in parts)
-    if not (fits and GROUPED_FROM * n_labels <= sum(part.size for part in parts) <= most // 8):
-        return {}
-    return {
-        name: [Grouped(*grouped_keys(pile.held(), np.dtype(np.int64), 0, n_labels))]
-        for name, pile in piles.items()
-    }
 
 
 def grouped_keys(parts: Iterable[Keys], dtype: np.dtype[Any], start: int, stop: int) -> Columns:

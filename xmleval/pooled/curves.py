@@ -119,10 +119,10 @@ def sweep_piles(
     def count(number: int) -> Found:
         start = np.ascontiguousarray(above[:, number])
         if number % 2:
-            group, others = cells[:, number].tolist()
+            group, n_bad = cells[:, number].tolist()
             score = np.full(1, splitters[number // 2])
-            found = tie_group(group, others, float(score[0]), start, totals, strides, asked)
-            return found._replace(open_pairs=pairs_left(score, ranges.sizes[:1, number], last))
+            piece = tie_group(group, n_bad, float(score[0]), start, totals, strides, asked)
+            return piece._replace(open_pairs=pairs_left(score, ranges.sizes[:1, number], last))
         first, bad = ranges.load(0, number), ranges.load(len(relevant), number)
         good = first if len(relevant) == 1 else ranges.load_all(range(len(relevant)), number)
         pairs, points = np.zeros((2, 2), np.int64), np.empty((0, 3))
@@ -137,12 +137,12 @@ def sweep_piles(
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
     down = [number for number in range(cells.shape[1] - 1, -1, -1) if cells[:, number].any()]
-    found = resources.map(count, down)
+    pieces = resources.map(count, down)
     if level_at is None and without.any():
         seen = cells.sum(axis=1)
-        group, others = without.tolist()
-        found.append(tie_group(group, others, -np.inf, seen, totals, strides, asked))
-    return added_up(found, asked)
+        group, n_bad = without.tolist()
+        pieces.append(tie_group(group, n_bad, -np.inf, seen, totals, strides, asked))
+    return added_up(pieces, asked)
 
 
 def splitters_of(piles: Sequence[Pile], level: float | None, resources: Resources) -> tuple[Keys, int | None]:
@@ -169,14 +169,14 @@ def sums_of(totals: Any, pairs: Any, precision: Ints, peak: Floats, asked: Float
 
 
 def tie_group(
-    group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None, asked: Floats
+    group: int, n_bad: int, score: float, above: Ints, totals: Ints, strides: Ints | None, asked: Floats
 ) -> Found:
     """Count entries of one score."""
-    seen, wrong = int(above[0]) + group, int(above[1]) + others
+    seen, wrong = int(above[0]) + group, int(above[1]) + n_bad
     pairs, points = np.zeros((2, 2), np.int64), np.empty((0, 3))
     precision, peak = none_yet(asked)
-    count_group(group, others, score, seen, wrong, totals, pairs, precision[0], peak[0])
-    count_cut(group, others, score, seen, wrong, sums_of(totals, pairs, precision, peak, asked))
+    count_group(group, n_bad, score, seen, wrong, totals, pairs, precision[0], peak[0])
+    count_cut(group, n_bad, score, seen, wrong, sums_of(totals, pairs, precision, peak, asked))
     reached: Ints = np.array([seen, wrong])
     if strides is not None and ((reached // strides > above // strides).any() or (reached == totals).all()):
         points = np.array([[score, seen, wrong]])
@@ -201,10 +201,10 @@ def pairs_left(scores: Scores, counts: Ints, last: Last | None) -> tuple[int, in
     return as_integers(pairs)
 
 
-def added_up(found: Sequence[Found], asked: Floats) -> Found:
+def added_up(pieces: Sequence[Found], asked: Floats) -> Found:
     """Add up contributions, best scores first."""
     precision, peak = none_yet(asked)
-    for part in found:
+    for part in pieces:
         precision += part.precision
         carry(precision)
         better = part.peak[:, 0] >= peak[:, 0]  # of equal ones the later, but for F1
@@ -212,11 +212,11 @@ def added_up(found: Sequence[Found], asked: Floats) -> Found:
         better[1:] = (better[1:] | np.isnan(peak[1:, 1])) & ~np.isnan(part.peak[1:, 1])
         peak[better] = part.peak[better]
     return Found(
-        added(part.pairs for part in found),
+        added(part.pairs for part in pieces),
         precision,
         peak,
-        np.concatenate([np.empty((0, 3)), *(part.points for part in found)]),
-        added(part.open_pairs for part in found),
+        np.concatenate([np.empty((0, 3)), *(part.points for part in pieces)]),
+        added(part.open_pairs for part in pieces),
     )
 
 
@@ -230,13 +230,13 @@ def thinned(points: Floats, n_points: int) -> Floats:
 
 def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     """Return the sums of the first and of the second items of pairs."""
-    one, other = 0, 0
+    first, second = 0, 0
     for a, b in pairs:
-        one, other = one + a, other + b
-    return one, other
+        first, second = first + a, second + b
+    return first, second
 
 
 def as_integers(limbs: Ints) -> tuple[int, int]:
     """Return two sums of pairs, int64 (2, 2), as integers."""
-    one, other = ((int(high) << LIMB_BITS) + int(low) for high, low in limbs)
-    return one, other
+    first, second = ((int(high) << LIMB_BITS) + int(low) for high, low in limbs)
+    return first, second

@@ -68,10 +68,10 @@ def best_cut(
 
     down = np.flatnonzero(parted.sizes.any(axis=0))[::-1].tolist()
     best, threshold, any_above = [0, 0], math.nan, False
-    for own, (first, below) in resources.map(cut, down):
+    for counts, (first, below) in resources.map(cut, down):
         any_above |= not math.isnan(first)
-        if is_better(aim, own[0], own[1], best[0], best[1], n_true):
-            best, threshold = own, below
+        if is_better(aim, counts[0], counts[1], best[0], best[1], n_true):
+            best, threshold = counts, below
         elif math.isnan(threshold):  # the cut is between this range and one above
             threshold = first
     store.file.trim()
@@ -87,8 +87,8 @@ def _by_value(relevant: Values, irrelevant: Values) -> Parted:
     sizes = np.stack([np.add.reduceat(side.sizes, bounds[:-1]) for side in sides])
 
     def load(number: int) -> Runs:
-        one, other = (joined(side, bounds[number], bounds[number + 1]) for side in sides)
-        return *one, *other
+        good, bad = (joined(side, bounds[number], bounds[number + 1]) for side in sides)
+        return *good, *bad
 
     return Parted(sizes, load)
 
@@ -103,8 +103,8 @@ def _by_score(relevant: Pile, irrelevant: Pile, resources: Resources) -> Parted:
         if number % 2:
             score, counts = splitters[number // 2 : number // 2 + 1], ranges.sizes[:, number : number + 1]
             return score, counts[0].copy(), score, counts[1].copy()
-        one, other = (run_lengths(ranges.load(pile, number)) for pile in range(2))
-        return *one, *other
+        good, bad = (run_lengths(ranges.load(pile, number)) for pile in range(2))
+        return *good, *bad
 
     return Parted(ranges.sizes, load)
 
@@ -125,12 +125,12 @@ def best_label_cuts(
 ) -> LabelCuts:
     """Return the best cut of each label; arguments as in `best_cut`, of keys, with ``n_true`` by label."""
     n_labels = n_true.size
-    found = LabelCuts(np.empty((n_labels, 2), np.int64), np.empty((n_labels, 2)))
+    cuts = LabelCuts(np.empty((n_labels, 2), np.int64), np.empty((n_labels, 2)))
 
     def cut(start: int, stop: int, good: Columns, bad: Columns) -> None:
         sort_each(bad)
-        own = LabelCuts(found.best[start:stop], found.scores[start:stop])
-        cut_labels(*good, *bad, n_true[start:stop], floor, aim, own.best, own.scores)
+        part = LabelCuts(cuts.best[start:stop], cuts.scores[start:stop])
+        cut_labels(*good, *bad, n_true[start:stop], floor, aim, part.best, part.scores)
 
     over_labels(relevant, irrelevant, n_labels, cut, resources)
-    return found
+    return cuts

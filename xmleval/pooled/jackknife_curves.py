@@ -61,7 +61,7 @@ def sweep_values(
     sizes = np.stack([kind.sizes[buckets] for kind in kinds], axis=1)
     sizes = np.stack([sizes[:, :n_groups], sizes[:, n_groups:]])
     parts = np.concatenate([kind.parts for kind in kinds])
-    together = Buckets(parts, n_scores, [part for kind in kinds for part in kind.held])
+    together = Buckets(parts, n_scores, [part for kind in kinds for part in kind.kept])
     del kinds  # the sizes of each
     totals: Ints = sizes.sum(axis=1) + unlisted
     ends = cut(n_scores, TASKS * resources.threads if resources.threads > 1 else 1)
@@ -163,10 +163,10 @@ def sweep_label_groups(
         keys, rank = _marked_keys(ranges, 2 * number, start, level, ranked)
         within = labels[slice(*np.searchsorted(labels, [start, stop]))]
         for at in range(0, within.size, LABELS_AT_A_TIME):
-            some = within[at : at + LABELS_AT_A_TIME]
-            numbers = some - start
+            chosen = within[at : at + LABELS_AT_A_TIME]
+            numbers = chosen - start
             ends = np.searchsorted(keys, np.array([numbers[0], numbers[-1] + 1]) << BELOW_LABEL)
-            of_groups = np.stack([counts.take(some) for counts in n_true])
+            of_groups = np.stack([counts.take(chosen) for counts in n_true])
             sums = np.empty((N_SUMS, *of_groups.shape))
             sweep_labels(numbers, keys[slice(*ends)], of_groups, n_rows, rank, sums)
             use(of_groups, sums)
@@ -198,15 +198,15 @@ def _marked_keys(
         rank = int(rank_of_bits(np.float32(none).view(np.uint32)))
     keys, start = np.empty(ranges.sizes[:, number].sum(), np.int64), 0
     for mark, part in parts:
-        own = keys[start : start + part.size]
+        marked = keys[start : start + part.size]
         if not ranked:
-            np.subtract(part, first << RANK_BITS, out=own)
+            np.subtract(part, first << RANK_BITS, out=marked)
         elif part.dtype.kind == "f":
-            own[:] = ranks[start : start + part.size]
+            marked[:] = ranks[start : start + part.size]
         else:
-            own[:] = (label_of(part) - first << RANK_BITS) + ranks[start : start + part.size]
-        own <<= MARK_BITS
-        own |= mark
+            marked[:] = (label_of(part) - first << RANK_BITS) + ranks[start : start + part.size]
+        marked <<= MARK_BITS
+        marked |= mark
         start += part.size
     keys.sort()
     return keys, -1 if level is None else rank

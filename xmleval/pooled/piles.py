@@ -73,7 +73,7 @@ class Pile:
     """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
 
     def __init__(self) -> None:
-        self._held: dict[np.dtype[Any], list[Held]] = {}
+        self._by_dtype: dict[np.dtype[Any], list[Held]] = {}
         self.runs: list[Run] = []
         self.n_bytes = 0  # of the arrays
 
@@ -82,24 +82,24 @@ class Pile:
         """Number of keys."""
         return sum(part.size for part in self.parts())
 
-    def held(self) -> list[Any]:
+    def arrays(self) -> list[Any]:
         """Return the parts in memory, which `as_keys` converts to arrays of keys."""
-        return [part for parts in self._held.values() for part in parts]
+        return [part for parts in self._by_dtype.values() for part in parts]
 
     def parts(self) -> list[Any]:
         """Return all arrays and runs."""
-        return [*self.held(), *self.runs]
+        return [*self.arrays(), *self.runs]
 
     def add(self, arrays: Iterable[Held]) -> None:
         """Add arrays."""
         for keys in arrays:
             if keys.size:
                 self.n_bytes += keys.nbytes
-                append_joined(self._held.setdefault(keys.dtype, []), keys)
+                append_joined(self._by_dtype.setdefault(keys.dtype, []), keys)
 
     def ungroup(self) -> None:
         """Convert all parts in memory to arrays of keys."""
-        for tail in self._held.values():
+        for tail in self._by_dtype.values():
             place = 0
             while place < len(tail):  # one by one, so that an exception loses nothing
                 keys = as_keys(tail[place])
@@ -108,7 +108,7 @@ class Pile:
 
     def put(self, old: Keys, new: Keys) -> None:
         """Replace an array by the same keys in another order."""
-        tail = self._held.get(old.dtype, [])
+        tail = self._by_dtype.get(old.dtype, [])
         for place, keys in enumerate(tail):
             if keys is old and new.dtype == old.dtype:
                 tail[place] = new
@@ -118,13 +118,13 @@ class Pile:
         """Replace all arrays by runs of the same keys; no signal handler can find half of it done."""
         nothing: dict[np.dtype[Any], list[Held]] = {}
         runs = [*self.runs, *runs]
-        self._held, self.n_bytes, self.runs = nothing, 0, runs
+        self._by_dtype, self.n_bytes, self.runs = nothing, 0, runs
 
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
     """Write keys to sorted runs; the arrays are unchanged."""
     arrays = [keys for keys in arrays if keys.size]
-    most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
+    enough = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
     runs: list[Run] = []
     group: list[Held] = []
     n_bytes = 0
@@ -132,7 +132,7 @@ def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
         group.append(keys)
         n_bytes += keys.nbytes
         last = number + 1 == len(arrays)
-        if n_bytes and (last or n_bytes >= most or arrays[number + 1].dtype != keys.dtype):
+        if n_bytes and (last or n_bytes >= enough or arrays[number + 1].dtype != keys.dtype):
             joined = np.concatenate([keys for part in group for keys in as_keys(part)])
             joined.sort()
             runs.append(file.write(iter([joined]), joined.size, joined.dtype))
@@ -215,10 +215,10 @@ class Ranges:
 
         def cut_part(number: int) -> Cut:
             pile, part = parts[number]
-            found = _cut(part, splitters)
-            if not isinstance(part, Run) and not isinstance(found.part, Run):
-                piles[pile].put(part, found.part)  # drops this reference to the old array
-            return found
+            cut = _cut(part, splitters)
+            if not isinstance(part, Run) and not isinstance(cut.part, Run):
+                piles[pile].put(part, cut.part)  # drops this reference to the old array
+            return cut
 
         cuts = over(cut_part, range(len(parts)))
         self.cuts: list[list[Cut]] = [[] for _ in piles]
@@ -251,11 +251,11 @@ class Ranges:
 
     def _read(self, part: Keys | Run, start: int, stop: int) -> Keys:
         if isinstance(part, Run):
-            own = np.empty(stop - start, part.dtype)
-            part.read(start, own)
+            keys = np.empty(stop - start, part.dtype)
+            part.read(start, keys)
         else:
-            own = part[start:stop]
-        return widened(own, self.dtype)
+            keys = part[start:stop]
+        return widened(keys, self.dtype)
 
     def load_all(self, piles: Sequence[int], number: int) -> Keys:
         """Return the keys of several piles in a range, sorted together."""
@@ -287,8 +287,8 @@ def _cut(part: Keys | Run, splitters: Keys) -> Cut:
 
 def _run_offsets(run: Run, splitters: Keys) -> Ints:
     """Return the offsets of ranges in a run; its sample limits the keys to read."""
-    found = np.empty(2 * splitters.size + 2, np.int64)
-    found[0], found[-1] = 0, run.size
+    offsets = np.empty(2 * splitters.size + 2, np.int64)
+    offsets[0], offsets[-1] = 0, run.size
     sample = widened(run.sample, splitters.dtype)
     sides: tuple[Literal["left", "right"], ...] = ("left", "right")
     for number, splitter in enumerate(splitters):
@@ -298,8 +298,8 @@ def _run_offsets(run: Run, splitters: Keys) -> Ints:
             keys = np.empty(min(run.size, place * run.stride) - start, run.dtype)
             run.read(start, keys)
             within = np.searchsorted(widened(keys, splitters.dtype), splitter, side)
-            found[2 * number + 1 + after] = start + within
-    return found
+            offsets[2 * number + 1 + after] = start + within
+    return offsets
 
 
 def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
@@ -315,9 +315,9 @@ def sampled_quantiles(piles: Iterable[Pile], n_ranges: int) -> Floats:
     values, weights = _sample(piles)
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    wanted = reached[-1] * np.arange(1, n_ranges) / n_ranges
-    found: Floats = values[order][np.searchsorted(reached, wanted)]
-    return found
+    targets = reached[-1] * np.arange(1, n_ranges) / n_ranges
+    quantiles: Floats = values[order][np.searchsorted(reached, targets)]
+    return quantiles
 
 
 def _sample(piles: Iterable[Pile]) -> tuple[Keys, Floats]:
@@ -325,10 +325,10 @@ def _sample(piles: Iterable[Pile]) -> tuple[Keys, Floats]:
     for pile in piles:
         for part in pile.parts():
             if isinstance(part, Run):
-                own, stride = part.sample, part.stride
+                sample, stride = part.sample, part.stride
             else:
                 stride = max(1, part.size // SAMPLED)
-                own = part[::stride]
-            values.append((label_of(own) if own.dtype.kind != "f" else own).astype(np.float64))
-            weights.append(np.full(own.size, float(stride)))
+                sample = part[::stride]
+            values.append((label_of(sample) if sample.dtype.kind != "f" else sample).astype(np.float64))
+            weights.append(np.full(sample.size, float(stride)))
     return np.concatenate(values), np.concatenate(weights)

@@ -34,11 +34,6 @@ class Store:
         self.file = file
 
     @property
-    def key_bytes(self) -> int:
-        """Size of the keys in memory."""
-        return sum(pile.n_bytes for pile in self.piles.values())
-
-    @property
     def value_bytes(self) -> int:
         """Size of the scores counted by value."""
         return sum(values.n_bytes for values in self.values.values())
@@ -46,40 +41,40 @@ class Store:
     @property
     def n_bytes(self) -> int:
         """Size of everything in memory."""
-        return self.key_bytes + self.value_bytes
+        return self.value_bytes + sum(pile.n_bytes for pile in self.piles.values())
 
-    def add(self, found: Mapping[str, Values | list[Held]], most: int, resources: Resources) -> None:
-        """Add scores, and limit what is in memory to ``most`` bytes.
+    def add(self, new: Mapping[str, Values | list[Held]], limit: int, resources: Resources) -> None:
+        """Add scores, and limit what is in memory to ``limit`` bytes.
 
         That is the sum of all kinds; counts by value may be packed, which takes as much memory again.
         """
-        keys = {name: own for name, own in found.items() if not isinstance(own, Values)}
-        for name, own in found.items():
-            if isinstance(own, Values):
-                self.values[name].merge(own)
-        n_bytes = self.n_bytes + sum(part.nbytes for several in keys.values() for part in several)
-        if n_bytes <= most:
-            for name, several in keys.items():
-                self.piles[name].add(several)
+        keys = {name: scores for name, scores in new.items() if not isinstance(scores, Values)}
+        for name, scores in new.items():
+            if isinstance(scores, Values):
+                self.values[name].merge(scores)
+        n_bytes = self.n_bytes + sum(part.nbytes for arrays in keys.values() for part in arrays)
+        if n_bytes <= limit:
+            for name, arrays in keys.items():
+                self.piles[name].add(arrays)
             return
         for name, pile in self.piles.items():
-            pile.hold_on_disk(spill([*pile.held(), *keys.get(name, [])], self.file))
-        if self.value_bytes <= most:
+            pile.hold_on_disk(spill([*pile.arrays(), *keys.get(name, [])], self.file))
+        if self.value_bytes <= limit:
             return
-        if most >= LEAST_PACKED:
+        if limit >= LEAST_PACKED:
             self.pack(resources)
-        if self.value_bytes > most // 2:  # which leaves too little for further scores
+        if self.value_bytes > limit // 2:  # which leaves too little for further scores
             for name, values in self.values.items():
                 self.piles[name].hold_on_disk(self._runs_of(values))
                 self.values[name] = Values()
 
-    def merge(self, other: Store, most: int, resources: Resources) -> None:
+    def merge(self, added: Store, limit: int, resources: Resources) -> None:
         """Add the scores of another store, as `add` does."""
-        self.add(dict(other.values), most, resources)
-        self.add({name: pile.held() for name, pile in other.piles.items()}, most, resources)
-        for name, pile in other.piles.items():
-            own = self.piles[name]
-            own.runs = [*self._own(pile.runs), *own.runs]
+        self.add(dict(added.values), limit, resources)
+        self.add({name: pile.arrays() for name, pile in added.piles.items()}, limit, resources)
+        for name, pile in added.piles.items():
+            mine = self.piles[name]
+            mine.runs = [*self._in_file(pile.runs), *mine.runs]
 
     def pack(self, resources: Resources) -> None:
         """Pack the counts by value."""
@@ -102,7 +97,7 @@ class Store:
         if not values.size:
             return self.piles[name]
         pile = Pile()
-        pile.add(self.piles[name].held())
+        pile.add(self.piles[name].arrays())
         pile.runs = [*self.piles[name].runs]
         if values.ordered or values.packed:
             self.file.trim()  # after what an earlier call wrote, which ending threads may have held
@@ -124,7 +119,7 @@ class Store:
         self.file.expect_room(size * dtype.itemsize)  # a few counts may be any number of scores
         return [self.file.write(values.chunks(), size, dtype)] if size else []
 
-    def _own(self, runs: list[Run]) -> list[Run]:
+    def _in_file(self, runs: list[Run]) -> list[Run]:
         """Return runs in the own file; copy those of other files, which can then be closed."""
         file = self.file
         return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
@@ -132,13 +127,13 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with keys in place of files, which cannot be copied."""
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
-        held = {n: [keys for part in p.held() for keys in as_keys(part)] for n, p in self.piles.items()}
-        return {**self.__dict__, "piles": {name: (held[name], runs[name]) for name in self.piles}}
+        arrays = {n: [keys for part in p.arrays() for keys in as_keys(part)] for n, p in self.piles.items()}
+        return {**self.__dict__, "piles": {name: (arrays[name], runs[name]) for name in self.piles}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state of `__getstate__`."""
         self.__dict__ |= state
         self.piles = {name: Pile() for name in state["piles"]}
-        for name, (held, runs) in state["piles"].items():
-            self.piles[name].add(held)
+        for name, (arrays, runs) in state["piles"].items():
+            self.piles[name].add(arrays)
             self.piles[name].runs = [self.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs]

@@ -62,14 +62,14 @@ def sweep_values(
         return np.zeros(2, np.int64) if bucket == above.shape[1] else np.ascontiguousarray(above[:, bucket])
 
     def points_of(start: int, stop: int, strides: Ints) -> Floats:
-        found, cuts = [], joint_bounds([good, bad], start, stop)
+        pieces, cuts = [], joint_bounds([good, bad], start, stop)
         for first, end in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
             within = unlisted if first <= level >> HALF < end and level >= 0 else None
             runs = [joined(side, first, end, within, kind) for kind, side in enumerate((good, bad))]
             passed = (cells[:, first:end].sum(axis=1) // strides).sum() + 3
             points = np.empty((min(int(passed), runs[0][0].size + runs[1][0].size), 3))
-            found.append(points[: trace(*runs[0], *runs[1], before(end), totals, strides, points)])
-        return np.concatenate(found)
+            pieces.append(points[: trace(*runs[0], *runs[1], before(end), totals, strides, points)])
+        return np.concatenate(pieces)
 
     def count(number: int) -> Found:
         start, stop = bounds[number], bounds[number + 1]
@@ -82,14 +82,14 @@ def sweep_values(
         )  # fmt: skip
         points = np.empty((0, 3)) if strides is None else points_of(start, stop, strides)
         if last is not None:
-            open_pairs = added(pairs_left(*some, last) for some in distinct(good, start, stop))
+            open_pairs = added(pairs_left(*run, last) for run in distinct(good, start, stop))
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
-    found = resources.map(count, range(len(bounds) - 2, -1, -1))
+    pieces = resources.map(count, range(len(bounds) - 2, -1, -1))
     if unlisted.level is None and without.any():
-        group, others = without.tolist()
-        found.append(tie_group(group, others, -np.inf, totals - without, totals, strides, asked))
-    return added_up(found, asked)
+        group, n_bad = without.tolist()
+        pieces.append(tie_group(group, n_bad, -np.inf, totals - without, totals, strides, asked))
+    return added_up(pieces, asked)
 
 
 def joined(

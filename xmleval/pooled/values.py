@@ -65,14 +65,14 @@ class Packed(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """Parts as kernels take them; ``held`` keeps their arrays.
+    """Parts as kernels take them; ``kept`` keeps their arrays.
 
     parts : int64 (p, FIELDS); sizes : int64 (N_BUCKETS,), number of scores of each bucket
     """
 
     parts: Ints
     sizes: Ints
-    held: list[Ordered | Packed]
+    kept: list[Ordered | Packed]
 
     @property
     def table_dtype(self) -> np.dtype[Any]:
@@ -91,18 +91,14 @@ class Values:
     @property
     def size(self) -> int:
         """Number of scores."""
-        held: list[Any] = [*self.few, *self.ordered, *self.packed]
-        return sum(part.size for part in held)
+        parts: list[Any] = [*self.few, *self.ordered, *self.packed]
+        return sum(part.size for part in parts)
 
     @property
     def n_bytes(self) -> int:
         """Size in bytes."""
-        return self.loose_bytes + sum(part.nbytes for part in self.packed)
-
-    @property
-    def loose_bytes(self) -> int:
-        """Size of what is not packed, in bytes."""
-        return sum(part.nbytes for part in self.few) + sum(part.nbytes for part in self.ordered)
+        parts: list[Any] = [*self.few, *self.ordered, *self.packed]
+        return sum(part.nbytes for part in parts)
 
     def add(self, scores: Scores) -> None:
         """Add scores, float32 without NaN; they are ordered once there are many."""
@@ -114,12 +110,12 @@ class Values:
             few, self.few = self.few, []
             self.ordered += order(np.concatenate(few))
 
-    def merge(self, other: Values) -> None:
+    def merge(self, added: Values) -> None:
         """Add the scores of another multiset."""
-        for scores in other.few:
+        for scores in added.few:
             self.add(scores)
-        self.ordered = [*self.ordered, *other.ordered]
-        self.packed = [*self.packed, *other.packed]
+        self.ordered = [*self.ordered, *added.ordered]
+        self.packed = [*self.packed, *added.packed]
 
     def pack(self, resources: Resources) -> None:
         """Pack all scores."""
@@ -128,18 +124,20 @@ class Values:
 
     def _packed(self, resources: Resources) -> list[Packed]:
         """Return all scores packed, in ranges of buckets."""
-        known = sorted(self.packed, key=lambda part: part.first)
-        ends = [part.first + part.starts.size - 1 for part in known]
-        if not self.loose_bytes and all(
-            part.first >= end for part, end in zip(known[1:], ends, strict=False)
+        in_order = sorted(self.packed, key=lambda part: part.first)
+        ends = [part.first + part.starts.size - 1 for part in in_order]
+        if not (self.few or self.ordered) and all(
+            part.first >= end for part, end in zip(in_order[1:], ends, strict=False)
         ):
-            return known
+            return in_order
         buckets = as_buckets([self])
         bounds = cut(buckets.sizes, 2 * TASKS * resources.threads)
 
         def packed(number: int) -> Packed:
-            held = np.flatnonzero(buckets.sizes[bounds[number] : bounds[number + 1]])
-            first, stop = (bounds[number] + held[[0, -1]] + [0, 1]).tolist() if held.size else (0, 0)
+            occurring = np.flatnonzero(buckets.sizes[bounds[number] : bounds[number + 1]])
+            first, stop = (
+                (bounds[number] + occurring[[0, -1]] + [0, 1]).tolist() if occurring.size else (0, 0)
+            )
             sizes = buckets.sizes[first:stop]
             starts: Ints = np.empty(stop - first + 1, np.int64)
             data: Ints = np.zeros(_most_words(sizes), np.int64)  # zeros between what is written, too
@@ -190,7 +188,7 @@ SCRATCH = Scratch()
 
 def order(scores: Scores) -> list[Ordered]:
     """Order float32 scores by bucket."""
-    found = []
+    parts = []
     # taken out, so that a signal handler that orders scores meanwhile has arrays of its own
     starts, places = (
         SCRATCH.free.pop()
@@ -198,32 +196,32 @@ def order(scores: Scores) -> list[Ordered]:
         else (np.empty(N_BUCKETS + 1, np.uint32), np.empty(SCRATCH.size, np.uint16))
     )
     for start in range(0, scores.size, CHUNK):
-        some = np.ascontiguousarray(scores[start : start + CHUNK])
-        own = places[: some.size]
-        order_by_bucket(some.view(np.uint32), starts, own)
+        chunk = np.ascontiguousarray(scores[start : start + CHUNK])
+        ordered = places[: chunk.size]
+        order_by_bucket(chunk.view(np.uint32), starts, ordered)
         first = int(np.searchsorted(starts, np.uint32(0), "right")) - 1
         stop = int(np.searchsorted(starts, starts[-1]))
-        found.append(Ordered(first, starts[first : stop + 1].copy(), own.copy()))
+        parts.append(Ordered(first, starts[first : stop + 1].copy(), ordered.copy()))
     SCRATCH.free = [(starts, places)]
-    return found
+    return parts
 
 
-def as_buckets(several: Sequence[Values]) -> Buckets:
+def as_buckets(multisets: Sequence[Values]) -> Buckets:
     """Return the parts of multisets; their few scores are ordered for it."""
-    few = [scores for values in several for scores in values.few]
-    held: list[Ordered | Packed] = []
-    held += order(np.concatenate(few)) if few else []
-    for values in several:
-        held += values.ordered
-        held += values.packed
-    parts: Ints = np.empty((len(held), FIELDS), np.int64)
-    for row, part in zip(parts, held, strict=True):
+    few = [scores for values in multisets for scores in values.few]
+    kept: list[Ordered | Packed] = []
+    kept += order(np.concatenate(few)) if few else []
+    for values in multisets:
+        kept += values.ordered
+        kept += values.packed
+    parts: Ints = np.empty((len(kept), FIELDS), np.int64)
+    for row, part in zip(parts, kept, strict=True):
         # not by `__array_interface__`, which ends the process where there is no memory (NumPy 2.4)
         places = [array.ctypes.data for array in (part.starts, part.places)]
         row[:] = part.first, part.first + part.starts.size - 1, *places, isinstance(part, Packed)
     sizes: Ints = np.zeros(N_BUCKETS, np.int64)
     add_sizes(parts, sizes)
-    return Buckets(parts, sizes, held)
+    return Buckets(parts, sizes, kept)
 
 
 def cut(sizes: Ints, n_tasks: int) -> list[int]:
@@ -235,19 +233,19 @@ def cut(sizes: Ints, n_tasks: int) -> list[int]:
     return sorted({0, *inner, N_BUCKETS})
 
 
-def joint_bounds(several: Sequence[Buckets], first: int = 0, stop: int = N_BUCKETS) -> list[int]:
+def joint_bounds(multisets: Sequence[Buckets], first: int = 0, stop: int = N_BUCKETS) -> list[int]:
     """Return the bounds of ranges of buckets with few distinct scores, of all multisets together."""
-    most = [np.minimum(buckets.sizes[first:stop], N_PLACES) for buckets in several]
-    number = np.cumsum(np.sum(most, axis=0)) // EXPORTED
+    n_distinct = [np.minimum(buckets.sizes[first:stop], N_PLACES) for buckets in multisets]
+    number = np.cumsum(np.sum(n_distinct, axis=0)) // EXPORTED
     return [first, *(first + 1 + np.flatnonzero(number[1:] > number[:-1])).tolist(), stop]
 
 
 def distinct(buckets: Buckets, first: int = 0, stop: int = N_BUCKETS) -> Iterator[tuple[Scores, Ints]]:
     """Yield the distinct scores of a range of buckets, ascending, with their counts, in pieces."""
     table = np.zeros(N_PLACES, buckets.table_dtype)
-    most = np.minimum(buckets.sizes, N_PLACES)
+    n_distinct = np.minimum(buckets.sizes, N_PLACES)
     while first < stop:
-        reached = np.cumsum(most[first:stop])
+        reached = np.cumsum(n_distinct[first:stop])
         end = first + max(1, int(np.searchsorted(reached, EXPORTED)))
         bits, counts = (
             np.empty(reached[end - first - 1], np.uint32),
@@ -262,5 +260,5 @@ def _most_words(sizes: Ints) -> int:
     """Return the most words that buckets of these sizes are packed into."""
     form = sum((sizes >> (8 << power) > 0).astype(np.int64) for power in range(3))
     n = np.minimum(sizes, N_PLACES)
-    several = (n + 3) // 4 + ((n << form) + 7) // 8
-    return int((np.minimum(several, (N_PLACES << form) // 8) + HEADER)[sizes > 0].sum())
+    as_listed = (n + 3) // 4 + ((n << form) + 7) // 8
+    return int((np.minimum(as_listed, (N_PLACES << form) // 8) + HEADER)[sizes > 0].sum())

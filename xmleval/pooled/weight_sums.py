@@ -60,9 +60,9 @@ def merged(tables: Sequence[Floats], n_words: int) -> Floats:
     """Return the sum of tables by key, small ones first."""
     left = [table for table in sorted(tables, key=len) if len(table)]
     while len(left) > 1:
-        one, other = left[:2]
-        out = np.empty((len(one) + len(other), n_words + SUM))
-        left = sorted([_shrunk(out, merge_tables(one, other, out)), *left[2:]], key=len)
+        first, second = left[:2]
+        out = np.empty((len(first) + len(second), n_words + SUM))
+        left = sorted([_shrunk(out, merge_tables(first, second, out)), *left[2:]], key=len)
     return left[0] if left else np.empty((0, n_words + SUM))
 
 
@@ -100,12 +100,12 @@ class KeySums:
         add_table(table, total)
         self.tables, self.total = self._with_tables([table]), total
 
-    def merge(self, other: KeySums) -> None:
+    def merge(self, added: KeySums) -> None:
         """Add the sums of another collection, which is unchanged."""
         total = self.total.copy()
-        add_to(total, *other.total)
-        self.runs = _stacked([*self.runs, *other.runs], self._joined)
-        self.tables, self.total = self._with_tables(other.tables), total
+        add_to(total, *added.total)
+        self.runs = _stacked([*self.runs, *added.runs], self._joined)
+        self.tables, self.total = self._with_tables(added.tables), total
 
     def _with_tables(self, tables: Sequence[Floats]) -> list[Floats]:
         return _stacked([*self.tables, *tables], lambda *pair: merged(pair, self.n_words))
@@ -113,16 +113,16 @@ class KeySums:
     def _joined(self, *pair: Run) -> Run:
         """Merge two runs to one, a range at a time."""
         size = sum(run.size for run in pair)
-        both = KeySums(self.n_words)
-        both.runs = [*pair]
-        ranges = Ranges([both], size * (self.n_words + SUM) * WORD >> 20)
+        pair_sums = KeySums(self.n_words)
+        pair_sums.runs = [*pair]
+        ranges = Ranges([pair_sums], size * (self.n_words + SUM) * WORD >> 20)
         return self._written((ranges.load(0, number) for number in range(ranges.n)), size)
 
-    def _written(self, tables: Iterator[Floats], most: int) -> Run:
+    def _written(self, tables: Iterator[Floats], size: int) -> Run:
         """Write tables of rising keys, of at most so many rows together, to a run in a file of its own."""
         dtype = np.dtype(f"V{WORD * (self.n_words + SUM)}")
         flat = (np.ascontiguousarray(table).view(dtype).reshape(-1) for table in tables if len(table))
-        return SpillFile().write(flat, most, dtype)
+        return SpillFile().write(flat, size, dtype)
 
     def spill(self) -> None:
         """Write the tables to a run; no signal handler can find half of it done."""
@@ -162,11 +162,11 @@ class KeySums:
             raise ValueError(f"sums are {vector.dtype} of size {vector.size}")
 
         def checked() -> Iterator[Floats]:
-            last = rest = np.empty(0)
+            last = left = np.empty(0)
             for piece in vector.read():
-                words = np.concatenate([rest, piece])
+                words = np.concatenate([left, piece])
                 table = words[: words.size // width * width].reshape(-1, width)
-                rest = words[table.size :]
+                left = words[table.size :]
                 if not is_table(table, last, self.n_words):
                     raise ValueError("sums are out of range or not sorted")
                 last = table[-1] if len(table) else last
@@ -222,10 +222,10 @@ class Ranges:
         Number of ranges of about equal size.
     """
 
-    def __init__(self, collections: Sequence[KeySums], wanted: int) -> None:
+    def __init__(self, collections: Sequence[KeySums], n_wanted: int) -> None:
         self._n_words = [sums.n_words for sums in collections]
         self._parts = [sums.parts for sums in collections]  # another thread may merge or spill them
-        self.cuts = _quantiles([part for parts in self._parts for part in parts], wanted)
+        self.cuts = _quantiles([part for parts in self._parts for part in parts], n_wanted)
         self.n = self.cuts.size + 1
         self._places = [[_places(part, self.cuts) for part in parts] for parts in self._parts]
 
@@ -257,16 +257,16 @@ def _sample(part: Floats | Run) -> tuple[Floats, int]:
     return part[::stride, 0], stride
 
 
-def _quantiles(parts: Sequence[Floats | Run], wanted: int) -> Floats:
+def _quantiles(parts: Sequence[Floats | Run], n_wanted: int) -> Floats:
     """Return first words that cut parts into ranges of about equal size, rising."""
     samples = [_sample(part) for part in parts]
-    if wanted < 2 or not samples:
+    if n_wanted < 2 or not samples:
         return np.empty(0)
     words = np.concatenate([sample for sample, _ in samples])
     weights = np.concatenate([np.full(sample.size, stride) for sample, stride in samples])
     order = np.argsort(words, kind="stable")
     reached = np.cumsum(weights[order])
-    at = np.searchsorted(reached, reached[-1] * np.arange(1, wanted) // wanted)
+    at = np.searchsorted(reached, reached[-1] * np.arange(1, n_wanted) // n_wanted)
     cuts: Floats = np.unique(words[order][at])
     return cuts
 

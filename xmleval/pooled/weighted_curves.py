@@ -45,10 +45,10 @@ def sweep_entries(
         Number of points of the curve; 0 for none.
     """
     sides = relevant, irrelevant
-    rest = np.array(
+    unlisted_sums = np.array(
         [[unlisted, *minus(*total, *side.total)] for total, side in zip(totals, sides, strict=True)]
     )
-    none = rest * [1.0, 0.0, 0.0]
+    none = unlisted_sums * [1.0, 0.0, 0.0]
     ranges = Ranges(sides, n_ranges(sides, resources))
     at_rest = 0 if np.isnan(unlisted) else int(np.searchsorted(ranges.cuts, unlisted, "right"))
     precision, peak = none_yet(asked)
@@ -59,10 +59,10 @@ def sweep_entries(
     points: list[Floats] = []
     for number in reversed(range(ranges.n)):
         good, bad = (ranges.load(which, number) for which in range(2))
-        own = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
-        here = rest if number == at_rest else none
-        n = sweep_sums(good, bad, here, sums, strides, own)
-        points.append(own[:n] * [1.0, unit, unit])
+        block = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
+        unlisted_here = unlisted_sums if number == at_rest else none
+        n = sweep_sums(good, bad, unlisted_here, sums, strides, block)
+        points.append(block[:n] * [1.0, unit, unit])
     counts = [*map(as_units, totals), *(as_units(pairs, 2) for pairs in sums.pairs[2:])]
     areas = as_floats(precision)[None] * ONE  # in units, too
     curve = Curve._make([*(np.array([n], object) for n in counts), areas, *peak.T[:, None]])

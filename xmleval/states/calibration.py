@@ -12,8 +12,9 @@ from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
 from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.products import split
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum, split
+from xmleval.numerics.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
 from xmleval.states.results import Reliability, Results
@@ -35,8 +36,8 @@ class Calibration(State):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
         self.cutoffs = cutoffs_of(specs)
-        n, several = len(self.cutoffs), sorted({bins_of(spec) for spec in specs if spec.params}) or [1]
-        self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in several}
+        n, numbers = len(self.cutoffs), sorted({bins_of(spec) for spec in specs if spec.params}) or [1]
+        self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in numbers}
         self.lossy = any(not spec.params for spec in specs)
         self.losses: Ints = np.zeros((n, 2, LIMBS), np.int64)
 
@@ -49,14 +50,14 @@ class Calibration(State):
         """Add the rows of a block."""
         pairs = pairs_of(view, self.cutoffs, self.plan.conventions.link)
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
-        own = pairs.scores, pairs.hits, pairs.tiers, pairs.rows, weight
+        columns = pairs.scores, pairs.hits, pairs.tiers, pairs.rows, weight
         dtype: Any = np.float32 if pairs.narrow else np.float64
         floor, losses = float(np.finfo(dtype).eps), self.losses.copy()
         added = {bins: sums.copy() for bins, sums in self.sums.items()}
         for bins, sums in added.items():
-            add_to_bins(*own, edges_of(bins, dtype), sums)
+            add_to_bins(*columns, edges_of(bins, dtype), sums)
         if self.lossy:
-            add_losses(*own, floor, losses)
+            add_losses(*columns, floor, losses)
         if pairs.n_unlisted is not None:
             self._add_unlisted(pairs, view.block.weight, dtype, added, losses)
         self.sums, self.losses = added, losses
@@ -76,10 +77,10 @@ class Calibration(State):
         losses_by_hit = zip(*(losses_of(pairs.level, hit, floor) for hit in (True, False)), strict=True)
         of_each = [*losses_by_hit] if self.lossy else []
         for tier, (n, hits) in enumerate(zip(pairs.n_unlisted, pairs.n_relevant, strict=True)):
-            found = [times(1.0, n), times(1.0, hits), times(pairs.level, n)]
+            totals = [times(1.0, n), times(1.0, hits), times(pairs.level, n)]
             for bins, table in sums.items():
                 place = find_bin(pairs.level, edges_of(bins, dtype))
-                table[tier, place] += [limbs_of(total) for total in found]
+                table[tier, place] += [limbs_of(total) for total in totals]
             for kind, (hit, miss) in enumerate(of_each):
                 losses[tier, kind] += limbs_of(times(hit, hits) + times(miss, n - hits))
         self._carry(sums, losses)
@@ -89,10 +90,10 @@ class Calibration(State):
         for table in (*sums.values(), losses):
             carry(table.reshape(-1, LIMBS))
 
-    def merge(self, other: Calibration) -> None:
+    def merge(self, added: Calibration) -> None:
         """Merge a state of other rows."""
-        sums = {bins: table + other.sums[bins] for bins, table in self.sums.items()}
-        losses = self.losses + other.losses
+        sums = {bins: table + added.sums[bins] for bins, table in self.sums.items()}
+        losses = self.losses + added.losses
         self._carry(sums, losses)
         self.sums, self.losses = sums, losses
 
@@ -104,12 +105,12 @@ class Calibration(State):
         self._carry(whole, losses)
         for spec in self.specs:
             tier, bins = self.cutoffs.index(spec.k), bins_of(spec) if spec.params else next(iter(whole))
-            found = binned(whole[bins][tier], *map(as_integer, losses[tier]))
-            results.values[spec.name] = spec.metric.value(found, self.plan.setting(spec))
+            binned_pairs = binned(whole[bins][tier], *map(as_integer, losses[tier]))
+            results.values[spec.name] = spec.metric.value(binned_pairs, self.plan.setting(spec))
             if spec.params:
                 edges = edges_of(bins, np.float64)
                 unit = HEAVIEST if self.plan.weighted else 1.0
-                results.reliability[spec.name] = reliability_of(found, edges[:-1], edges[1:], unit)
+                results.reliability[spec.name] = reliability_of(binned_pairs, edges[:-1], edges[1:], unit)
         return results
 
     def arrays(self) -> Arrays:
@@ -125,17 +126,19 @@ class Calibration(State):
 
 def edges_of(bins: int, dtype: Any) -> Floats:
     """Return the ends of bins of equal width, number / bins rounded to the dtype of scores, float64."""
-    found: Floats = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
-    return found
+    edges: Floats = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
+    return edges
 
 
-def reliability_of(found: Binned, lower: Floats, upper: Floats, unit: float) -> Reliability:
+def reliability_of(sums: Binned, lower: Floats, upper: Floats, unit: float) -> Reliability:
     """Return the table of some bins; ``unit`` is the weight that is held as 1."""
-    n = np.array([float(total) for total in found.n])
-    some = [total or None for total in found.n.tolist()]
+    n = np.array([float(total) for total in sums.n])
+    totals = [total or None for total in sums.n.tolist()]
     mean, rate = (
-        np.array([np.nan if total is None else one / total for one, total in zip(column, some, strict=True)])
-        for column in (found.scores.tolist(), found.hits.tolist())
+        np.array(
+            [np.nan if total is None else part / total for part, total in zip(column, totals, strict=True)]
+        )
+        for column in (sums.scores.tolist(), sums.hits.tolist())
     )
     return Reliability(lower, upper, n / SCALE * unit, mean, rate)
 
@@ -143,7 +146,7 @@ def reliability_of(found: Binned, lower: Floats, upper: Floats, unit: float) -> 
 def binned(sums: Ints, squares: int = 0, logs: int = 0) -> Binned:
     """Return sums by bin, int64 (bins, 3, 4), as integers."""
     n, hits, scores = (
-        np.array([as_integer(own) for own in column], object) for column in np.moveaxis(sums, 1, 0)
+        np.array([as_integer(limbs) for limbs in column], object) for column in np.moveaxis(sums, 1, 0)
     )
     return Binned(n, hits, scores, squares, logs)
 

@@ -43,21 +43,21 @@ class Ceiling(RowSums):
         """Add the rows of a block."""
         super().update(view)
         assert view.block.n_reachable is not None
-        own = int(view.block.n_reachable.sum()), int(view.block.truth.labels.size)
-        self.n_relevant = self.n_relevant + np.array(own)
+        n_new = int(view.block.n_reachable.sum()), int(view.block.truth.labels.size)
+        self.n_relevant = self.n_relevant + np.array(n_new)
 
-    def merge(self, other: RowSums) -> None:
+    def merge(self, added: RowSums) -> None:
         """Merge a state of other rows."""
-        super().merge(other)
-        assert isinstance(other, Ceiling)
-        self.n_relevant = self.n_relevant + other.n_relevant
+        super().merge(added)
+        assert isinstance(added, Ceiling)
+        self.n_relevant = self.n_relevant + added.n_relevant
 
     def finish(self) -> Results:
         """Return a note."""
         n_reachable, n_relevant = self.n_relevant.tolist()
         shown = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means().items())
-        held = f"{WITHIN}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
-        return Results(notes={WITHIN: f"{held}, which allows at most {shown}"})
+        text = f"{WITHIN}: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
+        return Results(notes={WITHIN: f"{text}, which allows at most {shown}"})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

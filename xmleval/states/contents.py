@@ -49,22 +49,22 @@ class Contents:
         return name in self._left
 
     def take(
-        self, name: str, *shape: int | None, dtype: Any = np.int64, least: Any = 0, most: Any = MOST
+        self, name: str, *shape: int | None, dtype: Any = np.int64, low: Any = 0, high: Any = MOST
     ) -> Any:
-        """Take an array of a shape, None for any length, with values within ``least`` to ``most``.
+        """Take an array of a shape, None for any length, with values within ``low`` to ``high``.
 
-        Both may be arrays; with ``least`` None, any values are allowed, NaN too.
+        Both may be arrays; with ``low`` None, any values are allowed, NaN too.
         """
         array = self._pop(name)
         fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
         if not fits or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             raise ValueError(f"{name} is {array.dtype} of shape {getattr(array, 'shape', array.size)}")
-        expect(least is None or _within(array, least, most), f"{name} is out of range")
+        expect(low is None or _within(array, low, high), f"{name} is out of range")
         return array.astype(dtype, order="C")
 
     def take_sums(self, name: str, *shape: int | None) -> Ints:
         """Take fixed-point sums, the limbs last."""
-        sums: Ints = self.take(name, *shape, LIMBS, least=None)
+        sums: Ints = self.take(name, *shape, LIMBS, low=None)
         return sums
 
     def take_chunks(self, name: str) -> Chunks:
@@ -73,8 +73,8 @@ class Contents:
         if isinstance(array, np.ndarray):
             expect(array.ndim == 1, f"{name} is of shape {array.shape}")
             return Chunks(array.dtype, array.size, lambda: iter([array]))
-        found: Chunks = array
-        return found
+        chunks: Chunks = array
+        return chunks
 
     def done(self) -> None:
         """Refuse arrays that nobody took."""
@@ -91,8 +91,8 @@ def expect(fits: bool, wrong: str) -> None:
         raise ValueError(wrong)
 
 
-def _within(array: Any, least: Any, most: Any) -> bool:
+def _within(array: Any, low: Any, high: Any) -> bool:
     """Return whether all values are within a range; False for NaN."""
-    if np.ndim(least) or np.ndim(most):
-        return bool(((array >= least) & (array <= most)).all())
-    return not array.size or bool(least <= array.min() and array.max() <= most)
+    if np.ndim(low) or np.ndim(high):
+        return bool(((array >= low) & (array <= high)).all())
+    return not array.size or bool(low <= array.min() and array.max() <= high)

@@ -66,10 +66,10 @@ def _asked(spec: Spec) -> tuple[float, ...]:
 def add_points(plan: Plan, resources: Resources, points: Floats, results: Results) -> None:
     """Add the points of the curve of all entries, and tell where memory holds fewer than were asked for."""
     results.points["micro"] = points
-    most = resources.points
-    if most < plan.curve_points:
+    limit = resources.points
+    if limit < plan.curve_points:
         asked, share = Keyword("curve_points", f"{plan.curve_points}"), Keyword("memory")
-        results.notes["points"] = Message(asked, f": at most {most} points are kept, the share of ", share)
+        results.notes["points"] = Message(asked, f": at most {limit} points are kept, the share of ", share)
 
 
 def curve_values(
@@ -80,14 +80,14 @@ def curve_values(
     for spec in specs:
         name, curves = spec.name, entries if spec.average == "micro" else columns
         assert curves
-        own = needs.of_spec(curves.value, spec)
-        values = entry_values(spec, own, plan)
-        results.values[name] = _averaged(spec, values, own, plan)
+        curve = needs.of_spec(curves.value, spec)
+        values = entry_values(spec, curve, plan)
+        results.values[name] = _averaged(spec, values, curve, plan)
         n_left_out = int(np.count_nonzero(np.isnan(values)))
         if spec.average != "micro" and n_left_out:
             results.undefined_labels[name] = n_left_out
         if spec.average == "micro" and spec.metric.threshold:
-            results.thresholds[name] = float(own.threshold[0])
+            results.thresholds[name] = float(curve.threshold[0])
         if plan.bounded(spec) and curves.worst and curves.best:
             worst, best = (
                 _averaged(spec, spec.metric.value(curve, plan.setting(spec)), curve, plan)
@@ -131,10 +131,10 @@ def _columns_of(curves: Curve, plan: Plan, specs: tuple[Spec, ...], needs: Needs
     asking = {}
     for spec in specs:
         if spec.metric.asks and spec.average != "micro":
-            own, name = needs.of_spec(curves, spec), spec.label_column
-            asking[name] = spec.metric.value(own, plan.setting(spec))
+            of_spec, name = needs.of_spec(curves, spec), spec.label_column
+            asking[name] = spec.metric.value(of_spec, plan.setting(spec))
             if spec.metric.threshold:
-                asking[f"threshold_of_{name}"] = own.threshold
+                asking[f"threshold_of_{name}"] = of_spec.threshold
     curve = needs.of_spec(curves, parse_spec("ap.micro"))
     return {
         "support": curve.n_relevant,

@@ -35,8 +35,8 @@ class LabelExtremes(State):
     @cached
     def ends(self) -> Floats:
         """Lowest relevant and highest irrelevant scores, made when needed: files may claim many labels."""
-        found: Floats = np.repeat([[np.inf], [-np.inf]], self.plan.n_labels, axis=1)
-        return found
+        ends: Floats = np.repeat([[np.inf], [-np.inf]], self.plan.n_labels, axis=1)
+        return ends
 
     @property
     def table_bytes(self) -> int:
@@ -55,13 +55,13 @@ class LabelExtremes(State):
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, scores.dtype)
 
-    def merge(self, other: LabelExtremes) -> None:
+    def merge(self, added: LabelExtremes) -> None:
         """Merge a state of other rows, in place: no other state shares the arrays."""
-        np.minimum(self.ends[0], other.ends[0], out=self.ends[0])
-        np.maximum(self.ends[1], other.ends[1], out=self.ends[1])
-        self.counts += other.counts
-        self.n_rows += other.n_rows
-        self.dtype = np.result_type(self.dtype, other.dtype)
+        np.minimum(self.ends[0], added.ends[0], out=self.ends[0])
+        np.maximum(self.ends[1], added.ends[1], out=self.ends[1])
+        self.counts += added.counts
+        self.n_rows += added.n_rows
+        self.dtype = np.result_type(self.dtype, added.dtype)
 
     def finish(self) -> Results:
         """Return the means over labels."""
@@ -103,7 +103,7 @@ class LabelExtremes(State):
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
         self.counts = contents.take("counts", *self.counts.shape)
-        self.ends = contents.take("ends", 2, self.plan.n_labels, dtype=np.float64, least=None)
+        self.ends = contents.take("ends", 2, self.plan.n_labels, dtype=np.float64, low=None)
 
 
 STATE = LabelExtremes

@@ -57,14 +57,14 @@ class LabelSets(State):
         hash_rows(truth.ptr, truth.labels, fingerprints)
         self._add([fingerprints], view.n_rows, ENOUGH)
 
-    def merge(self, other: LabelSets) -> None:
+    def merge(self, added: LabelSets) -> None:
         """Merge a state of other rows."""
-        self._add([other._distinct, *other._recent], other.n_rows, ENOUGH_MERGED)
+        self._add([added._distinct, *added._recent], added.n_rows, ENOUGH_MERGED)
 
-    def _add(self, recent: list[Ints], n_rows: int, most: int) -> None:
+    def _add(self, recent: list[Ints], n_rows: int, limit: int) -> None:
         """Add fingerprints, and remove repeats once too many have accumulated."""
         self._recent, self.n_rows = [*self._recent, *filter(len, recent)], self.n_rows + n_rows
-        if sum(map(len, self._recent)) > max(len(self._distinct), most):
+        if sum(map(len, self._recent)) > max(len(self._distinct), limit):
             self._distinct, self._recent = self._joined(), []
 
     def finish(self) -> Results:
@@ -80,7 +80,7 @@ class LabelSets(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
-        self._distinct = contents.take("fingerprints", None, 2, least=None)
+        self._distinct = contents.take("fingerprints", None, 2, low=None)
 
 
 STATE = LabelSets

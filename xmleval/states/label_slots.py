@@ -12,7 +12,7 @@ from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.base.budget import Resources
 from xmleval.metrics import Setting
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import as_floats, exact_product
+from xmleval.numerics.exact import LARGE_UNIT, as_floats, scaled_sum
 from xmleval.states.label_table import LABELS_AT_A_TIME, LabelTable
 from xmleval.states.plan import Plan
 from xmleval.view.facts import Spread
@@ -25,7 +25,7 @@ Settings = Sequence[tuple[Spec, Setting]]
 class Sums(NamedTuple):
     """What the values of all measures are computed from; those of disjoint labels are joined.
 
-    spread : distinct numbers of slots and how many labels have each
+    spread : distinct numbers of slots, in `LARGE_UNIT`, and how many labels have each
     weighted : for each measure over slots, the sum of the values of slots, exact
     n_slots : number of slots, in the same units
     """
@@ -61,16 +61,18 @@ def _sums(settings: Settings, n_slots: Floats, counts: Labels | None) -> Sums:
     """
     spread = Spread(np.empty(0), np.empty(0, np.int64))
     if any(spec.metric.table == SPREAD for spec, _ in settings):
-        spread = _distinct(n_slots)
+        values, n_labels = _distinct(n_slots)
+        spread = Spread(values / LARGE_UNIT, n_labels)
     predicted = n_slots > 0.0
-    n_slots = n_slots[predicted]
-    once: Ints = np.ones(n_slots.size, np.int64)
+    n_slots = n_slots[predicted] / LARGE_UNIT
     weighted = []
     for spec, setting in settings:
         if spec.metric.table == SLOTS:
             assert counts is not None
-            weighted.append(exact_product(n_slots, once * spec.metric.value(counts[predicted], setting)))
-    return Sums(spread, weighted, exact_product(n_slots, once) if weighted else 0)
+            weighted.append(
+                scaled_sum(n_slots, spec.metric.value(counts[predicted], setting).astype(np.int64))
+            )
+    return Sums(spread, weighted, scaled_sum(n_slots) if weighted else 0)
 
 
 def _distinct(n_slots: Floats) -> Spread:

@@ -32,7 +32,6 @@ from xmleval.view.decision import Decision
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
 
-ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, before they are joined
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
 AT_ONCE = 1 << 19  # counts merged at a time: the caches hold what tells which overflowed
@@ -59,19 +58,21 @@ class LabelTable:
         self.weighted = weighted
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of row weights
         self._locks: list[Lock] = []  # one for each part of a shared table
-        self._held: NDArray[Any]
+        self._table: NDArray[Any]
         if weighted:
-            self._held = np.zeros((3, n_labels, 2), np.int64)
+            self._table = np.zeros((3, n_labels, 2), np.int64)
         else:
-            self._held = np.zeros((3, n_labels), np.uint8)
-        self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._carried: list[Ints] = []  # indices, once per overflow; joined once they outnumber `_joined`
-        self._n_carried = 0
+            self._table = np.zeros((3, n_labels), np.uint8)
+        none: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._over: tuple[Carries, list[Ints]] = (
+            none,
+            [],
+        )  # and what is not joined: indices, repeated
 
     @property
     def n_bytes(self) -> int:
         """Size of the table in bytes."""
-        return self._held.nbytes
+        return self._table.nbytes
 
     def share(self) -> None:
         """Create the locks that let several workers share the table."""
@@ -84,48 +85,34 @@ class LabelTable:
     @property
     def totals(self) -> Ints:
         """All totals, int64: counts (3, n_labels), or fixed-point sums of weights (3, n_labels, 4)."""
-        if not self.weighted:
-            counts = self._held.astype(np.int64)
-            self._add_carries(counts.reshape(-1), 1 << BYTE)
-            return counts
-        limbs = np.zeros((3, self.n_labels, LIMBS), np.int64)
-        limbs[..., 0], limbs[..., 1], limbs[..., 2] = (
-            self._held[..., 0] >> BITS, self._held[..., 0] & MASK, self._held[..., 1],
-        )  # fmt: skip
-        self._add_carries(limbs.reshape(-1, LIMBS)[:, 0], FULL >> BITS)
-        return limbs
+        self.join()
+        return self.between(0, self.n_labels)
 
-    def join(self) -> None:
-        """Join the overflow counts, so that `between` need not."""
-        self._joined, self._carried, self._n_carried = self._carries(), [], 0
+    def join(self) -> Carries:
+        """Join the overflow counts, so that `between` need not, and return them."""
+        joined, new = self._over
+        if new:
+            joined = _added(joined, np.unique(np.concatenate(new), return_counts=True))
+            self._over = joined, []  # at once, for signal handlers
+        return joined
 
     def between(self, start: int, stop: int) -> Ints:
         """Return the totals of the labels start..stop-1, as in `totals`; after `join`."""
-        (places, times), held = self._joined, self._held[:, start:stop]
+        (places, times), _ = self._over
+        cells = self._table[:, start:stop]
         if self.weighted:
             totals = np.zeros((3, stop - start, LIMBS), np.int64)
-            high, low = held[..., 0], held[..., 1]
+            high, low = cells[..., 0], cells[..., 1]
             totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
             whole, unit = totals[..., 0], FULL >> BITS
         else:
-            totals = whole = held.astype(np.int64)
+            totals = whole = cells.astype(np.int64)
             unit = 1 << BYTE
         for kind in range(3):
             first = kind * self.n_labels + start
-            some = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
-            whole[kind, places[some] - first] += times[some] * unit
+            span = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
+            whole[kind, places[span] - first] += times[span] * unit
         return totals
-
-    def _add_carries(self, totals: Ints, unit: int) -> None:
-        """Add the overflows to the totals."""
-        places, times = self._joined
-        totals[places] += times * unit
-        for places in self._carried:
-            np.add.at(totals, places, unit)
-
-    def _carries(self) -> Carries:
-        """Return the overflow counts."""
-        return _with_new(self._joined, self._carried)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -137,12 +124,12 @@ class LabelTable:
             kind, ends = parts[number]
             (labels, within), first = kinds[kind], kind * self.n_labels
             if weight is None:
-                n = count_in_bytes(labels, first, self._held.reshape(-1), carried)
+                n = count_in_bytes(labels, first, self._table.reshape(-1), carried)
             else:
-                n = add_weights(labels, within, weight, first, ends, self._held.reshape(-1, 2), carried)
+                n = add_weights(labels, within, weight, first, ends, self._table.reshape(-1, 2), carried)
             if n:
                 with self._alone():
-                    self._carry(carried[:n].copy())
+                    self._over[1].append(carried[:n].copy())
 
         when_free(count, range(len(parts)), self._locks)
         with self._alone():
@@ -171,68 +158,57 @@ class LabelTable:
 
     def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
         """Return the parts to count one by one: which of tp, n_pred and n_true, and a range of labels."""
-        every = 0, self.n_labels
+        whole = 0, self.n_labels
         if not (shared and self.weighted):
-            return [(kind, every) for kind in range(3)]
+            return [(kind, whole) for kind in range(3)]
         # summing weights of relevant labels takes most of the time: split it between two workers
         middle = self.n_labels // 2
-        return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
+        return [(0, whole), (1, whole), (2, (0, middle)), (2, (middle, self.n_labels))]
 
-    def merge(self, other: LabelTable) -> None:
+    def merge(self, added: LabelTable) -> None:
         """Merge a table of other rows, in place, since no other table shares the array."""
         self._locks = []
         over: list[Ints] = []
         if not self.rows.any():  # so that all counts are 0
-            self._held[...] = other._held
+            self._table[...] = added._table
         elif self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
-            n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
+            n = add_sums(self._table.reshape(-1, 2), added._table.reshape(-1, 2), full)
             over = [full[:n]]
         else:
-            over = _add_bytes(self._held.reshape(-1), other._held.reshape(-1))
-        self._joined = _added(self._joined, other._joined)
-        for places in (*over, *other._carried):
-            self._carry(places)
-        self.rows = self.rows + other.rows
+            over = _add_bytes(self._table.reshape(-1), added._table.reshape(-1))
+        self._over = _added(self.join(), added.join()), over
+        self.rows = self.rows + added.rows
         carry(self.rows)
 
     def without(self, part: LabelTable) -> LabelTable:
         """Return the table of all rows but those of a part of them, which is unchanged."""
         left = LabelTable(self.decision, self.n_labels, self.weighted)
         if self.weighted:
-            low = self._held[..., 1] - part._held[..., 1]
-            high = self._held[..., 0] - part._held[..., 0] + (low >> BITS)
-            left._held[..., 0], left._held[..., 1] = high & (FULL - 1), low & MASK
+            low = self._table[..., 1] - part._table[..., 1]
+            high = self._table[..., 0] - part._table[..., 0] + (low >> BITS)
+            left._table[..., 0], left._table[..., 1] = high & (FULL - 1), low & MASK
             borrowed = np.flatnonzero(high < 0)
         else:
-            np.subtract(self._held, part._held, out=left._held)  # modulo 256
-            borrowed = np.flatnonzero(part._held > self._held)
-        places, times = _added(part._carries(), (borrowed, np.ones_like(borrowed)))
-        places, times = _added(self._carries(), (places, -times))
-        left._joined = places[times > 0], times[times > 0]
+            np.subtract(self._table, part._table, out=left._table)  # modulo 256
+            borrowed = np.flatnonzero(part._table > self._table)
+        places, times = _added(part.join(), (borrowed, np.ones_like(borrowed)))
+        places, times = _added(self.join(), (places, -times))
+        left._over = (places[times > 0], times[times > 0]), []
         left.rows = self.rows - part.rows
         carry(left.rows)
         return left
-
-    def _carry(self, places: Ints) -> None:
-        """Record overflows, joined rarely enough that time stays linear."""
-        if places.size:
-            self._carried.append(places)
-            self._n_carried += places.size
-        if self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY:
-            self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
     def counts(self, resources: Resources) -> Counts:
         """Return the contingency tables of all labels, float64 (n_labels,) each."""
         if self.weighted:
             cells = np.zeros((4, self.n_labels))
             cells[3] = as_floats(self.rows[0])
-
-            carries = self._carries()
+            carries = self.join()
 
             def place(start: int) -> None:
-                labels, found = self._subtracted(start, carries)
-                cells[:, labels] = found
+                labels, values = self._subtracted(start, carries)
+                cells[:, labels] = values
 
             resources.map(place, range(0, self.n_labels, FEW_LABELS))
             return Counts(*cells)
@@ -249,17 +225,17 @@ class LabelTable:
         if not self.weighted:
             return [function(*tables) for tables in self._counted(resources)]
 
-        carries = self._carries()
+        carries = self.join()
 
         def apply(start: int) -> tuple[list[T], int]:
             labels, cells = self._subtracted(start, carries)
             pieces = range(0, labels.size, PIECE)
             return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
 
-        found, n_labels = zip(*resources.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
+        results, n_labels = zip(*resources.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
         none = np.zeros(1)
         empty = Counts(none, none, none, as_floats(self.rows))
-        return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
+        return [*itertools.chain(*results), function(empty, np.array([self.n_labels - sum(n_labels)]))]
 
     def _counted(self, resources: Resources) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables of counts, and the numbers of labels sharing each (None: one each)."""
@@ -270,7 +246,7 @@ class LabelTable:
             (start, min(start + LABELS_AT_A_TIME, self.n_labels))
             for start in range(0, self.n_labels, LABELS_AT_A_TIME)
         ]
-        frequent, totals = self._overflowed(self._carries())
+        frequent, totals = self._overflowed(self.join())
         yield from self._pieces(totals)
         skipped = np.zeros(self.n_labels, np.bool_)
         skipped[frequent] = True
@@ -278,12 +254,12 @@ class LabelTable:
         def tally(number: int) -> tuple[Ints, Ints]:
             start, stop = ranges[number]
             # private arrays: shared cache lines would make threads wait for one another
-            tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
-            n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
-            return tallies[:N_TALLIES], others[:n_others]
+            tallies, large = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
+            n_large = tally_labels(self._table, skipped, start, stop, tallies, large)
+            return tallies[:N_TALLIES], large[:n_large]
 
-        tallies, others = zip(*resources.map(tally, range(len(ranges))), strict=True)
-        yield from self._pieces(self._held[:, np.concatenate(others)])
+        tallies, large = zip(*resources.map(tally, range(len(ranges))), strict=True)
+        yield from self._pieces(self._table[:, np.concatenate(large)])
         n_labels = np.sum(tallies, axis=0)
         occurring = np.flatnonzero(n_labels)
         yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
@@ -292,7 +268,7 @@ class LabelTable:
         """Return the labels with counts that overflowed, ascending, and their totals."""
         places, times = carries
         labels, which = np.unique(places % self.n_labels, return_inverse=True)
-        totals = self._held[:, labels].astype(np.int64)
+        totals = self._table[:, labels].astype(np.int64)
         totals[places // self.n_labels, which] += times << BYTE
         return labels, totals
 
@@ -310,43 +286,38 @@ class LabelTable:
         """Return those of the next labels with a positive sum of weights, and their contingency tables."""
         stop = min(start + FEW_LABELS, self.n_labels)
         labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
-        n = subtract_sums(self._held, *carries, start, stop, self.rows[0], labels, cells)
+        n = subtract_sums(self._table, *carries, start, stop, self.rows[0], labels, cells)
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save, a byte for each count that did not overflow."""
-        places, times = self._carries()
-        return {"held": self._held, "places": places, "times": times, "rows": self.rows}
+        places, times = self.join()
+        return {"held": self._table, "places": places, "times": times, "rows": self.rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.rows = contents.take_sums("rows", self.rows.shape[0])
-        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, least=None)
-        places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
+        self._table = contents.take("held", *self._table.shape, dtype=self._table.dtype, low=None)
+        places = contents.take("places", None, high=max(0, 3 * self.n_labels - 1))
         times = contents.take("times", places.size)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")
-        self._joined, self._carried, self._n_carried = (places, times), [], 0
+        self._over = (places, times), []
 
 
-def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:
+def _add_bytes(bytes_: Bytes, added: Bytes) -> list[Ints]:
     """Add counts to others in place, modulo 256; return the places that overflowed, ascending."""
-    found = []
-    for start in range(0, held.size, AT_ONCE):
-        mine, theirs = held[start : start + AT_ONCE], others[start : start + AT_ONCE]
+    overflows = []
+    for start in range(0, bytes_.size, AT_ONCE):
+        mine, theirs = bytes_[start : start + AT_ONCE], added[start : start + AT_ONCE]
         np.add(mine, theirs, out=mine)
-        found.append(start + np.flatnonzero(mine < theirs))
-    return found
+        overflows.append(start + np.flatnonzero(mine < theirs))
+    return overflows
 
 
-def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
-    """Count the overflows in ``carried`` and add them to ``joined``."""
-    return _added(joined, np.unique(np.concatenate(carried), return_counts=True)) if carried else joined
-
-
-def _added(one: Carries, other: Carries) -> Carries:
+def _added(first: Carries, second: Carries) -> Carries:
     """Add overflow counts by index."""
-    if not (one[0].size and other[0].size):
-        return other if other[0].size else one
-    places, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    if not (first[0].size and second[0].size):
+        return second if second[0].size else first
+    places, which = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
     # exact: sums of integers below 2^53
-    return places, np.bincount(which, np.concatenate([one[1], other[1]])).astype(np.int64)
+    return places, np.bincount(which, np.concatenate([first[1], second[1]])).astype(np.int64)

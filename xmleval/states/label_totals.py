@@ -53,10 +53,10 @@ class LabelTotals(State):
         for table in self.tables.values():
             table.update(view)
 
-    def merge(self, other: LabelTotals) -> None:
+    def merge(self, added: LabelTotals) -> None:
         """Merge a state of other rows."""
         for decision, table in self.tables.items():
-            table.merge(other.tables[decision])
+            table.merge(added.tables[decision])
 
     def divided(self, n_workers: int, n_blocks: int) -> list[LabelTotals]:
         """Return this state for all workers, which share its tables."""
@@ -118,9 +118,9 @@ class LabelTotals(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         for decision, table in self.tables.items():
-            own = contents.part(f"{decision}/")
-            table.from_contents(own)
-            own.done()
+            part = contents.part(f"{decision}/")
+            table.from_contents(part)
+            part.done()
 
 
 def label_values(
@@ -132,8 +132,8 @@ def label_values(
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
     def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
-        known: Known = {}
-        return [_label_sums(spec, counts, times, setting, known) for spec, setting in settings]
+        values_of: Known = {}
+        return [_label_sums(spec, counts, times, setting, values_of) for spec, setting in settings]
 
     columns = zip(*table.map_tables(sums_of, resources), strict=True)
     sums = ([sum(column) for column in zip(*pieces, strict=True)] for pieces in columns)
@@ -141,19 +141,19 @@ def label_values(
 
 
 def _label_sums(
-    spec: Spec, counts: Counts, times: Ints | None, setting: Setting, known: Known
+    spec: Spec, counts: Counts, times: Ints | None, setting: Setting, values_of: Known
 ) -> tuple[Any, ...]:
     """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
-    columns = _columns(spec, counts, setting, known)
+    columns = _columns(spec, counts, setting, values_of)
     return _with_number([scaled_sum(column, times) for column in columns], columns[-1], times)
 
 
-def _columns(spec: Spec, counts: Counts, setting: Setting, known: Known) -> Sequence[Floats]:
-    """Return what is summed over labels for the value of a spec; values are ``known`` to other averages."""
+def _columns(spec: Spec, counts: Counts, setting: Setting, values_of: Known) -> Sequence[Floats]:
+    """Return what is summed over labels for the value of a spec; other averages share ``values_of``."""
     formula, support = (spec.metric.value, *spec.params), counts.tp + counts.fn
-    if formula not in known:
-        known[formula] = spec.metric.value(counts, setting)
-    values = known[formula]
+    if formula not in values_of:
+        values_of[formula] = spec.metric.value(counts, setting)
+    values = values_of[formula]
     if spec.average == "weighted":
         return _mean_columns(values, support)
     rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"

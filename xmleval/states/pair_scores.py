@@ -46,9 +46,9 @@ class PairScores(SummedKeys):
         level = np.full(view.n_rows, pairs.level)
         for tier, k in enumerate(self.cutoffs):
             for kind, hit in ((HITS, True), (MISSES, False)):
-                own = np.flatnonzero((pairs.tiers == tier) & (pairs.hits == hit))
+                pairs_here = np.flatnonzero((pairs.tiers == tier) & (pairs.hits == hit))
                 sums = self.sums[f"{k or 'all'}.{kind}"]
-                sums.add(tabulated([pairs.scores[own]], weight[pairs.rows[own]]))
+                sums.add(tabulated([pairs.scores[pairs_here]], weight[pairs.rows[pairs_here]]))
                 if pairs.n_unlisted is not None and pairs.n_relevant is not None:
                     n_hits = pairs.n_relevant[tier]
                     times = n_hits if hit else pairs.n_unlisted[tier] - n_hits
@@ -59,9 +59,9 @@ class PairScores(SummedKeys):
         """Return the values of the measures, and the tables of their bins."""
         results, unit = Results(), HEAVIEST if self.plan.weighted else 1.0
         for spec in self.specs:
-            found, ends = self.masses(spec.k, bins_of(spec))
-            results.values[spec.name] = spec.metric.value(found, self.plan.setting(spec))
-            results.reliability[spec.name] = reliability_of(found, ends[0], ends[1], unit)
+            bins, ends = self.masses(spec.k, bins_of(spec))
+            results.values[spec.name] = spec.metric.value(bins, self.plan.setting(spec))
+            results.reliability[spec.name] = reliability_of(bins, ends[0], ends[1], unit)
         return results
 
     def masses(self, k: int | None, bins: int) -> tuple[Binned, Floats]:
@@ -96,7 +96,9 @@ class PairScores(SummedKeys):
     def parts(self, k: int | None) -> tuple[list[KeySums], list[KeySums]]:
         """Return the sums of hits and of misses that a cutoff adds up."""
         up_to = self.cutoffs[: self.cutoffs.index(k) + 1]
-        hits, misses = ([self.sums[f"{one or 'all'}.{kind}"] for one in up_to] for kind in (HITS, MISSES))
+        hits, misses = (
+            [self.sums[f"{cutoff or 'all'}.{kind}"] for cutoff in up_to] for kind in (HITS, MISSES)
+        )
         return hits, misses
 
 

@@ -62,13 +62,13 @@ class Parts(State):
             n_rows[name] = n_rows.get(name, 0) + rows.n_rows
         self.n_rows = n_rows
 
-    def merge(self, other: Parts) -> None:
+    def merge(self, added: Parts) -> None:
         """Merge a state of other rows."""
         n_rows = dict(self.n_rows)
-        for name, states in other.parts.items():
+        for name, states in added.parts.items():
             self.part(name).merge(states)
-            n_rows[name] = n_rows.get(name, 0) + other.n_rows[name]
-        self.n_rows, self.sums = n_rows, self.sums + other.sums
+            n_rows[name] = n_rows.get(name, 0) + added.n_rows[name]
+        self.n_rows, self.sums = n_rows, self.sums + added.sums
 
     def _with(self, parts: dict[str, States]) -> Self:
         """Return the state with other parts, which are empty."""
@@ -93,22 +93,15 @@ class Parts(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return self._arrays(loose=False)
-
-    def loose(self) -> Arrays:
-        """Return arrays for a process that merges them."""
-        return self._arrays(loose=True)
-
-    def _arrays(self, loose: bool) -> Arrays:
         n_rows = np.array([self.n_rows[name] for name in self.counted], np.int64)
         out: Arrays = {"n_rows": n_rows, "sums": self.sums}
         for number, states in enumerate(self.counted.values()):
-            out |= {f"{number}/{key}": array for key, array in states.arrays(loose).items()}
+            out |= {f"{number}/{key}": array for key, array in states.arrays().items()}
         return out
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state, which has its parts, from what `arrays` returned."""
-        n_rows = contents.take("n_rows", len(self.parts), most=contents.n_rows).tolist()
+        n_rows = contents.take("n_rows", len(self.parts), high=contents.n_rows).tolist()
         self.n_rows = dict(zip(self.parts, n_rows, strict=True))
         self.sums = contents.take("sums", *self.sums.shape)
         for number, (name, states) in enumerate(self.parts.items()):

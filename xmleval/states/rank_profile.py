@@ -73,10 +73,10 @@ class RankProfile(State):
             rows = profile_of_rows(view, self.depth, self.propensity if gains else None)
             self.keep(view, [_terms(spec, rows, self.plan.setting(spec)) for spec in specs])
 
-    def merge(self, other: RankProfile) -> None:
+    def merge(self, added: RankProfile) -> None:
         """Merge a state of other rows."""
-        self._add(other.keys, other.tables, other.n_empty)
-        self.kept = [*self.kept, *other.kept]
+        self._add(added.keys, added.tables, added.n_empty)
+        self.kept = [*self.kept, *added.kept]
 
     def _add(self, keys: Ints, tables: dict[str, Ints], n_empty: int) -> None:
         """Add tables out of place, since other states may share the old ones."""
@@ -84,15 +84,15 @@ class RankProfile(State):
         if not self.keys.size:
             self.keys, self.tables = keys, tables
             return
-        both = np.union1d(self.keys, keys)
-        mine, theirs = np.searchsorted(both, self.keys), np.searchsorted(both, keys)
+        all_keys = np.union1d(self.keys, keys)
+        mine, theirs = np.searchsorted(all_keys, self.keys), np.searchsorted(all_keys, keys)
         for name, table in self.tables.items():
             width = max(table.shape[1], tables[name].shape[1])
-            total = np.zeros((both.size, width, *table.shape[2:]), np.int64)
+            total = np.zeros((all_keys.size, width, *table.shape[2:]), np.int64)
             total[mine, : table.shape[1]] = table
             total[theirs, : tables[name].shape[1]] += tables[name]
             tables = {**tables, name: _carried(total)}
-        self.keys, self.tables = both, tables
+        self.keys, self.tables = all_keys, tables
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
@@ -124,11 +124,11 @@ class RankProfile(State):
             n, parts = left_out.size, np.flatnonzero(np.isin(of_group, left_out))
             at = np.searchsorted(left_out, of_group[parts]) * sizes.size
             at += np.searchsorted(sizes, self.keys[parts] // self.n_groups)
-            rest = {name: np.tile(table, (n, *[1] * (table.ndim - 1))) for name, table in tables.items()}
-            for name, table in rest.items():
+            without = {name: np.tile(table, (n, *[1] * (table.ndim - 1))) for name, table in tables.items()}
+            for name, table in without.items():
                 table[at] -= self.tables[name][parts]
                 _carried(table)
-            yield n, _profile_of(np.tile(sizes, n), rest)
+            yield n, _profile_of(np.tile(sizes, n), without)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -137,7 +137,7 @@ class RankProfile(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         n_labels, depth = self.plan.n_labels, self.plan.cut(self.depth)
-        self.keys = contents.take("keys", None, most=(n_labels + 1) * self.n_groups - 1)
+        self.keys = contents.take("keys", None, high=(n_labels + 1) * self.n_groups - 1)
         expect(bool((np.diff(self.keys) > 0).all()), "keys are not rising")
         n_keys, take = self.keys.size, contents.take_sums if self.plan.weighted else contents.take
         self.tables = {"rows": take("rows", n_keys, 1), "hits": take("hits", n_keys, None)}
@@ -186,8 +186,10 @@ def _values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
     parts = map(math.fsum, terms.reshape(n, -1).tolist())  # rounded once
     totals = map(math.fsum, over.reshape(n, -1).tolist())
     # rounding can raise a ratio to the ideal sum above 1
-    most = 1.0 if of_ideals else math.inf
-    return [min(part / total, most) if total else math.nan for part, total in zip(parts, totals, strict=True)]
+    largest = 1.0 if of_ideals else math.inf
+    return [
+        min(part / total, largest) if total else math.nan for part, total in zip(parts, totals, strict=True)
+    ]
 
 
 STATE = RankProfile

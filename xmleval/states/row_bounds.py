@@ -56,8 +56,8 @@ class RowBounds(RowSums):
 
     def finish(self) -> Results:
         """Return the intervals of the means."""
-        found = self.means()
-        means = {spec.name: [found[f"{spec} {end}"] for end in ENDS] for spec in self.specs}
+        of_ends = self.means()
+        means = {spec.name: [of_ends[f"{spec} {end}"] for end in ENDS] for spec in self.specs}
         return Results(intervals={name: (worst, best) for name, (worst, best) in means.items()})
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
-from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import as_integer
+from xmleval.numerics.exact import SCALE, as_integer
 from xmleval.states.row_sums import RowSums, carried, counts_of
 from xmleval.view.facts import Counts
 from xmleval.view.view import View
@@ -54,17 +53,16 @@ class RowCounts(RowSums):
         total[0] += values.astype(np.int64).sum()
         return values.size
 
-    def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
+    def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the values of the formulas for sums, which are carried first, by the name of the measure."""
-        carried(totals, exact)
-        sums = [as_integer(limbs) / (1 << (LIMBS - 1) * BITS) for limbs in totals[:, 0]]
+        sums = [as_integer(limbs) / SCALE for limbs in carried(totals)[:, 0]]
         of_key = dict(zip(self.keys, sums, strict=True))
-        found = {}
+        values = {}
         for spec in self.specs:
-            own = [np.float64(of_key.get(f"{self._sets(spec)} {part}", np.nan)) for part in Counts._fields]
-            counts = Counts(*own)  # type: ignore[arg-type]
-            found[spec.name] = float(spec.metric.value(counts, self.plan.setting(spec)))
-        return found
+            cells = [np.float64(of_key.get(f"{self._sets(spec)} {part}", np.nan)) for part in Counts._fields]
+            counts = Counts(*cells)  # type: ignore[arg-type]
+            values[spec.name] = float(spec.metric.value(counts, self.plan.setting(spec)))
+        return values
 
 
 STATE = RowCounts

@@ -76,13 +76,14 @@ class RowGroups(Parts):
             groups.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
         return groups
 
-    def _arrays(self, loose: bool) -> Arrays:
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
         names = np.frombuffer(json.dumps([*self.counted]).encode(), np.uint8)
-        return {**super()._arrays(loose), "names": names}
+        return {**super().arrays(), "names": names}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        names = json.loads(contents.take("names", None, dtype=np.uint8, most=255).tobytes())
+        names = json.loads(contents.take("names", None, dtype=np.uint8, high=255).tobytes())
         fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
         expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
         for name in names:

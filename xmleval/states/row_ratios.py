@@ -24,12 +24,11 @@ class RowRatios(RowSums):
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""
-        return [own for spec in self.specs for own in spec.metric.value(view, self.plan.setting(spec))]
+        return [terms for spec in self.specs for terms in spec.metric.value(view, self.plan.setting(spec))]
 
-    def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
+    def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the ratios of sums, which are carried first, by the name of the measure."""
-        carried(totals, exact)
-        of_key = dict(zip(self.keys, (as_integer(limbs) for limbs in totals[:, 0]), strict=True))
+        of_key = dict(zip(self.keys, map(as_integer, carried(totals)[:, 0]), strict=True))
         sums = [(spec.name, of_key[spec.name], of_key[f"{spec.name}{BELOW}"]) for spec in self.specs]
         return {name: above / below if below else math.nan for name, above, below in sums}
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.budget import Resources
-from xmleval.kernels.exact import SIZE, add_exact, carry_exact
-from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
+from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import NO_WEIGHT, as_integer, exact_quotient
+from xmleval.numerics.exact import LARGE_UNIT, NO_WEIGHT, SCALE, as_integer, sum_of_large, without_large
 from xmleval.states.contents import Contents
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
@@ -42,10 +42,10 @@ class RowSums(State):
         kept = plan.per_row if self.keeps else False
         self.kept_names = [key for key in self.keys if kept is True or (kept and key in kept)]
         self.n_groups = N_GROUPS if self.by_group and plan.confidence is not None else 1
-        self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
+        self.unbounded = {key for key, spec in of.items() if spec.metric.range[1] == np.inf}
         shape = self.n_groups, len(self.keys)
-        self.exact: Ints = np.zeros((self.n_groups, len(self.unbounded), SIZE), np.int64)  # their sums
         self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)  # of values, of weights
+        self.n_large: Ints = np.zeros((*shape, 2), np.int64)  # values that count as inf, as -inf
         self.n_defined: Ints = np.zeros(shape, np.int64)
         self.n_rows: Ints = np.zeros(self.n_groups, np.int64)
         self.n_weighing = self.n_rows  # with a positive weight, where there are jackknife groups
@@ -61,18 +61,18 @@ class RowSums(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         values, weight = self.columns(view), view.block.weight
-        totals, exact, n_defined = self.totals.copy(), self.exact.copy(), self.n_defined.copy()
+        totals, n_large, n_defined = self.totals.copy(), self.n_large.copy(), self.n_defined.copy()
         n_rows = self.n_rows.copy()
         for group, rows, n in self._parts(view):
             unit = NO_WEIGHT if weight is None else weight[rows]
             for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
-                small = some = column[rows]
+                terms = column[rows]
                 if key in self.unbounded:
-                    add_exact(some, unit, exact[group, self.unbounded.index(key)])
-                    small = np.where(np.isnan(some), np.nan, 0.0)
-                n_defined[group, i] += self.add(small, unit, *totals[group, i])
+                    terms, n_new = without_large(terms, unit)
+                    n_large[group, i] += n_new
+                n_defined[group, i] += self.add(terms, unit, *totals[group, i])
             n_rows[group] += n
-        self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
+        self.totals, self.n_large, self.n_defined, self.n_rows = totals, n_large, n_defined, n_rows
         if self.n_groups > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
         if self.kept_names:
@@ -90,16 +90,16 @@ class RowSums(State):
         ends = enumerate(itertools.pairwise(starts.tolist()))
         return [(group, rows[start:stop], stop - start) for group, (start, stop) in ends if start < stop]
 
-    def merge(self, other: RowSums) -> None:
+    def merge(self, added: RowSums) -> None:
         """Merge a state of other rows."""
-        self.totals, self.exact = carried(self.totals + other.totals, self.exact + other.exact)
-        self.n_defined, self.n_rows = self.n_defined + other.n_defined, self.n_rows + other.n_rows
-        self.n_weighing = self.n_weighing + other.n_weighing
-        self.kept = [*self.kept, *other.kept]
+        self.totals, self.n_large = carried(self.totals + added.totals), self.n_large + added.n_large
+        self.n_defined, self.n_rows = self.n_defined + added.n_defined, self.n_rows + added.n_rows
+        self.n_weighing = self.n_weighing + added.n_weighing
+        self.kept = [*self.kept, *added.kept]
 
     def finish(self) -> Results:
         """Return the means over the rows."""
-        sums = self.totals.sum(axis=0), self.exact.sum(axis=0), self.n_defined.sum(axis=0)
+        sums = self._sums()
         results, n_rows = Results(values=self._means(*sums)), int(self.n_rows.sum())
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
@@ -107,27 +107,30 @@ class RowSums(State):
         if self.kept_names:
             results.rows = self.kept_rows()
         if self.n_groups > 1:
-            own = zip(self.totals, self.exact, self.n_defined, strict=True)
-            groups = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
-            others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in groups]
-            results.replicates = {key: np.array([means[key] for means in others]) for key in results.values}
+            of_groups = zip(self.totals, self.n_large, self.n_defined, strict=True)
+            groups = [group for group, n in zip(of_groups, self.n_weighing, strict=True) if n]
+            without = [self._means(*map(np.subtract, sums, group)) for group in groups]
+            results.replicates = {key: np.array([means[key] for means in without]) for key in results.values}
         return results
 
     def means(self) -> dict[str, float]:
         """Return the means of the defined row values, NaN if there are none."""
-        return self._means(self.totals.sum(axis=0), self.exact.sum(axis=0), self.n_defined.sum(axis=0))
+        return self._means(*self._sums())
 
-    def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
+    def _sums(self) -> tuple[Ints, Ints, Ints]:
+        """Return the sums of all jackknife groups, as `_means` takes them."""
+        return self.totals.sum(axis=0), self.n_large.sum(axis=0), self.n_defined.sum(axis=0)
+
+    def _means(self, totals: Ints, n_large: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the means of sums, which are carried first."""
-        totals, exact = carried(totals, exact)
-        means, one = {}, 1 << (LIMBS - 1) * BITS
+        carried(totals)
+        means = {}
         for i, key in enumerate(self.keys):
-            value = as_integer(totals[i, 0])
-            weight = as_integer(totals[i, 1]) if self.plan.weighted else int(n_defined[i]) * one
-            if weight and key in self.unbounded:
-                means[key] = exact_quotient(exact[self.unbounded.index(key)], weight, one)
-            else:  # integers: correctly rounded
-                means[key] = value / weight if weight else float("nan")
+            weight = as_integer(totals[i, 1]) if self.plan.weighted else int(n_defined[i]) * SCALE
+            unit = LARGE_UNIT if key in self.unbounded else 1.0
+            # integers: correctly rounded
+            mean = as_integer(totals[i, 0]) / weight * unit if weight else math.nan
+            means[key] = mean + sum_of_large(*n_large[i].tolist())
         return means
 
     def arrays(self) -> Arrays:
@@ -136,7 +139,7 @@ class RowSums(State):
         if self.n_groups > 1:
             out["n_weighing"] = self.n_weighing
         if self.unbounded:
-            out["exact"] = self.exact
+            out["n_large"] = self.n_large
         return {**out, **self.kept_arrays()}
 
     def from_contents(self, contents: Contents) -> None:
@@ -148,16 +151,14 @@ class RowSums(State):
         self.n_defined = contents.take("n_defined", *shape)
         self.totals = contents.take_sums("totals", *shape, 2)
         if self.unbounded:
-            self.exact = contents.take("exact", self.n_groups, len(self.unbounded), SIZE, least=None)
+            self.n_large = contents.take("n_large", *shape, 2)
         self.take_kept(contents)
 
 
-def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
+def carried(totals: Ints) -> Ints:
     """Carry sums of sums, or differences of sums, in place until they are canonical."""
     carry(totals.reshape(-1, LIMBS))
-    for one in exact.reshape(-1, SIZE):
-        carry_exact(one)
-    return totals, exact
+    return totals
 
 
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
@@ -169,8 +170,9 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
         seen = counts_of(spec, view, plan)
     elif "entry scores" in metric.needs:
         seen = view.extremes
-    found = metric.value(seen, setting)
-    return settle_empty(found, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
+    return settle_empty(
+        metric.value(seen, setting), 1.0, view.n_relevant, metric.empty, setting.conventions.empty
+    )
 
 
 def counts_of(spec: Spec, view: View, plan: Plan) -> Counts:

@@ -12,15 +12,15 @@ from xmleval.files.spill import Keys
 from xmleval.kernels.keys import count_keys
 from xmleval.kernels.packing import check_packed
 from xmleval.kernels.values import N_BUCKETS
-from xmleval.pooled.piles import Grouped, key_dtype, score_of
-from xmleval.pooled.values import Ordered, Packed
+from xmleval.pooled.piles import key_dtype, score_of
+from xmleval.pooled.values import Packed
 from xmleval.states.contents import Contents, expect
 
 
 def key_types(dtype: np.dtype[Any], n_labels: int | None = None) -> set[np.dtype[Any]]:
     """Return the types of keys of scores no wider than ``dtype``; with ``n_labels``, of keys by label."""
     scores = [np.empty(0, np.float32), np.empty(0, dtype)]
-    return {some.dtype if n_labels is None else key_dtype(some, n_labels) for some in scores}
+    return {array.dtype if n_labels is None else key_dtype(array, n_labels) for array in scores}
 
 
 def checked_keys(name: str, keys: Chunks, dtype: np.dtype[Any], n_labels: int | None) -> Iterator[Keys]:
@@ -53,54 +53,25 @@ def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
 
 def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
     """Yield keys in larger arrays, of ``n_bytes`` or one chunk more."""
-    held: list[Keys] = []
+    waiting: list[Keys] = []
     for keys in chunks:
-        held.append(keys)
-        if sum(part.nbytes for part in held) >= n_bytes:
-            yield _together(held)
-            held = []
-    if held:
-        yield _together(held)
+        waiting.append(keys)
+        if sum(part.nbytes for part in waiting) >= n_bytes:
+            yield _together(waiting)
+            waiting = []
+    if waiting:
+        yield _together(waiting)
 
 
 def _together(arrays: list[Any]) -> Any:
     """Return arrays as one that kernels take; the array itself if it is the only one and can be written."""
-    some = [array for array in arrays if array.size] or arrays[:1]
-    return np.require(some[0] if len(some) == 1 else np.concatenate(some), requirements=["C", "A", "W"])
-
-
-def loose(key: str, part: Ordered | Grouped) -> dict[str, Any]:
-    """Return scores ordered by bucket, or grouped by label, as arrays that begin with a name."""
-    if isinstance(part, Grouped):
-        scores = part.scores[part.ptr[0] : part.ptr[-1]]
-        return {f"sizes.{key}": np.diff(part.ptr), key: scores}
-    starts = np.append(np.uint32(part.first), part.starts)
-    return {f"starts.{key}": starts, key: part.places[: part.size]}
-
-
-def checked_ordered(key: str, contents: Contents) -> Ordered:
-    """Take scores ordered by bucket; raise ValueError if invalid."""
-    first, *_ = starts = contents.take(f"starts.{key}", None, dtype=np.uint32)
-    places = _together([np.empty(0, np.uint16), *contents.take_chunks(key).read()])
-    starts = starts[1:]
-    fits = places.dtype == np.uint16 and 0 < starts.size <= N_BUCKETS + 1 - int(first) and starts[0] == 0
-    expect(fits and bool((starts[1:] >= starts[:-1]).all()) and starts[-1] == places.size, f"{key} is cut")
-    return Ordered(int(first), starts, places)
-
-
-def checked_grouped(key: str, contents: Contents, dtype: np.dtype[Any], n_labels: int) -> Grouped:
-    """Take scores grouped by label; raise ValueError if invalid."""
-    chunks = contents.take_chunks(key)
-    scores = _together([*checked_keys(key, chunks, dtype, None)])
-    ptr = np.zeros(n_labels + 1, np.int64)
-    np.cumsum(contents.take(f"sizes.{key}", n_labels, most=scores.size), out=ptr[1:])
-    expect(ptr[-1] == scores.size, f"{key} is cut")
-    return Grouped(ptr, scores)
+    filled = [array for array in arrays if array.size] or arrays[:1]
+    return np.require(filled[0] if len(filled) == 1 else np.concatenate(filled), requirements=["C", "A", "W"])
 
 
 def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
     """Yield counts by value, in pieces; raise ValueError if invalid."""
-    first = int(contents.take(f"first.{name}", 1, most=N_BUCKETS)[0])
+    first = int(contents.take(f"first.{name}", 1, high=N_BUCKETS)[0])
     starts = contents.take(f"starts.{name}", None)
     places = contents.take_chunks(f"{name}.places")
     fits = places.dtype == np.int64 and 0 < starts.size <= N_BUCKETS + 1 - first
@@ -111,9 +82,9 @@ def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
         waiting = np.concatenate([waiting, piece])
         stop = int(np.searchsorted(starts, starts[done] + waiting.nbytes, "right")) - 1
         if stop > done:
-            own = starts[done : stop + 1] - starts[done]
-            size = check_packed(own, waiting)
+            within = starts[done : stop + 1] - starts[done]
+            size = check_packed(within, waiting)
             expect(size >= 0, f"{name} counts are out of range")
             if size:
-                yield Packed(first + done, own, waiting[: own[-1] // 8].copy(), size)
-            waiting, done = waiting[own[-1] // 8 :], stop
+                yield Packed(first + done, within, waiting[: within[-1] // 8].copy(), size)
+            waiting, done = waiting[within[-1] // 8 :], stop

@@ -17,7 +17,7 @@ from xmleval.kernels.labels import count_entries
 from xmleval.kernels.sweeps import LabelCurves
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
-from xmleval.pooled.columns import grouped_by_label, sweep_columns
+from xmleval.pooled.columns import sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.store import Store
@@ -28,15 +28,7 @@ from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.jackknife_values import entries_without, labels_without
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
-from xmleval.states.saved_keys import (
-    checked_counts,
-    checked_grouped,
-    checked_keys,
-    checked_ordered,
-    joined,
-    loose,
-    rising,
-)
+from xmleval.states.saved_keys import checked_counts, checked_keys, joined, rising
 from xmleval.states.state import Arrays, State
 from xmleval.view.facts import Curve
 from xmleval.view.view import View
@@ -44,7 +36,6 @@ from xmleval.view.view import View
 CELLS, COLUMNS = "cells", "columns"
 MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
 GOOD, BAD, MISSING = "relevant", "irrelevant", "missing"
-LOOSE_BYTES = 128 << 20  # of scores that are cheaper to send than to pack
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
 
@@ -79,16 +70,11 @@ class ScoreRuns(State):
         """Size of the tables in bytes, independent of the number of rows."""
         return self.n_true.nbytes
 
-    @property
-    def held_bytes(self) -> int:
-        """Size of the scores in memory."""
-        return self.store.n_bytes
-
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         ranking, labels = view.ranking, view.block.truth.labels
         assert ranking.scores is not None
-        self.store.add(self._found(view), self._share, self.resources)
+        self.store.add(self._scores(view), self._share, self.resources)
         if self.needs.bounds:
             self._add_last([view.last_scores], [view.n_left])
         if self.needs.columns:
@@ -99,25 +85,25 @@ class ScoreRuns(State):
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
 
-    def merge(self, other: ScoreRuns) -> None:
+    def merge(self, added: ScoreRuns) -> None:
         """Merge a state of other rows."""
-        self.store.merge(other.store, self.resources.pooled, self.resources)
-        self.n_true = self.n_true + other.n_true
-        self.n_rows += other.n_rows
-        self.dtype = np.result_type(self.dtype, other.dtype)
-        if sum(map(len, self.last)) < sum(map(len, other.last)):  # the long ones first: they are not copied
-            self.last, last = [*other.last], self.last
-            self.n_left, n_left = [*other.n_left], self.n_left
+        self.store.merge(added.store, self.resources.pooled, self.resources)
+        self.n_true = self.n_true + added.n_true
+        self.n_rows += added.n_rows
+        self.dtype = np.result_type(self.dtype, added.dtype)
+        if sum(map(len, self.last)) < sum(map(len, added.last)):  # the long ones first: they are not copied
+            self.last, last = [*added.last], self.last
+            self.n_left, n_left = [*added.n_left], self.n_left
             self._add_last(last, n_left)
         else:
-            self._add_last(other.last, other.n_left)
+            self._add_last(added.last, added.n_left)
 
     def empty(self) -> ScoreRuns:
         """Return an empty state to merge with this one, which spills to the same file."""
-        found = ScoreRuns(self.plan, self.specs, self.resources)
-        found.store.file = self.store.file
-        found._share = self.resources.left_for_pooled(self.held_bytes)
-        return found
+        state = ScoreRuns(self.plan, self.specs, self.resources)
+        state.store.file = self.store.file
+        state._share = self.resources.left_for_pooled(self.store.n_bytes)
+        return state
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
         """Return one state per worker, this empty one first."""
@@ -131,26 +117,28 @@ class ScoreRuns(State):
         """Release the file space of spilled keys."""
         self.store.discard()
 
-    def _found(self, view: View) -> dict[str, Values | list[Held]]:
+    def _scores(self, view: View) -> dict[str, Values | list[Held]]:
         """Return the scores of each kind that a block adds."""
         flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
         assert scores is not None
-        found: dict[str, Any] = {}
+        added: dict[str, Any] = {}
         grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
         if self.needs.columns and not grouped:
             good, bad = _parted(flags, scores)
-            found[f"{COLUMNS}.{GOOD}"] = [make_keys(labels[flags], good, self.n_labels)]
-            found[f"{COLUMNS}.{BAD}"] = [make_keys(labels[~flags], bad, self.n_labels)]
+            added[f"{COLUMNS}.{GOOD}"] = [make_keys(labels[flags], good, self.n_labels)]
+            added[f"{COLUMNS}.{BAD}"] = [make_keys(labels[~flags], bad, self.n_labels)]
         elif self.needs.columns:
             ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
             group_entries(flags, labels, scores, ptr, together)
-            found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = ([Grouped(own, together)] for own in ptr)
+            added[f"{COLUMNS}.{BAD}"], added[f"{COLUMNS}.{GOOD}"] = (
+                [Grouped(part, together)] for part in ptr
+            )
         if self.needs.cells:
-            for kind, own in zip((GOOD, BAD), _parted(flags, scores), strict=True):
-                found[f"{CELLS}.{kind}"] = _as_found(own)
+            for kind, part in zip((GOOD, BAD), _parted(flags, scores), strict=True):
+                added[f"{CELLS}.{kind}"] = _as_found(part)
         if self.needs.bounds:
-            found[f"{CELLS}.{MISSING}"] = _as_found(view.last_scores[view.missing[0]])
-        return found
+            added[f"{CELLS}.{MISSING}"] = _as_found(view.last_scores[view.missing[0]])
+        return added
 
     def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
         """Add lowest scores of rows; short arrays are joined."""
@@ -192,32 +180,32 @@ class ScoreRuns(State):
         side: Any = self.store.values.get
         if not self.store.by_value([*self.store.values]):
             sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
-        found = sweep([side(good)], side(bad), unlisted, resources, strides=strides, last=last, asked=asked)
+        sums = sweep([side(good)], side(bad), unlisted, resources, strides=strides, last=last, asked=asked)
 
-        def curve(right: int, level: int, *rest: Floats) -> Curve:
+        def curve(right: int, level: int, *ends: Floats) -> Curve:
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
-            return Curve._make([*counts, *(np.array([value]) for value in rest or (np.nan,) * 3)])
+            return Curve._make([*counts, *(np.array([value]) for value in ends or (np.nan,) * 3)])
 
-        value = curve(*found.pairs, as_floats(found.precision), *found.peak.T)
-        points = thinned(found.points, n_points)
+        value = curve(*sums.pairs, as_floats(sums.precision), *sums.peak.T)
+        points = thinned(sums.points, n_points)
         if not self.needs.bounds:
             return Curves(value), points
         # without the pairs of unlisted entries, which rank below all
-        right, level = found.pairs
+        right, level = sums.pairs
         right -= n_good * unlisted.irrelevant
         level -= unlisted.relevant * unlisted.irrelevant
-        worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
+        worst = curve(right + sums.open_pairs[0], level + sums.open_pairs[1])
         above_all = Unlisted(0, unlisted.irrelevant, None)
         best = curve(*sweep([side(good), side(missing)], side(bad), above_all, resources).pairs)
         return Curves(value, worst, best), points
 
     def columns(self, resources: Resources) -> Curves:
         """Return the curves of every label."""
-        found = self.sweep(resources)
+        curves = self.sweep(resources)
         n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
-        right, level = found.pairs.T
+        right, level = curves.pairs.T
         value = Curve(
-            n_relevant, n_irrelevant, right, level, found.precision, found.peak[..., 0], found.peak[..., 1]
+            n_relevant, n_irrelevant, right, level, curves.precision, curves.peak[..., 0], curves.peak[..., 1]
         )
         return Curves(value)
 
@@ -270,33 +258,15 @@ class ScoreRuns(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return self._arrays(packed=True)
-
-    def loose(self) -> Arrays:
-        """Return the arrays for a process that merges them, as they are held."""
-        return self._arrays(packed=False)
-
-    def _arrays(self, packed: bool) -> Arrays:
         out: dict[str, Any] = {"n_true": self.n_true, "width": np.array([self.dtype.itemsize])}
-        few: dict[str, list[Any]] = {}
-        for name, values in self.store.values.items():
-            if values.packed or (values.ordered and (packed or values.n_bytes > LOOSE_BYTES)):
+        for name, pile in self.store.piles.items():
+            values = self.store.values.get(name, Values())
+            if values.packed or values.ordered:
                 parts = values.packed_together(self.resources)
                 out |= dict(zip((f"first.{name}", f"starts.{name}", f"{name}.places"), parts, strict=True))
-            else:
-                few[name] = values.few
-                for number, part in enumerate(values.ordered):
-                    out |= loose(f"{name}.ordered{number}", part)
-        of_labels = {name: pile for name, pile in self.store.piles.items() if name.startswith(COLUMNS)}
-        most = 0 if packed or self.needs.bounds else self.resources.grouped
-        grouped = grouped_by_label(of_labels, self.n_labels, most)
-        for name, pile in self.store.piles.items():
-            held = grouped.get(name) or [*pile.held(), *few.get(name, [])]
-            for number, keys in enumerate(held):
-                if isinstance(keys, np.ndarray) or packed:
-                    out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
-                else:
-                    out |= loose(f"{name}.grouped{number}", keys)
+                values = Values()
+            for number, keys in enumerate([*pile.arrays(), *values.few]):
+                out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:
@@ -320,28 +290,20 @@ class ScoreRuns(State):
 
     def _restore(self, contents: Contents, name: str) -> None:
         """Take the scores of a kind."""
-        store, most = self.store, self.resources.pooled
+        store, limit = self.store, self.resources.pooled
         n_labels = None if name in store.values else self.n_labels
         for key in contents.numbered(f"{name}.held"):
             keys = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels)
             for part in joined(keys, self.resources.copied):
-                store.add({name: [part] if n_labels else _as_found(part)}, most, self.resources)
+                store.add({name: [part] if n_labels else _as_found(part)}, limit, self.resources)
         for key in contents.numbered(f"{name}.run"):
             chunks = contents.take_chunks(key)
             in_order = rising(checked_keys(name, chunks, self.dtype, n_labels))
             run = store.file.write(in_order, chunks.size, chunks.dtype)
             store.piles[name].runs += [run] if run.size else []
-        for key in contents.numbered(f"{name}.grouped") if n_labels else []:
-            store.add(
-                {name: [checked_grouped(key, contents, self.dtype, self.n_labels)]}, most, self.resources
-            )
-        for key in [] if n_labels else contents.numbered(f"{name}.ordered"):
-            values = Values()
-            values.ordered = [checked_ordered(key, contents)]
-            store.add({name: values}, most, self.resources)
         if not n_labels and contents.has(f"{name}.places"):
             for packed in checked_counts(name, contents):
-                store.add({name: Values([packed])}, most, self.resources)
+                store.add({name: Values([packed])}, limit, self.resources)
 
 
 def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:

@@ -90,11 +90,11 @@ class Seen(State):
         if not self.missing & 1:
             self.missing, self.highest = 0, -1
 
-    def merge(self, other: Seen) -> None:
+    def merge(self, added: Seen) -> None:
         """Merge a state of other rows."""
-        self.n = self.n + other.n
-        self._add_deepest(other.deepest, other.n_deepest)
-        self._add_ids(other.missing, other.highest)
+        self.n = self.n + added.n
+        self._add_deepest(added.deepest, added.n_deepest)
+        self._add_ids(added.missing, added.highest)
 
     def finish(self) -> Results:
         """Return notes, the measures that are undefined, and those that read more labels than lists hold."""
@@ -172,7 +172,7 @@ class Seen(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n = +Counter(dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True)))
-        lists = contents.take("lists", 4, least=-1).tolist()
+        lists = contents.take("lists", 4, low=-1).tolist()
         self.deepest, self.n_deepest, self.missing, self.highest = lists
 
 

@@ -68,7 +68,7 @@ class State:
         """Add the rows of a block."""
         raise NotImplementedError
 
-    def merge(self, other: Self) -> None:
+    def merge(self, added: Self) -> None:
         """Merge a state of other rows, which is unchanged."""
         raise NotImplementedError
 
@@ -79,10 +79,6 @@ class State:
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         raise NotImplementedError
-
-    def loose(self) -> Arrays:
-        """Return arrays for a process that merges them: at once, however large."""
-        return self.arrays()
 
     def from_contents(self, contents: Contents) -> None:
         """Restore an empty state from what `arrays` returned; raise ValueError if any is invalid.
@@ -120,33 +116,33 @@ class State:
     def take_kept(self, contents: Contents) -> None:
         """Restore what `kept_arrays` returned."""
         for name, first_row in contents.kept() if self.kept_names else ():
-            values = contents.take(name, len(self.kept_names), None, dtype=np.float64, least=None)
+            values = contents.take(name, len(self.kept_names), None, dtype=np.float64, low=None)
             self.kept = [*self.kept, (first_row, values)]
         n_kept, n_rows = sum(values.shape[1] for _, values in self.kept), contents.n_rows
         expect(not self.kept_names or n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
 
     def replicates(self, groups: Sequence[Self]) -> dict[str, Floats]:
         """Return the values of this state without each group that it was merged from, float64 (n,)."""
-        found = [state.finish().values for state in _without_each(self, groups)]
-        return {name: np.array([values[name] for values in found]) for name in found[0]}
+        values = [state.finish().values for state in _without_each(self, groups)]
+        return {name: np.array([of_rest[name] for of_rest in values]) for name in values[0]}
 
 
-def _without_each(empty: State, groups: Sequence[State], others: Sequence[State] = ()) -> Iterator[State]:
+def _without_each(empty: State, groups: Sequence[State], outside: Sequence[State] = ()) -> Iterator[State]:
     """Yield, for each jackknife group, the merge of all others; halving them takes n log n merges."""
     if len(groups) == 1:
-        yield merged_of(empty, others)
+        yield merged_of(empty, outside)
         return
     half = len(groups) // 2
-    for own, rest in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
-        yield from _without_each(empty, own, [merged_of(empty, [*others, *rest])])
+    for inside, left in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
+        yield from _without_each(empty, inside, [merged_of(empty, [*outside, *left])])
 
 
 def merged_of(like: State, states: Sequence[State]) -> State:
     """Return the merge of states, which are unchanged."""
-    found = like.empty()
+    merged = like.empty()
     for state in states:
-        found.merge(state)
-    return found
+        merged.merge(state)
+    return merged
 
 
 class States:
@@ -215,17 +211,17 @@ class States:
         for state in self._states.values():
             state.update(view if state.with_unknown else inside)
 
-    def merge(self, other: States) -> None:
+    def merge(self, added: States) -> None:
         """Merge the states of other rows, which are unchanged."""
         for name, state in self._states.items():
-            if state is not other._states[name]:  # workers may share one
-                state.merge(other._states[name])
+            if state is not added._states[name]:  # workers may share one
+                state.merge(added._states[name])
 
     def behind(self, n_rows: int) -> States:
         """Return the same states, but with ``n_rows`` other rows before those that are kept."""
         moved = {name: copy(state) for name, state in self._states.items()}
         for state in moved.values():
-            state.kept = [(n_rows + first, own) for first, own in state.kept]
+            state.kept = [(n_rows + first, values) for first, values in state.kept]
         return States(self.plan, self.resources, moved)
 
     def empty(self) -> States:
@@ -240,7 +236,7 @@ class States:
         return [
             self
             if not number
-            else States(self.plan, self.resources, {n: own[number] for n, own in parts.items()})
+            else States(self.plan, self.resources, {n: states[number] for n, states in parts.items()})
             for number in range(n_workers)
         ]
 
@@ -251,9 +247,9 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        results, *others = [state.finish() for state in self._states.values()]
-        for other in others:
-            results.add(other)
+        results, *remaining = [state.finish() for state in self._states.values()]
+        for part in remaining:
+            results.add(part)
         values = results.values
         for spec in self.plan.specs:
             if spec.metric.parts:
@@ -275,18 +271,18 @@ class States:
         results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.not_computed])
         return results
 
-    def arrays(self, loose: bool = False) -> Arrays:
-        """Return the arrays to save, or ``loose`` ones, for a process that merges them."""
-        found = {name: s.loose() if loose else s.arrays() for name, s in self._states.items()}
-        return {f"{name}/{key}": array for name, own in found.items() for key, array in own.items()}
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        arrays = {name: state.arrays() for name, state in self._states.items()}
+        return {f"{name}/{key}": array for name, of in arrays.items() for key, array in of.items()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore empty states from what `arrays` returned."""
         for name, state in self._states.items():
-            own = contents.part(f"{name}/")
+            part = contents.part(f"{name}/")
             try:
-                state.from_contents(own)
-                own.done()
+                state.from_contents(part)
+                part.done()
             except ValueError as error:
                 raise ValueError(f"{name}/{error}") from None
         contents.done()
@@ -309,8 +305,8 @@ def new_states(plan: Plan, resources: Resources) -> States:
 @cache
 def state_class(name: str) -> type[State]:
     """Import a state class by name on demand, since most evaluations need only one or two."""
-    found: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
-    return found
+    state_type: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
+    return state_type
 
 
 def jackknife_states(plan: Plan) -> list[str]:

@@ -31,17 +31,17 @@ class SummedKeys(State):
             for sums in self.sums.values():
                 sums.spill()
 
-    def merge(self, other: Self) -> None:
+    def merge(self, added: Self) -> None:
         """Merge a state of other rows."""
         for name, sums in self.sums.items():
-            sums.merge(other.sums[name])
+            sums.merge(added.sums[name])
         self.spill_beyond(self.resources.summed())
 
     def empty(self) -> Self:
         """Return an empty state to merge with this one."""
-        found = super().empty()
-        found._share = self.resources.summed(self.held_bytes)
-        return found
+        state = super().empty()
+        state._share = self.resources.summed(self.held_bytes)
+        return state
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
         """Return one state per worker, this empty one first."""

@@ -50,18 +50,20 @@ class TopScores(SummedKeys):
             self.sums[name].add(tabulated([largest], weight, n_hits))
         self.spill_beyond(self._share)
 
-    def merge(self, other: TopScores) -> None:
+    def merge(self, added: TopScores) -> None:
         """Merge a state of other rows."""
-        super().merge(other)
-        self.n_empty += other.n_empty
+        super().merge(added)
+        self.n_empty += added.n_empty
 
     def finish(self) -> Results:
         """Return the values of the measures, and the scores from which rows are accepted."""
         results = Results()
         for name, k in self.of_hits.items():
-            own = [spec for spec in self.specs if spec.k == k]
-            found = self._accepted(name, k, np.array([dict(spec.params).get("coverage", 1) for spec in own]))
-            for spec, accepted in zip(own, found, strict=True):
+            specs = [spec for spec in self.specs if spec.k == k]
+            of_coverages = self._accepted(
+                name, k, np.array([dict(spec.params).get("coverage", 1) for spec in specs])
+            )
+            for spec, accepted in zip(specs, of_coverages, strict=True):
                 results.values[spec.name] = spec.metric.value(accepted, self.plan.setting(spec))
                 if spec.metric.threshold:
                     results.thresholds[spec.name] = accepted.threshold
@@ -74,12 +76,12 @@ class TopScores(SummedKeys):
         collections = [self.sums[ROWS], self.sums[name]]
         ranges = Ranges(collections, n_ranges(collections, self.resources))
         total, seen = float(self.sums[ROWS].total[0]), np.zeros((2, SUM))
-        area, found = np.zeros(LIMBS, np.int64), np.full((coverages.size, 2), np.nan)
+        area, reached = np.zeros(LIMBS, np.int64), np.full((coverages.size, 2), np.nan)
         for number in reversed(range(ranges.n)):
             rows, hits = (ranges.load(which, number) for which in range(2))
-            accept(rows, hits, total, k, coverages, seen, area, found)
+            accept(rows, hits, total, k, coverages, seen, area, reached)
         mean = float(as_floats(area[None])[0]) if total else np.nan
-        return [Accepted(mean, *own) for own in found.tolist()]
+        return [Accepted(mean, *pair) for pair in reached.tolist()]
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -96,14 +98,14 @@ def largest_scores(view: View) -> Scores:
     ptr, scores = view.ranking.ptr, view.ranking.scores
     assert scores is not None
     sizes = row_sizes(ptr)
-    found = np.full(view.n_rows, -np.inf, scores.dtype)
+    largest = np.full(view.n_rows, -np.inf, scores.dtype)
     filled = sizes > 0
     if filled.any():
-        found[filled] = np.maximum.reduceat(scores, ptr[:-1][filled])
+        largest[filled] = np.maximum.reduceat(scores, ptr[:-1][filled])
     if view.unlisted is not None:
         level = scores.dtype.type(as_score(view.unlisted, scores))
-        found = np.where(sizes < view.n_labels, np.maximum(found, level), found)
-    return found
+        largest = np.where(sizes < view.n_labels, np.maximum(largest, level), largest)
+    return largest
 
 
 STATE = TopScores

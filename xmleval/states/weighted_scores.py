@@ -67,14 +67,14 @@ class WeightedScores(SummedKeys):
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
         self.spill_beyond(self._share)
 
-    def merge(self, other: WeightedScores) -> None:
+    def merge(self, added: WeightedScores) -> None:
         """Merge a state of other rows."""
-        super().merge(other)
+        super().merge(added)
         totals = self.totals.copy()
-        for total, part in zip(totals, other.totals, strict=True):
+        for total, part in zip(totals, added.totals, strict=True):
             add_to(total, *part)
         self.totals = totals
-        self.dtype = np.result_type(self.dtype, other.dtype)
+        self.dtype = np.result_type(self.dtype, added.dtype)
 
     def finish(self) -> Results:
         """Return the values of curves."""
@@ -111,7 +111,7 @@ class WeightedScores(SummedKeys):
         width = int(contents.take("width", 1)[0])
         expect(width in (4, 8), f"scores of {width} bytes")
         self.dtype = np.dtype(f"f{width}")
-        self.totals = contents.take("totals", 2, SUM, dtype=np.float64, least=-MOST, most=MOST)
+        self.totals = contents.take("totals", 2, SUM, dtype=np.float64, low=-MOST, high=MOST)
         super().from_contents(contents)
 
 
