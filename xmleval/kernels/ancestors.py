@@ -44,7 +44,7 @@ def list_ancestors(
 @kernel
 def count_closed(
     true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, up_ptr: Ints,
-    up: Labels, marks: Labels, n_true: Ints, n_predicted: Ints, n_both: Ints,
+    up: Labels, marks: Labels, numbers: Ints,
 ) -> None:  # fmt: skip
     """Count relevant and predicted labels of each row, ancestors among them, and those that are both.
 
@@ -52,7 +52,7 @@ def count_closed(
     cut : int64 (n,), entries of each list that are predicted; list_ptr, list_labels : int64 (n + 1,), (s,)
     up_ptr, up : int64 (n_labels + 1,), (a,), from `list_ancestors`
     marks : int32 or int64 (nodes,), zeros; overwritten
-    n_true, n_predicted, n_both : int64 (n,), written
+    numbers : int64 (3, n), written: relevant, predicted, both
     """
     for i in range(true_ptr.size - 1):
         relevant, predicted = 2 * i + 1, 2 * i + 2  # marks of this row, above those of all before
@@ -62,7 +62,7 @@ def count_closed(
             for a in range(up_ptr[label], up_ptr[label + 1]):
                 n += marks[up[a]] < relevant
                 marks[up[a]] = relevant
-        n_true[i] = n
+        numbers[0, i] = n
         n, n_common = 0, 0
         for s in range(list_ptr[i], list_ptr[i] + cut[i]):
             label = list_labels[s]
@@ -71,4 +71,4 @@ def count_closed(
                 n += mark < predicted
                 n_common += mark == relevant
                 marks[up[a]] = predicted
-        n_predicted[i], n_both[i] = n, n_common
+        numbers[1, i], numbers[2, i] = n, n_common

@@ -9,6 +9,7 @@ import numpy as np
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.matching import index_of
 
 HALF = 32
 LOW = (1 << HALF) - 1
@@ -75,14 +76,6 @@ def flag_by_hashing(row: Labels, truth: Labels, table: Labels, flags: Bools) -> 
 
 
 @kernel
-def flag_by_searching(row: Labels, truth: Labels, flags: Bools) -> None:
-    """Flag the entries of a row that are among many labels; (s,), (t,) increasing, bool (s,), written."""
-    for s in range(row.size):
-        t = np.searchsorted(truth, row[s])
-        flags[s] = t < truth.size and truth[t] == row[s]
-
-
-@kernel
 def flag_listed(
     list_ptr: Ints, list_labels: Labels, true_ptr: Ints, true_labels: Labels, relevant: Bools
 ) -> None:
@@ -102,7 +95,8 @@ def flag_listed(
         elif truth.size <= HASHED:
             flag_by_hashing(row, truth, table, flags)
         else:
-            flag_by_searching(row, truth, flags)
+            for s in range(row.size):
+                flags[s] = index_of(truth, row[s]) >= 0
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.base.arrays import Ints, Labels, Scores
@@ -29,16 +31,10 @@ def place_of(row: Labels, label: int) -> int:
 
 
 @kernel
-def search_positions(row: Labels, truth: Labels, positions: Ints) -> None:
-    """Find many relevant labels in one list, by binary search for each listed label.
-
-    row : (s,), distinct; truth : (t,), increasing; positions : int64 (t,), written as in `find_positions`
-    """
-    positions[:] = 0
-    for s in range(row.size):
-        t = np.searchsorted(truth, row[s])
-        if t < truth.size and truth[t] == row[s]:
-            positions[t] = s + 1
+def index_of(labels: Labels, label: Any) -> Any:
+    """Return the index of a label among increasing ones, -1 if it is not there."""
+    at = np.searchsorted(labels, label)
+    return at if at < labels.size and labels[at] == label else -1
 
 
 @kernel
@@ -55,24 +51,14 @@ def find_positions(
         row = list_labels[list_ptr[i] : list_ptr[i + 1]]
         first, last = true_ptr[i], true_ptr[i + 1]
         if last - first > COMPARED:
-            search_positions(row, true_labels[first:last], positions[first:last])
+            positions[first:last] = 0
+            for s in range(row.size):
+                t = index_of(true_labels[first:last], row[s])
+                if t >= 0:
+                    positions[first + t] = s + 1
             continue
         for t in range(first, last):
             positions[t] = place_of(row, true_labels[t])
-
-
-@kernel
-def search_hits(row: Labels, truth: Labels, hits: Labels) -> int:
-    """Write the labels of a list that are relevant, by binary search; return how many there are.
-
-    row : (s,); truth : (t,), increasing; hits : (at least t + 1,), written
-    """
-    n_hits = 0
-    for label in row:
-        t = np.searchsorted(truth, label)
-        hits[n_hits] = label
-        n_hits += t < truth.size and truth[t] == label
-    return n_hits
 
 
 @kernel
@@ -119,8 +105,9 @@ def find_hits(
                 hits[np.uint64(n_hits)] = label
                 n_hits += is_hit
         else:
-            truth, row = true_labels[first : first + n_relevant], list_labels[start : start + n]
-            n_hits += search_hits(row, truth, hits[n_hits:])
+            for label in list_labels[start : start + n]:
+                hits[n_hits] = label
+                n_hits += index_of(true_labels[first : first + n_relevant], label) >= 0
         n_within[i] = n_hits - before
     return n_hits
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from xmleval.base.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.matching import index_of
 
 
 @kernel
@@ -74,8 +73,7 @@ def relevant_among(labels: Labels, truth: Labels) -> int:
     """Return how many of some labels are relevant. labels : (s,); truth : (t,), increasing."""
     n = 0
     for label in labels:
-        t = np.searchsorted(truth, label)
-        n += t < truth.size and truth[t] == label
+        n += index_of(truth, label) >= 0
     return n
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.base.arrays import Bools, Floats, Ints, Scores
 from xmleval.base.conventions import Conventions
-from xmleval.kernels.weighted import F1, PRECISION, RECALL, choose_rows, mark_best, set_weights
+from xmleval.kernels.choosing import F1, PRECISION, RECALL, choose_rows, mark_best, set_gains
 from xmleval.metrics.metric import Setting
 from xmleval.metrics.spec import parse_spec
 from xmleval.thresholds.entries import Pool
@@ -31,28 +31,26 @@ def best_weights(pool: Pool, measure: str, k: int) -> Floats:
     refuse_improbable(ranking, 0)
     best, inside = np.empty(min(k, n_labels), np.int64), np.zeros(scores.size, np.bool_)
     sizes, hits = np.zeros(n_labels, np.int64), np.zeros(n_labels)
-    weights, offsets = np.empty(n_labels), np.zeros(n_labels)
-    set_weights(aim, sizes, hits, pool.n_true, weights, offsets)
+    gains = np.zeros((2, n_labels))  # weights and offsets
+    set_gains(aim, sizes, hits, pool.n_true, gains)
     for _ in range(MOST_PASSES):
         if not choose_rows(
-            ranking.ptr, ranking.labels, scores, aim, best, inside, sizes, hits, pool.n_true, weights, offsets
+            ranking.ptr, ranking.labels, scores, aim, best, inside, sizes, hits, pool.n_true, gains
         ):
             break
-    numbers = weights, offsets  # which the rule applies to every row alike
-    value, plain = (
-        measured(pool, measure, chosen(pool, scores, *of_labels, best))
-        for of_labels in (numbers, (np.ones(n_labels), np.zeros(n_labels)))
-    )
+    alike = np.repeat([[1.0], [0.0]], n_labels, axis=1)
+    # the rule applies the gains to every row alike
+    value, plain = (measured(pool, measure, chosen(pool, scores, each, best)) for each in (gains, alike))
     if value < plain:
         seen = f"{measure}@{k} is {value:.4g} by weighted scores and {plain:.4g} by the scores themselves"
         warnings.warn(f"{seen}: are the scores calibrated probabilities?", stacklevel=5)
-    return np.concatenate((weights, offsets))
+    return gains.ravel()
 
 
-def chosen(pool: Pool, scores: Scores, weights: Floats, offsets: Floats, best: Ints) -> Bools:
-    """Return which entries are the best of their rows, see `kernels.weighted.mark_best`."""
+def chosen(pool: Pool, scores: Scores, gains: Floats, best: Ints) -> Bools:
+    """Return which entries are the best of their rows, see `kernels.choosing.mark_best`."""
     inside = np.empty(scores.size, np.bool_)
-    mark_best(pool.ranking.ptr, pool.ranking.labels, scores, weights, offsets, best, inside)
+    mark_best(pool.ranking.ptr, pool.ranking.labels, scores, gains, best, inside)
     return inside
 
 

@@ -19,9 +19,9 @@ from xmleval.base.numerals import decimal_number
 from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.calibrating import find_outside
+from xmleval.kernels.choosing import mark_best
 from xmleval.kernels.ranking import copy_heads, count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
-from xmleval.kernels.weighted import mark_best
 
 NONE: Floats = np.empty(0)
 LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete
@@ -131,8 +131,7 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
     if decision.kind == "weighted":
         inside, best = np.empty(labels.size, np.bool_), np.empty(min(int(decision.value), n_labels), np.int64)
-        weights, offsets = decision.numbers.reshape(2, -1)
-        mark_best(ptr, labels, scores, weights, offsets, best, inside)
+        mark_best(ptr, labels, scores, decision.numbers.reshape(2, -1), best, inside)
         cut = np.minimum(n_listed, best.size)
         return Chosen(cut, np.concatenate(([0], np.cumsum(cut))), labels[inside])
     if decision.kind == "labels":

@@ -396,7 +396,7 @@ class View:
         narrow = self.n_rows < 1 << 30  # two marks a row
         marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
         up = hierarchy.ptr, hierarchy.labels, marks
-        count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
+        count_closed(truth.ptr, truth.labels, *predicted, *up, numbers)
         if self.block.unknown:  # which have no ancestors
             numbers[1] += self.predicted(decision).cut - predicted.cut
         n_true, n_predicted, tp = numbers.astype(np.float64)

@@ -9,21 +9,19 @@ F1, PRECISION, RECALL = range(3)  # what the macro average is of
 
 
 @kernel
-def find_best(
-    start: int, stop: int, labels: Labels, scores: Scores, weights: Floats, offsets: Floats, best: Ints
-) -> int:
+def find_best(start: int, stop: int, labels: Labels, scores: Scores, gains: Floats, best: Ints) -> int:
     """Find the entries with the highest weight x score + offset, first of equals; return how many there are.
 
-    start, stop : range of entries; labels, scores : (s,); weights, offsets : float64 (n_labels,)
+    start, stop : range of entries; labels, scores : (s,); gains : float64 (2, n_labels), weights and offsets
     best : int64 (k,), written, best first
     """
     n = 0
     for p in range(start, stop):
-        key = weights[labels[p]] * scores[p] + offsets[labels[p]]
+        key = gains[0, labels[p]] * scores[p] + gains[1, labels[p]]
         place = n
         while place:
             earlier = best[place - 1]
-            if not key > weights[labels[earlier]] * scores[earlier] + offsets[labels[earlier]]:
+            if not key > gains[0, labels[earlier]] * scores[earlier] + gains[1, labels[earlier]]:
                 break
             place -= 1
         if place == best.size:
@@ -36,56 +34,52 @@ def find_best(
 
 
 @kernel
-def mark_best(
-    ptr: Ints, labels: Labels, scores: Scores, weights: Floats, offsets: Floats, best: Ints, inside: Bools
-) -> None:
+def mark_best(ptr: Ints, labels: Labels, scores: Scores, gains: Floats, best: Ints, inside: Bools) -> None:
     """Mark the best entries of each row, see `find_best`.
 
     ptr : int64 (n + 1,); best : int64 (k,), work space; inside : bool (s,), written
     """
     inside[:] = False
     for i in range(ptr.size - 1):
-        for place in range(find_best(ptr[i], ptr[i + 1], labels, scores, weights, offsets, best)):
+        for place in range(find_best(ptr[i], ptr[i + 1], labels, scores, gains, best)):
             inside[best[place]] = True
 
 
 @kernel
-def set_weight(
-    aim: int, label: int, sizes: Ints, hits: Floats, n_true: Ints, weights: Floats, offsets: Floats
-) -> None:
+def set_gain(aim: int, label: int, sizes: Ints, hits: Floats, n_true: Ints, gains: Floats) -> None:
     """Set the gain of a label's value, linear in the probability that one more row is relevant.
 
     sizes, hits, n_true : (n_labels,), predicted rows, expected relevant ones among them, and relevant rows;
         of the latter one more is counted, so that unseen labels have a value
-    weights, offsets : float64 (n_labels,), written
+    gains : float64 (2, n_labels), written
     """
     scale, rows = 1.0, sizes[label] + 1.0
     if aim == F1:
         scale, rows = 2.0, sizes[label] + n_true[label] + 2.0
     if aim == RECALL:
-        weights[label] = 1.0 / (n_true[label] + 1.0)
+        gains[0, label] = 1.0 / (n_true[label] + 1.0)
     else:
-        weights[label] = scale / rows
-        offsets[label] = -scale * hits[label] / ((rows - 1.0) * rows) if sizes[label] else 0.0
+        gains[0, label] = scale / rows
+        gains[1, label] = -scale * hits[label] / ((rows - 1.0) * rows) if sizes[label] else 0.0
 
 
 @kernel
-def set_weights(aim: int, sizes: Ints, hits: Floats, n_true: Ints, weights: Floats, offsets: Floats) -> None:
-    """Set the gains of all labels; arguments are those of `set_weight`."""
+def set_gains(aim: int, sizes: Ints, hits: Floats, n_true: Ints, gains: Floats) -> None:
+    """Set the gains of all labels; arguments are those of `set_gain`."""
     for label in range(sizes.size):
-        set_weight(aim, label, sizes, hits, n_true, weights, offsets)
+        set_gain(aim, label, sizes, hits, n_true, gains)
 
 
 @kernel
 def choose_rows(
     ptr: Ints, labels: Labels, scores: Scores, aim: int, best: Ints, inside: Bools, sizes: Ints, hits: Floats,
-    n_true: Ints, weights: Floats, offsets: Floats,
+    n_true: Ints, gains: Floats,
 ) -> int:  # fmt: skip
     """Choose the best labels of each row in turn, all other rows unchanged; return how many rows change.
 
     ptr, labels, scores : int64 (n + 1,), (s,), (s,), probabilities
     aim : F1, PRECISION or RECALL; best : int64 (k,), work space; inside : bool (s,), the choice, changed
-    sizes, hits, n_true, weights, offsets : (n_labels,), changed, see `set_weight`
+    sizes, hits, n_true, gains : changed, see `set_gain`
     """
     n_changed = 0
     for i in range(ptr.size - 1):
@@ -94,8 +88,8 @@ def choose_rows(
             if inside[p]:
                 sizes[labels[p]] -= 1
                 hits[labels[p]] -= scores[p]
-                set_weight(aim, labels[p], sizes, hits, n_true, weights, offsets)
-        n = find_best(ptr[i], ptr[i + 1], labels, scores, weights, offsets, best)
+                set_gain(aim, labels[p], sizes, hits, n_true, gains)
+        n = find_best(ptr[i], ptr[i + 1], labels, scores, gains, best)
         for place in range(n):
             n_kept += inside[best[place]]
         for p in range(ptr[i], ptr[i + 1]):
@@ -104,6 +98,6 @@ def choose_rows(
             inside[p] = True
             sizes[labels[p]] += 1
             hits[labels[p]] += scores[p]
-            set_weight(aim, labels[p], sizes, hits, n_true, weights, offsets)
+            set_gain(aim, labels[p], sizes, hits, n_true, gains)
         n_changed += n_kept < n
     return n_changed
