@@ -64,10 +64,8 @@ class LabelTable:
         else:
             self._table = np.zeros((3, n_labels), np.uint8)
         none: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._over: tuple[Carries, list[Ints]] = (
-            none,
-            [],
-        )  # and what is not joined: indices, repeated
+        # overflows, and those that are not joined yet: indices, once for each time
+        self._over: tuple[Carries, list[Ints]] = none, []
 
     @property
     def n_bytes(self) -> int:
@@ -304,11 +302,11 @@ class LabelTable:
         self._over = (places, times), []
 
 
-def _add_bytes(bytes_: Bytes, added: Bytes) -> list[Ints]:
-    """Add counts to others in place, modulo 256; return the places that overflowed, ascending."""
+def _add_bytes(counts: Bytes, added: Bytes) -> list[Ints]:
+    """Add counts in place, modulo 256; return the places that overflowed, ascending."""
     overflows = []
-    for start in range(0, bytes_.size, AT_ONCE):
-        mine, theirs = bytes_[start : start + AT_ONCE], added[start : start + AT_ONCE]
+    for start in range(0, counts.size, AT_ONCE):
+        mine, theirs = counts[start : start + AT_ONCE], added[start : start + AT_ONCE]
         np.add(mine, theirs, out=mine)
         overflows.append(start + np.flatnonzero(mine < theirs))
     return overflows
