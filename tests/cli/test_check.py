@@ -122,11 +122,11 @@ def test_worse_is_what_the_paired_interval_says(conventions: str) -> None:
         elif sign * (new[spec.name] - last[spec.name]) < 0:
             expected[spec.name] = ""
     failures = check(new, no_worse_than=last).failures
-    assert [one.measure for one in failures if "undefined" not in one.told] == [*expected]
-    assert [text for text in expected.values() if not any(text in one.told for one in failures)] == []
+    assert [one.measure for one in failures if "undefined" not in one.reason] == [*expected]
+    assert [text for text in expected.values() if not any(text in one.reason for one in failures)] == []
     n_tested = sum(bool(text) for text in expected.values())
     assert 5 < n_tested < len(last.per_row())
-    assert sum("95% interval" in one.told for one in failures) == n_tested
+    assert sum("95% interval" in one.reason for one in failures) == n_tested
 
 
 def test_margin_is_allowed_beyond_the_interval() -> None:

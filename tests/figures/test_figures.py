@@ -199,7 +199,7 @@ def test_each_measure_has_a_critical_difference_diagram(measures: list[str], con
     }
     rankings = [rank(results, name, control=control) for name in measures]
     diagrams = np.atleast_1d(plot_ranks(rankings))
-    titles = [ranking.measure.spec.symbol for ranking in rankings if ranking.measure.spec]
+    titles = [ranking.symbol for ranking in rankings]
     assert [ax.get_title(loc="left") for ax in diagrams] == (titles if measures[1:] else [""])
     for ranking, ax in zip(rankings, diagrams, strict=True):
         texts = {text.get_text().strip() for text in ax.texts}

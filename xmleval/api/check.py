@@ -35,7 +35,7 @@ class Checked:
     Parameters
     ----------
     failures : list of Failure
-        What does not hold: ``model``, ``measure``, ``value``, ``limit`` and ``told``, a line that says so.
+        What does not hold: ``model``, ``measure``, ``value``, ``limit`` and ``reason``, a line that says so.
     n_held : int
         Number of measures that were held to something.
     """
@@ -51,7 +51,7 @@ class Checked:
         """Return a line for each failure, or the number of measures that hold."""
         if not self.failures:
             return counted(self.n_held, "measures hold", "measure holds")
-        lines = (f"{fault.model}: {fault.told}" if fault.model else fault.told for fault in self.failures)
+        lines = (f"{fault.model}: {fault.reason}" if fault.model else fault.reason for fault in self.failures)
         return "\n".join(map(printable, lines))
 
     def __repr__(self) -> str:

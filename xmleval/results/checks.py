@@ -36,7 +36,7 @@ class Failure(NamedTuple):
         Its value, NaN if it is undefined or missing.
     limit : float
         Its minimum or maximum; of earlier results, the worst value that holds. NaN if it is not known.
-    told : str
+    reason : str
         What is wrong, on one line.
     """
 
@@ -44,7 +44,7 @@ class Failure(NamedTuple):
     measure: str
     value: float
     limit: float
-    told: str
+    reason: str
 
 
 def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool = False) -> dict[str, float]:
@@ -106,9 +106,9 @@ def _value_of(report: Report, name: str) -> float | str:
         kinds = [column for column in columns if column in (f"groups {group}", f"row_groups {group}")]
         if kinds:
             raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(kinds)}")
-        known = [shown for column, shown in names.items() if not column.startswith("shares ")]
-        few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
-        near = did_you_mean(group, known) or (f"it has {few}" if known else "it has none")
+        groups = [shown for column, shown in names.items() if not column.startswith("shares ")]
+        few = ", ".join(groups[:6]) + (", ..." if len(groups) > 6 else "")
+        near = did_you_mean(group, groups) or (f"it has {few}" if groups else "it has none")
         return f"{name!r}: no group {group!r} in this report; {near}"
     if measure in values[group]:
         return values[group][measure]
@@ -137,18 +137,9 @@ def worse(
 ) -> Iterator[Failure]:
     """Yield each measure of earlier results that is worse, undefined or missing, also within groups.
 
-    Parameters
-    ----------
-    new, old : Report
-        The results, and earlier ones that are comparable.
-    where : str
-        What messages call the earlier ones.
-    margins : dict of str to float
-        By how much measures may be worse, by name; ``""`` for all others. Within a group, that of the group
-        counts, else that of the measure.
-    paired : dict of str to Estimate
-        Paired differences, new minus old, of the measures whose values by row are known. These are worse
-        where the whole interval is; the others, where the value is.
+    ``where`` is what messages call the earlier results. Of ``margins`` by name, that within a group counts
+    before that of the measure and that of all, ``""``. Where ``paired`` has the interval of a difference,
+    new minus old, a measure is worse where the whole interval is; otherwise, where the value is.
     """
     for name, measure, before in values_of(old):
         value, sign = _value_of(new, name), SIGNS[_spec(measure).metric.direction]
@@ -233,16 +224,13 @@ def _sizes(report: Report, kind: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def is_same_setting(setting: Any, other: Any) -> bool:
+def is_same_setting(a: Any, b: Any) -> bool:
     """Tell whether two settings are the same; of files, by their digests if both are known, not by name."""
-    is_file = isinstance(setting, dict) and isinstance(other, dict) and DIGEST in setting and DIGEST in other
-    if not is_file:
-        return bool(setting == other)
-    ignored = {"file"} if setting[DIGEST] and other[DIGEST] else {"file", DIGEST}
-    known, known_other = (
-        {name: value for name, value in each.items() if name not in ignored} for each in (setting, other)
-    )
-    return known == known_other
+    if not (isinstance(a, dict) and isinstance(b, dict) and DIGEST in a and DIGEST in b):
+        return bool(a == b)
+    ignored = {"file"} if a[DIGEST] and b[DIGEST] else {"file", DIGEST}
+    contents = [{name: value for name, value in each.items() if name not in ignored} for each in (a, b)]
+    return contents[0] == contents[1]
 
 
 def shown_setting(setting: object) -> object:
@@ -256,11 +244,11 @@ def shown_setting(setting: object) -> object:
     return "none" if setting is None else setting
 
 
-def _digits(value: float, other: float) -> str:
+def _digits(value: float, neighbour: float) -> str:
     """Return a number with as few digits as tell it from another."""
     for digits in range(FEWEST_DIGITS, ALL_DIGITS):
         text = f"{value:.{digits}g}"
-        if text != f"{other:.{digits}g}":
+        if text != f"{neighbour:.{digits}g}":
             return text
     return repr(value)
 

@@ -134,7 +134,7 @@ class Comparison(Printed, Plotted):
         within: bool = True,
         lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
     ) -> None:
-        self.seeds = {name: [one] if isinstance(one, Report) else [*one] for name, one in reports.items()}
+        self.seeds = {name: [r] if isinstance(r, Report) else [*r] for name, r in reports.items()}
         self.reports = {name: mean_of(of_seeds) for name, of_seeds in self.seeds.items()}
         names = [*self.reports]
         self.names = dict(zip(names, short_names(names), strict=True))
@@ -171,10 +171,10 @@ class Comparison(Printed, Plotted):
     def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
         """Yield each group that all reports have, and the reports of it."""
         for kind in GROUPED:
-            models = {name: [getattr(one, kind) for one in of_seeds] for name, of_seeds in self.seeds.items()}
-            first, *more = (groups for of_seeds in models.values() for groups in of_seeds)
+            models = {name: [getattr(seed, kind) for seed in seeds] for name, seeds in self.seeds.items()}
+            first, *following = (groups for of_seeds in models.values() for groups in of_seeds)
             for group in first:
-                if all(group in groups for groups in more):
+                if all(group in groups for groups in following):
                     means = {name: mean_of([g[group] for g in of_seeds]) for name, of_seeds in models.items()}
                     yield (kind, group), means
 
@@ -270,9 +270,9 @@ class Comparison(Printed, Plotted):
         >>> difference.value, difference.better
         (0.5, 'a')
         """
-        wanted = str(parse_spec(name)), a, b, group
+        key = str(parse_spec(name)), a, b, group
         for difference in self.differences:
-            if (difference.name, difference.a, difference.b, difference.group) == wanted:
+            if (difference.name, difference.a, difference.b, difference.group) == key:
                 return difference
         pairs = ", ".join(f"{first} - {second}" for first, second in self.pairs)
         groups = ", ".join(repr(name) for _, name in self._tested[1:])
@@ -390,10 +390,10 @@ class Comparison(Printed, Plotted):
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
         worse: dict[tuple[str, ...], list[str]] = {}
-        for one in self.differences:
-            if one.better is not None:
-                won = worse.setdefault((one.kind, one.group, one.name, one.better), [])
-                won.append(one.b if one.better == one.a else one.a)
+        for pair in self.differences:
+            if pair.better is not None:
+                models = worse.setdefault((pair.kind, pair.group, pair.name, pair.better), [])
+                models.append(pair.b if pair.better == pair.a else pair.a)
         return [
             report.record(spec)._replace(
                 model=model, kind=kind, group=group,
@@ -479,17 +479,18 @@ class Comparison(Printed, Plotted):
 
     def _pair_table(self, kind: str, pair: tuple[str, str]) -> Table:
         """Return the differences of a pair, of all rows and labels or within all groups of a kind."""
-        differences = [one for one in self.differences if (one.kind, one.a, one.b) == (kind, *pair)]
         columns: dict[str, Callable[[Any], str]] = {**COLUMNS, "result": self._verdict}
         if kind or len(self._numbers_of_rows) < 2:
             del columns["rows"]
         if kind == "groups":
             del columns["wins/ties/losses"]
         rows, cells = dict[Any, Cell](), dict[tuple[Any, str], Cell]()
-        for one in differences:
-            key, group = (one.group, one.name), f"{one.group}, " if kind else ""
-            rows[key] = Cell(f"{group}{one.spec.symbol}", one.spec.metric.direction)
-            cells |= {(key, head): Cell(text(one)) for head, text in columns.items()}
+        for difference in self.differences:
+            if (difference.kind, difference.a, difference.b) == (kind, *pair):
+                key, spec = (difference.group, difference.name), difference.spec
+                group = f"{difference.group}, " if kind else ""
+                rows[key] = Cell(f"{group}{spec.symbol}", spec.metric.direction)
+                cells |= {(key, head): Cell(text(difference)) for head, text in columns.items()}
         caption = " - ".join(self.names[name] for name in pair)
         caption += f" within groups of {GROUPS_OF[kind]}" if kind else ""
         corner = "group, measure" if kind else "measure"

@@ -316,22 +316,12 @@ def find_changes(
     row_names: Sequence[Any] | None = None,
     label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
 ) -> Diff:
-    """Find the rows and labels whose values changed most between two reports.
+    """Find the rows and labels whose values changed most between two reports, which keep rows and labels.
 
-    Equal changes come in the order of losses before gains, and then of their numbers.
-
-    Parameters
-    ----------
-    specs : sequence of Spec
-        Measures; the first that has values by row, and the first that has values by label or hits, are taken.
-    reports : dict of str to Report
-        Two reports of the same rows, with kept rows, and labels if there are any.
-    worst : int
-        Largest number of rows and of labels.
-    lists_of : callable, optional
-        Takes the measure and numbers of rows in rising order, and returns what to show of each.
-    row_names, label_names : sequence, optional
-        Names of rows, and of the labels of each model; those of the first begin as those of the second.
+    The first measures that have values by row, and by label or as hits, are taken. ``lists_of`` returns what
+    to show of rows in rising order. Equal changes come in the order of losses before gains, and then of their
+    numbers. Names are those of rows, and of the labels of each model; those of the first begin as those of
+    the second.
     """
     (a, first), (b, second) = reports.items()
     rows, counts = None, None
@@ -360,23 +350,9 @@ def find_changes(
 def find_labels(
     specs: Iterable[Spec], models: Mapping[str, Mapping[str, Any]], worst: int, names: Sequence[Any] | None
 ) -> tuple[str, list[Change] | None]:
-    """Find the labels whose values changed most between two models.
+    """Return the labels whose values changed most between two models, and in what; None without values.
 
-    Parameters
-    ----------
-    specs : iterable of Spec
-        Measures; the first that has values by label, or hits at its cutoff, is taken.
-    models : dict of str to dict of str to array
-        Values by label of both models.
-    worst : int
-        Largest number of labels.
-    names : sequence, optional
-        Names of the labels.
-
-    Returns
-    -------
-    str, list of Change or None
-        What is compared, and the labels; empty and None if there are no values.
+    What is compared is that of the first measure that has values by label, or hits at its cutoff.
     """
     first, second = models.values()
     names_of = ([spec.label_column, f"tp@{spec.k}" if spec.k else "tp"] for spec in specs)

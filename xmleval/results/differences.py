@@ -144,26 +144,9 @@ def find_differences(
 ) -> Iterator[Difference]:
     """Yield the differences of pairs of models by each measure; p-values are not corrected yet.
 
-    Parameters
-    ----------
-    models : dict of str to Results
-        Results of the same rows, with values without each jackknife group of them.
-    pairs : iterable of (str, str)
-        The models to compare.
-    specs : sequence of Spec
-        The measures.
-    confidence : float
-        Probability that an interval covers.
-    test : str
-        A key of `TESTS`.
-    is_fair : callable
-        Whether a measure says which of two models is better; it is not tested where it does not.
-    weight : float64 (n_rows,), optional
-        Weights of rows.
-    clusters : int64 (n_rows,), optional
-        Number of the cluster of each row, from 0; the randomisation test flips the signs of whole clusters.
-    place : (str, str)
-        Kind and name of the group that the results are of.
+    ``models`` have results of the same rows, of the group at ``place``, with values without each jackknife
+    group of them; ``is_fair`` tells whether a measure says which of two models is better, and is tested. The
+    randomisation test flips the signs of whole ``clusters``, numbered from 0.
     """
     for pair in pairs:
         a, b = (models[name] for name in pair)
@@ -188,15 +171,7 @@ def find_differences(
 
 
 def correct(differences: Sequence[Difference], confidence: float) -> list[Difference]:
-    """Correct p-values for their number, and say which model is better where they hold.
-
-    Parameters
-    ----------
-    differences : sequence of Difference
-        All that was asked for, from `find_differences`.
-    confidence : float
-        1 - confidence is the level of the tests.
-    """
+    """Correct the p-values of all differences, and say which model is better where p < 1 - confidence."""
     firsts = [math.nan if difference.same_as else difference.p_value for difference in differences]
     corrected: dict[tuple[str, ...], float] = {}
     complete = []
@@ -210,15 +185,7 @@ def correct(differences: Sequence[Difference], confidence: float) -> list[Differ
 
 
 def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, str]:
-    """Return the measures whose differences are those of an earlier one, with the name of that.
-
-    Parameters
-    ----------
-    a, b : Results
-        Results of two models on the same rows.
-    specs : iterable of Spec
-        Measures that have values by row, or without each jackknife group of the rows.
-    """
+    """Return the measures whose differences between two models repeat an earlier one, with its name."""
     firsts, repeated = list[Spec](), dict[str, str]()
     for spec in specs:
         same = [first.name for first in firsts if _have_same_differences(a, b, first, spec)]

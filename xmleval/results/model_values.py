@@ -115,8 +115,8 @@ def _parsed(name: Any) -> Spec | None:
 
 def shared_measures(results: Mapping[str, Models]) -> list[str]:
     """Return the measures that all models have on all data sets, but those that do not describe a model."""
-    every = (model for models in results.values() for model in models.values())
-    columns = [model for model in every if isinstance(model, Mapping)]
+    cells = (model for models in results.values() for model in models.values())
+    columns = [model for model in cells if isinstance(model, Mapping)]
     names = [name for name in (columns[0] if columns else ()) if all(name in values for values in columns)]
     return [name for name in names if (spec := _parsed(name)) is None or spec.metric.direction != "none"]
 
@@ -173,8 +173,8 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
     if missing and leave_out is None:
         if len(missing) == values.size:
             raise InputError("metric", missing[0])
-        rest = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
-        reasons = "; ".join([*missing[:MOST_NAMED], *rest])
+        left = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
+        reasons = "; ".join([*missing[:MOST_NAMED], *left])
         ways = Keyword("leave_out", LEAVE_OUT[0]), " or ", Keyword("leave_out", LEAVE_OUT[1])
         needed = "; average ranks need a value of every model on every data set; give "
         raise InputError("results", Message(reasons, needed, *ways))

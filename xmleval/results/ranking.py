@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted, did_you_mean, real_number
-from xmleval.results.model_values import Measure, by_data_set, measure_of, table_of
+from xmleval.results.model_values import by_data_set, measure_of, table_of
 from xmleval.show.printed import Printed
 from xmleval.show.tables import Cell, as_csv, as_json_value, short, short_names
 from xmleval.statistics.friedman import (
@@ -34,8 +34,14 @@ class Ranking(Printed):
 
     Parameters
     ----------
-    measure : Measure
-        The measure; see `metric` and `higher_is_better`.
+    metric : str or None
+        Name of the measure, if it has one.
+    symbol : str
+        The measure as tables and figures name it.
+    higher_is_better : bool
+        Whether higher values are better.
+    n_data_sets : int
+        Number of data sets.
     alpha : float
         Level of significance.
     control : str or None
@@ -66,7 +72,10 @@ class Ranking(Printed):
     {'tree': 1.0, 'svm': 2.0}
     """
 
-    measure: Measure = field(repr=False)
+    metric: str | None
+    symbol: str
+    higher_is_better: bool
+    n_data_sets: int
     alpha: float
     control: str | None
     average_ranks: dict[str, float]
@@ -79,53 +88,9 @@ class Ranking(Printed):
     groups: list[list[str]]
     notes: list[str]
 
-    @property
-    def metric(self) -> str | None:
-        """Name of the measure.
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.metric
-        'p@1'
-        """
-        return self.measure.name
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether higher values are better.
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.higher_is_better
-        True
-        """
-        return self.measure.higher_is_better
-
-    @property
-    def n_data_sets(self) -> int:
-        """Number of data sets.
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.n_data_sets
-        2
-        """
-        return len(self.ranks)
-
     def _title(self) -> str:
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
-
-    @property
-    def symbol(self) -> str:
-        """The measure as tables and figures name it (@private)."""
-        return self.measure.spec.symbol if self.measure.spec else self.metric or "value"
 
     def grid(self) -> list[list[Cell]]:
         """Return a header, a row for each data set, and the average ranks (@private)."""
@@ -139,9 +104,9 @@ class Ranking(Printed):
 
     def _footnotes(self) -> list[str]:
         """Return the tests and which models do not differ, and `notes`."""
-        lines = [_told(self.friedman, self.iman_davenport)]
+        lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
-            lines.append(f"corrected for ties: {_told(**self.corrected)}")
+            lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
         test = "Bonferroni-Dunn" if self.control else "Nemenyi"
         lines.append(f"critical difference {short(self.critical_difference)} ({test}, alpha {self.alpha:g})")
         to = f" from {self.control}" if self.control else ""
@@ -279,8 +244,8 @@ class Ranking(Printed):
             "average_ranks": self.average_ranks,
             "ranks": self.ranks,
             "values": {
-                data_set: {model: as_json_value(value) for model, value in own.items()}
-                for data_set, own in self.values.items()
+                data_set: {model: as_json_value(value) for model, value in of_models.items()}
+                for data_set, of_models in self.values.items()
             },
             **{name: _as_dict(test) for name, test in tests.items()},
             "corrected": {name: _as_dict(test) for name, test in self.corrected.items()},
@@ -299,7 +264,7 @@ def _as_dict(test: OmnibusTest) -> dict[str, Any]:
     }
 
 
-def _told(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
+def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
     chi_square, f = (
         f"{name} {test.statistic:.4g} ({', '.join(map(str, test.degrees_of_freedom))}), p {test.p_value:.3g}"
         for name, test in (("Friedman chi-square", friedman), ("Iman-Davenport F", iman_davenport))
@@ -324,8 +289,8 @@ def ranks_as_csv(rankings: Sequence[Ranking]) -> str:
     rows: list[list[str | float]] = []
     for ranking in rankings:
         for model, average in ranking.average_ranks.items():
-            own = (ranking.ranks.get(name, {}).get(model, math.nan) for name in data_sets)
-            rows.append([ranking.metric or "", model, average, *own])
+            ranks = (ranking.ranks.get(name, {}).get(model, math.nan) for name in data_sets)
+            rows.append([ranking.metric or "", model, average, *ranks])
     return as_csv(header, rows)
 
 
@@ -398,7 +363,10 @@ def rank(
         runs = [[model for model, is_near in zip(models, near, strict=True) if is_near]]
     tests = omnibus_tests(ranks)
     return Ranking(
-        measure=measure,
+        metric=measure.name,
+        symbol=measure.spec.symbol if measure.spec else measure.name or "value",
+        higher_is_better=measure.higher_is_better,
+        n_data_sets=len(ranks),
         alpha=level,
         control=control,
         average_ranks={table.models[j]: float(means[j]) for j in order},
@@ -420,11 +388,11 @@ def _by_name(data_sets: list[str], models: list[str], table: Any) -> dict[str, d
 
 def _control(name: str, models: list[str]) -> str:
     """Return the model of a name, or of the short name that tables have."""
-    known = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
-    if name not in known:
-        near = did_you_mean(str(name), known) or f"there are {', '.join(models)}"
+    full = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
+    if name not in full:
+        near = did_you_mean(str(name), full) or f"there are {', '.join(models)}"
         raise InputError("control", f"{name!r} is none of the models; {near}")
-    return known[name]
+    return full[name]
 
 
 def _cautions(shape: tuple[int, ...], p_value: float, alpha: float) -> list[str]:

@@ -27,23 +27,9 @@ EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 
 
 def read_results(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the JSON of one report or of several.
+    """Read the arguments of each `Report` in a file by its name; those of a report alone by ``""``.
 
-    Parameters
-    ----------
-    path : Path
-        File that `Report.to_json`, that of several reports or the command line wrote.
-
-    Returns
-    -------
-    dict of str to dict
-        Arguments of each `Report` by its name, in the order of the file; those of a report alone by ``""``.
-
-    Raises
-    ------
-    ValueError
-        If the file holds anything else, a name twice, or results of another version of the schema; the
-        message names the file.
+    Anything but what ``to_json`` or the command line wrote is refused, with the name of the file.
     """
     with naming_file(path):
         return arguments_of(_parsed(path))

@@ -36,8 +36,8 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
 def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
     """Return the values by label, the means of several reports."""
-    first, *more = (report.results.labels for report in reports)
-    if not more:
+    first, *following = (report.results.labels for report in reports)
+    if not following:
         return first
-    shared = [name for name in first if all(name in columns for columns in more)]
-    return {name: np.mean([columns[name] for columns in (first, *more)], axis=0) for name in shared}
+    shared = [name for name in first if all(name in columns for columns in following)]
+    return {name: np.mean([columns[name] for columns in (first, *following)], axis=0) for name in shared}

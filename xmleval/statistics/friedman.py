@@ -27,9 +27,9 @@ def ranks_within_rows(values: Floats, higher_is_better: bool) -> Floats:
     """
     signed = -values if higher_is_better else values
     ranks = np.empty(values.shape)
-    for row, own in zip(ranks, signed, strict=True):
-        order = np.argsort(own)
-        ties = np.cumsum(subtract(own[order], np.roll(own[order], 1)) > 0)
+    for row, of_models in zip(ranks, signed, strict=True):
+        order = np.argsort(of_models)
+        ties = np.cumsum(subtract(of_models[order], np.roll(of_models[order], 1)) > 0)
         sizes = np.bincount(ties)
         row[order] = (np.cumsum(sizes) - (sizes - 1) / 2)[ties]
     return ranks
@@ -97,9 +97,9 @@ def find_groups(ranks: Sequence[float], difference: float) -> list[slice]:
     >>> find_groups([1.0, 1.5, 2.5, 4.0], 1.6)
     [slice(0, 3, None), slice(2, 4, None)]
     """
-    found: list[slice] = []
+    runs: list[slice] = []
     for first, lowest in enumerate(ranks):
         end = next((i for i in range(first, len(ranks)) if ranks[i] - lowest >= difference), len(ranks))
-        if end - first > 1 and (not found or end > found[-1].stop):
-            found.append(slice(first, end))
-    return found
+        if end - first > 1 and (not runs or end > runs[-1].stop):
+            runs.append(slice(first, end))
+    return runs

@@ -25,11 +25,6 @@ def standard_error(replicates: Floats) -> float:
 
     It is sqrt((G - 1) / G * sum of squared deviations of the values from their mean), for G values that
     leave one of G groups out each (Wolter 2007, Introduction to Variance Estimation, 4.2).
-
-    Parameters
-    ----------
-    replicates : float64 (n,)
-        The value without each group of rows.
     """
     n = replicates.size
     if n < 2 or not np.isfinite(replicates).all():
@@ -39,20 +34,12 @@ def standard_error(replicates: Floats) -> float:
 
 
 def estimate(
-    value: float, replicates: Floats, confidence: float, least: float = -math.inf, most: float = math.inf
+    value: float, replicates: Floats, confidence: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> Estimate | None:
-    """Return a confidence interval by Student's t, or None if it is undefined.
+    """Return a confidence interval by Student's t within the possible values, or None if it is undefined.
 
-    Parameters
-    ----------
-    value : float
-        The value of all rows.
-    replicates : float64 (n,)
-        The value without each group of rows.
-    confidence : float
-        Probability that the interval covers the expected value.
-    least, most : float, optional
-        Smallest and largest possible value.
+    ``value`` is that of all rows, ``replicates`` those without each group of rows, and ``confidence`` the
+    probability that the interval covers the expected value.
     """
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(value):
@@ -60,23 +47,14 @@ def estimate(
     from scipy.special import stdtrit  # only here: it takes a tenth of a second to import
 
     half = float(stdtrit(replicates.size - 1, 0.5 + confidence / 2)) * error
-    return Estimate(max(least, value - half), min(most, value + half), half, error, replicates.size)
+    return Estimate(max(lowest, value - half), min(highest, value + half), half, error, replicates.size)
 
 
 def difference_p(difference: float, replicates: Floats) -> float:
     """Test whether a difference is 0, by Student's t with the jackknife's standard error.
 
-    Parameters
-    ----------
-    difference : float
-        The difference of all rows.
-    replicates : float64 (n,)
-        The difference without each group of rows.
-
-    Returns
-    -------
-    float
-        Two-sided p-value with n - 1 degrees of freedom; 1 where nothing differs, NaN if undefined.
+    ``replicates`` are the differences without each group of rows. p is two-sided, 1 where nothing differs,
+    NaN if it is undefined.
 
     Examples
     --------

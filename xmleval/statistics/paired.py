@@ -1,7 +1,8 @@
 """Tests of two models on the same rows, from the values of a measure by row.
 
 Rows where a value is NaN, as the measure is undefined there, are left out. No p-value depends on the order of
-rows or on which model comes first.
+rows or on which model comes first. ``differences`` are float64 arrays of shape (n,), by row; p-values are
+two-sided, 1 where all differences are 0, and NaN with too few, or where one is infinite.
 """
 
 from __future__ import annotations
@@ -34,17 +35,6 @@ class Outcomes(NamedTuple):
 def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
     """Count the rows on which model a is better than model b, equal but for rounding, and worse.
 
-    Parameters
-    ----------
-    a, b : float64 arrays of shape (n,)
-        Values by row.
-    direction : {"up", "down"}
-        Whether higher or lower values are better.
-
-    Returns
-    -------
-    Outcomes
-
     Examples
     --------
     >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
@@ -64,20 +54,8 @@ def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> fl
     if ``n_draws`` allows, all assignments are counted. Otherwise p is (1 + b) / (1 + n_draws) for b of
     ``n_draws`` random assignments, which is valid for any number of draws (Phipson & Smyth 2010).
 
-    Parameters
-    ----------
-    differences : float64 array of shape (n,)
-        Differences by row. Sums are of integers, in units of 2^-40 of the largest difference, and those that
-        agree within what this rounds are equal.
-    n_draws : int, default 10,000
-        Number of random assignments, 1 or more.
-    seed : int, default 0
-        Seed of the random signs. The same seed gives the same p for the same differences in any order.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; 1 where all differences are 0, NaN without any, or where one is infinite.
+    Sums are of integers, in units of 2^-40 of the largest difference, and those that agree within what this
+    rounds are equal. The same ``seed`` gives the same p for the same differences in any order.
 
     Examples
     --------
@@ -88,20 +66,18 @@ def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> fl
     if units is None or not units.size:
         return math.nan if units is None else 1.0
     n = units.size
-    least = (
-        abs(int(units.sum())) - 2 * n
-    )  # both sums are off by up to half a unit a row, and what was rounded
+    extreme = abs(int(units.sum())) - 2 * n  # both sums are off by up to half a unit a row, and rounded
     terms = np.sort(np.abs(units))
     if n <= max(MOST_FLIPPED, n_draws.bit_length() - 1):
         sums = np.zeros(1, np.int64)
         for term in terms:
             sums = np.concatenate((sums + term, sums - term))
-        return float(np.mean(np.abs(sums) >= least))
+        return float(np.mean(np.abs(sums) >= extreme))
     padded: Ints = np.zeros(-(-n // WORD) * WORD, np.int64)
     padded[:n] = terms
     sums = np.zeros(n_draws, np.int64)
     add_signed_sums(padded, np.uint64(seed & SEED_BITS), 0, sums)
-    return (1 + int(np.count_nonzero(np.abs(sums) >= least))) / (1 + n_draws)
+    return (1 + int(np.count_nonzero(np.abs(sums) >= extreme))) / (1 + n_draws)
 
 
 def in_units(differences: Floats) -> Ints | None:
@@ -109,29 +85,18 @@ def in_units(differences: Floats) -> Ints | None:
 
     None if there are no differences, or infinite ones.
     """
-    known = differences[~np.isnan(differences)]
-    largest = float(np.abs(known).max(initial=0.0))
-    if not known.size or math.isinf(largest):
+    defined = differences[~np.isnan(differences)]
+    largest = float(np.abs(defined).max(initial=0.0))
+    if not defined.size or math.isinf(largest):
         return None
-    bits = min(UNIT_BITS, SUM_BITS - int(np.count_nonzero(known)).bit_length())
-    scaled = np.rint(np.ldexp(known, bits - math.frexp(largest)[1]))
+    bits = min(UNIT_BITS, SUM_BITS - int(np.count_nonzero(defined)).bit_length())
+    scaled = np.rint(np.ldexp(defined, bits - math.frexp(largest)[1]))
     units: Ints = scaled[scaled != 0].astype(np.int64)
     return units
 
 
 def paired_t_p(differences: Floats) -> float:
-    """Test whether the mean of paired differences is 0, by Student's t.
-
-    Parameters
-    ----------
-    differences : float64 array of shape (n,)
-        Differences by row.
-
-    Returns
-    -------
-    float
-        Two-sided p-value with n - 1 degrees of freedom, that of `scipy.stats.ttest_rel`; 1 where all
-        differences are 0, NaN with fewer than two, or where one is infinite.
+    """Test whether the mean of paired differences is 0, by Student's t, as `scipy.stats.ttest_rel` does.
 
     Examples
     --------
@@ -140,13 +105,13 @@ def paired_t_p(differences: Floats) -> float:
     """
     from scipy.special import stdtr  # `scipy.stats` takes a second to import
 
-    known = differences[~np.isnan(differences)]
-    n = known.size
-    if n < 2 or not np.isfinite(known).all():
+    defined = differences[~np.isnan(differences)]
+    n = defined.size
+    if n < 2 or not np.isfinite(defined).all():
         return math.nan
-    known = known / (float(np.abs(known).max()) or 1.0)  # no square overflows or vanishes
-    mean = exact_mean(known)
-    variance = exact_mean((known - mean) ** 2) / (n - 1)
+    defined = defined / (float(np.abs(defined).max()) or 1.0)  # no square overflows or vanishes
+    mean = exact_mean(defined)
+    variance = exact_mean((defined - mean) ** 2) / (n - 1)
     if not variance:
         return 0.0 if mean else 1.0
     return float(2 * stdtr(n - 1, -abs(mean) / math.sqrt(variance)))
@@ -156,17 +121,8 @@ def wilcoxon_p(differences: Floats) -> float:
     """Test whether paired differences are symmetric about 0, by Wilcoxon's signed ranks.
 
     Differences that are 0 are left out, as `scipy.stats.wilcoxon` does by default (``zero_method="wilcox"``),
-    which also chooses between the exact and the normal distribution.
-
-    Parameters
-    ----------
-    differences : float64 array of shape (n,)
-        Differences by row; those that agree to 2^-40 of the largest are ties.
-
-    Returns
-    -------
-    float
-        Two-sided p-value; 1 where all differences are 0, NaN without any, or where one is infinite.
+    which also chooses between the exact and the normal distribution. Those that agree to 2^-40 of the largest
+    are ties.
 
     Examples
     --------
@@ -178,33 +134,26 @@ def wilcoxon_p(differences: Floats) -> float:
         return math.nan if units is None else 1.0
     from scipy.stats import wilcoxon
 
-    found, where = np.unique(np.abs(units), return_inverse=True)
-    levels = np.cumsum(np.diff(found, prepend=found[0] - 2) > 1)  # one unit apart is the same, rounded
+    sizes, where = np.unique(np.abs(units), return_inverse=True)
+    levels = np.cumsum(np.diff(sizes, prepend=sizes[0] - 2) > 1)  # one unit apart is the same, rounded
     return float(wilcoxon(np.sign(units) * levels[where]).pvalue)
 
 
 def holm(p_values: ArrayLike) -> Floats:
     """Correct p-values of several tests by Holm's method, which bounds the chance of any false rejection.
 
-    Parameters
-    ----------
-    p_values : array-like of float
-        NaN for a test that could not be made, which does not count.
-
-    Returns
-    -------
-    ndarray of float64
-        Corrected p-values in the same order: reject where these are below alpha.
+    NaN stands for a test that could not be made, which does not count. Reject where the corrected p-values,
+    which are in the same order, are below alpha.
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, np.float64)
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
-    corrected = given.copy()
-    steps = given[order] * np.arange(order.size, 0, -1)
+    uncorrected = np.asarray(p_values, np.float64)
+    tested = np.flatnonzero(~np.isnan(uncorrected))
+    order = tested[np.argsort(uncorrected[tested], kind="stable")]
+    corrected = uncorrected.copy()
+    steps = uncorrected[order] * np.arange(order.size, 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return corrected
