@@ -89,12 +89,8 @@ def compare(name: str, workload: Workload, peers: str, rounds: int) -> list[dict
                 process.close()
             processes += beside
         expected = processes[0].last["values"]
-    records = []
-    for process in processes:
-        record: dict[str, Any] = {"family": name, "workload": workload.name, "library": process.library}
-        record |= process.record(expected)
-        records.append(record)
-    return records
+    case = {"family": name, "workload": workload.name}
+    return [case | {"library": process.library} | process.record(expected) for process in processes]
 
 
 def total(run: dict[str, float]) -> float:
@@ -107,14 +103,13 @@ def difference(values: dict[str, float], expected: dict[str, float]) -> float:
 
     Equal or both undefined values differ by 0; a non-finite difference is infinite.
     """
-    return max((_apart(value, expected[name]) for name, value in values.items()), default=0.0)
-
-
-def _apart(value: float, expected: float) -> float:
-    if value == expected or (math.isnan(value) and math.isnan(expected)):
-        return 0.0
-    apart = abs(value - expected)
-    return apart if math.isfinite(apart) else math.inf
+    gaps = [0.0]
+    for name, value in values.items():
+        ours = expected[name]
+        if value != ours and not (math.isnan(value) and math.isnan(ours)):
+            gap = abs(value - ours)
+            gaps.append(gap if math.isfinite(gap) else math.inf)
+    return max(gaps)
 
 
 def measure_comparison(names: list[str], workloads: list[str], peers: str, rounds: int, scale: float) -> Any:
