@@ -79,10 +79,10 @@ def once_a_decision(compute: Method) -> Method:
 
     @wraps(compute)
     def kept(view: View, decision: Decision, *arguments: Any) -> Any:
-        key = compute.__name__, decision
-        if key not in view.by_decision:
-            view.by_decision[key] = compute(view, decision, *arguments)
-        return view.by_decision[key]
+        value = view.by_decision.get(key := (compute.__name__, decision))
+        if value is None:
+            value = view.by_decision[key] = compute(view, decision, *arguments)
+        return value
 
     return cast(Method, kept)
 
