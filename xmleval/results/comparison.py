@@ -148,18 +148,15 @@ class Comparison(Printed, Plotted):
             for spec in self._shared
             if (only is None or spec.name in only) and (test is None or spec.needs)
         ]  # without needs, measures are of the truth alone
-        self.pairs = list[tuple[str, str]]()
-        if test is not None and baseline is None:
-            self.pairs = [*combinations(names, 2)]
-        elif test is not None and baseline is not None:
-            self.pairs = [(name, baseline) for name in names if name != baseline]
+        pairs = (
+            combinations(names, 2) if baseline is None else ((n, baseline) for n in names if n != baseline)
+        )
+        self.pairs = [] if test is None else [*pairs]
         self._parts = {WHOLE: self.reports, **dict(self._groups())}
         self._tested = [place for place in self._parts if within or place == WHOLE] if test else []
         differences = [*self._find_differences(weight, clusters, row_groups)]
         self.differences = correct(differences, self.level or 0.0)
-        self.n_tests = sum(
-            not math.isnan(difference.p_value) and difference.same_as is None for difference in differences
-        )
+        self.n_tests = sum(not (math.isnan(each.p_value) or each.same_as) for each in differences)
         self._depth_notes = self._about_depths(WHOLE)
         for kind, group in self._tested:
             if kind == "groups":

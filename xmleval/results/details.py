@@ -19,7 +19,7 @@ OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
 ALL_LABELS = ("calibration", "predicted")  # families of all labels together
 OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
 LINES = 1 << 14  # at a time
-Table = dict[str, NDArray[Any]]
+Columns = dict[str, NDArray[Any]]
 
 
 def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
@@ -28,12 +28,12 @@ def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
     Labels are ordered by the first of these measures, or else by their misses, then by their support; the
     reports of several models follow one another.
     """
-    return _lines(reports, "label", labels_of)
+    return _lines(reports, "label", label_columns)
 
 
 def lines_of_rows(reports: Mapping[str, Report]) -> Iterator[str]:
     """Yield the row values of the measures that were asked for, ordered by the first of them."""
-    return _lines(reports, "row", rows_of)
+    return _lines(reports, "row", row_columns)
 
 
 def without_labels(report: Report) -> list[str]:
@@ -49,7 +49,7 @@ def refuse_no_rows(specs: Sequence[Spec]) -> None:
         raise InputError("per_row", f"none of {names} is a mean over rows, as p@5 is")
 
 
-def labels_of(report: Report) -> Table:
+def label_columns(report: Report) -> Columns:
     """Return the columns of every label, the worst label first."""
     columns = report.per_label()
     averages = {spec.label_column: spec for spec in report.specs if spec.average}
@@ -65,7 +65,7 @@ def labels_of(report: Report) -> Table:
     return {"label": order} | {name: np.asarray(columns[name])[order] for name in names}
 
 
-def rows_of(report: Report) -> Table:
+def row_columns(report: Report) -> Columns:
     """Return the columns of every row, the worst row first."""
     columns = report.per_row()
     first = next(spec for spec in report.specs if spec.name in columns)
@@ -78,12 +78,14 @@ def falling(values: Any, direction: str) -> Any:
     return -values if direction == "down" else values
 
 
-def _lines(reports: Mapping[str, Report], unit: str, table_of: Callable[[Report], Table]) -> Iterator[str]:
+def _lines(
+    reports: Mapping[str, Report], unit: str, columns_of: Callable[[Report], Columns]
+) -> Iterator[str]:
     """Yield the table of each report as CSV, with the name of its model where there are several."""
 
-    def tables() -> Iterator[Table]:
+    def tables() -> Iterator[Columns]:
         for model, report in reports.items():
-            table = table_of(report)
+            table = columns_of(report)
             models = np.full(table[unit].size, model, object)
             yield ({"scores": models} if len(reports) > 1 else {}) | table
 

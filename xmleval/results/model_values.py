@@ -35,7 +35,7 @@ class Measure(NamedTuple):
     higher_is_better: bool
 
 
-class Table(NamedTuple):
+class ModelValues(NamedTuple):
     """Values of models on data sets, float64 (data sets, models), and what was left out."""
 
     data_sets: list[str]
@@ -155,7 +155,7 @@ def measure_of(results: Mapping[str, Models], metric: str | None, higher_is_bett
     return Measure(spec.name, spec, direction == "up")
 
 
-def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | None) -> Table:
+def model_values(results: Mapping[str, Models], measure: Measure, leave_out: str | None) -> ModelValues:
     """Return the values of a measure, with one for every model on every data set."""
     if leave_out not in (None, *LEAVE_OUT):
         raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
@@ -187,7 +187,7 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
         notes = [f"left out, as a model has no value on a data set: {', '.join(out)}"]
     for heads, units in zip(names, ("data sets", "models"), strict=True):
         _refuse_few(heads, units, " left" if missing else "")
-    return Table(names[0], names[1], values, notes)
+    return ModelValues(names[0], names[1], values, notes)
 
 
 def _value(model: Any, measure: Measure, where: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.errors import InputError, counted, did_you_mean, real_number
-from xmleval.results.model_values import by_data_set, measure_of, table_of
+from xmleval.results.model_values import by_data_set, measure_of, model_values
 from xmleval.show.printed import Printed
 from xmleval.show.tables import Cell, as_csv, as_json_value, short, short_names
 from xmleval.statistics.friedman import (
@@ -349,17 +349,17 @@ def rank(
         raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
     by_name = by_data_set(results)
     measure = measure_of(by_name, metric, higher_is_better)
-    table = table_of(by_name, measure, leave_out)
-    ranks = ranks_within_rows(table.values, measure.higher_is_better)
+    compared = model_values(by_name, measure, leave_out)
+    ranks = ranks_within_rows(compared.values, measure.higher_is_better)
     means = ranks.sum(0) / len(ranks)
     order = np.argsort(means, kind="stable")
-    models = [table.models[j] for j in order]
+    models = [compared.models[j] for j in order]
     control = None if control is None else _control(control, models)
     difference = critical_difference(len(ranks), len(models), level, control is not None)
     if control is None:
         runs = [models[run] for run in find_groups(means[order].tolist(), difference)]
     else:
-        near = np.abs(means[order] - means[table.models.index(control)]) < difference
+        near = np.abs(means[order] - means[compared.models.index(control)]) < difference
         runs = [[model for model, is_near in zip(models, near, strict=True) if is_near]]
     tests = omnibus_tests(ranks)
     return Ranking(
@@ -369,20 +369,21 @@ def rank(
         n_data_sets=len(ranks),
         alpha=level,
         control=control,
-        average_ranks={table.models[j]: float(means[j]) for j in order},
-        ranks=_by_name(table.data_sets, models, ranks[:, order]),
-        values=_by_name(table.data_sets, models, table.values[:, order]),
+        average_ranks={compared.models[j]: float(means[j]) for j in order},
+        ranks=_by_name(compared.data_sets, models, ranks[:, order]),
+        values=_by_name(compared.data_sets, models, compared.values[:, order]),
         corrected=omnibus_tests(ranks, corrected=True) if count_ties(ranks) else {},
         critical_difference=difference,
         groups=[run for run in runs if len(run) > 1],
-        notes=[*table.notes, *_cautions(ranks.shape, tests["iman_davenport"].p_value, level)],
+        notes=[*compared.notes, *_cautions(ranks.shape, tests["iman_davenport"].p_value, level)],
         **tests,
     )
 
 
-def _by_name(data_sets: list[str], models: list[str], table: Any) -> dict[str, dict[str, float]]:
+def _by_name(data_sets: list[str], models: list[str], matrix: Any) -> dict[str, dict[str, float]]:
     return {
-        name: dict(zip(models, row, strict=True)) for name, row in zip(data_sets, table.tolist(), strict=True)
+        name: dict(zip(models, row, strict=True))
+        for name, row in zip(data_sets, matrix.tolist(), strict=True)
     }
 
 
