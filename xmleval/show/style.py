@@ -54,7 +54,7 @@ def abridged(name: str, longest: int = LONGEST) -> str:
     Examples
     --------
     >>> abridged("a name that goes on and on and on and on")
-    'a name that g…and on and on'
+    'a name that g… and on and on'
     """
     text = "".join(c for c in printable(name) if unicodedata.category(c)[0] != "C")
     return text if len(text) <= longest else f"{text[: (longest - 1) // 2]}…{text[-(longest // 2) :]}"
