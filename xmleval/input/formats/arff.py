@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from xmleval.base.budget import memory_limit
 from xmleval.files.input import InputFile
+from xmleval.files.remote import is_there
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.lines import listed_rows, parsed_lines, read_at_once, shown
 from xmleval.input.pieces import Pieces
@@ -60,7 +61,7 @@ def labels_file(path: Path) -> list[Path]:
     ends = [*(mark.start() for mark in re.finditer("[-_. ]", stem)), len(stem)]
     files = (path.with_name(f"{stem[:end]}.xml") for end in reversed(ends) if end)
     with naming(path, EXPECTED):
-        return [file for file in files if file.is_file()][:1]
+        return [file for file in files if is_there(file)][:1]
 
 
 def read_labels(path: Path) -> list[str]:
