@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -17,14 +19,11 @@ from xmleval.results.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
 N_RELEVANT = 5  # labels of a row in `make_lists`
-DOCUMENTS, HIERARCHY = "docs.csv", "hierarchy.tsv"
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
 # Weight of a label's training frequency, and of its relevance, in the scores of each model
-BIAS = {"head": 0.8, "tail": -0.3}
-SIGNAL = {"head": 6.0, "tail": 7.0}
+WEIGHTS = {"head": (0.8, 6.0), "tail": (-0.3, 7.0)}
 
-
-Lists = dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+TopLists = tuple[NDArray[np.int32], NDArray[np.float32]]  # labels and scores of each row
 
 
 class Demo(NamedTuple):
@@ -32,9 +31,9 @@ class Demo(NamedTuple):
 
     y_train: scipy.sparse.csr_array
     y_test: scipy.sparse.csr_array
-    models: Lists
+    models: dict[str, TopLists]
     y_valid: scipy.sparse.csr_array
-    models_valid: Lists
+    models_valid: dict[str, TopLists]
 
 
 def make_demo(seed: int = 0) -> Demo:
@@ -56,9 +55,7 @@ def make_demo(seed: int = 0) -> Demo:
     return Demo(y_train, y_test, models, y_valid, _predict(rng, y_valid, prior))
 
 
-def make_lists(
-    n_rows: int, n_labels: int, k: int
-) -> tuple[scipy.sparse.csr_array, tuple[NDArray[np.int32], NDArray[np.float32]]]:
+def make_lists(n_rows: int, n_labels: int, k: int) -> tuple[scipy.sparse.csr_array, TopLists]:
     """Draw top-k lists, and relevant labels that are rather among the first ones of a list.
 
     Slot i of a row draws from the labels that leave i when divided by the number of slots, so that no label
@@ -89,45 +86,42 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
 
     ValueError is raised where the folder has other files than an earlier demo.
     """
-    arrays: dict[str, NDArray[np.int32] | NDArray[np.float32]] = {}
+    lists = {}
     for models, end in ((demo.models_valid, "_valid"), (demo.models, "")):
         for name, (labels, scores) in models.items():
-            arrays[f"model_{name}{end}_indices.npy"] = labels
-            arrays[f"model_{name}{end}_scores.npy"] = scores
-    matrices = {"Y_train.npz": demo.y_train, "Y_valid.npz": demo.y_valid, "Y_test.npz": demo.y_test}
-    expected = {*arrays, *matrices, DOCUMENTS, HIERARCHY}
+            lists[f"model_{name}{end}_indices.npy"] = partial(np.save, arr=labels)
+            lists[f"model_{name}{end}_scores.npy"] = partial(np.save, arr=scores)
+    writers: dict[str, Callable[[IO[bytes]], object]] = {
+        "Y_train.npz": partial(scipy.sparse.save_npz, matrix=demo.y_train),
+        "Y_valid.npz": partial(scipy.sparse.save_npz, matrix=demo.y_valid),
+        "Y_test.npz": partial(scipy.sparse.save_npz, matrix=demo.y_test),
+        **lists,
+        "docs.csv": lambda file: file.write(_documents(demo).encode()),
+        # a tree: labels from 10 on are below the tenth of their number
+        "hierarchy.tsv": lambda file: file.writelines(
+            b"%d\t%d\n" % (n, n // 10) for n in range(10, N_LABELS)
+        ),
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    strangers = sorted(path.name for path in folder.iterdir() if path.name not in expected)
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in writers)
     if strangers:
         raise ValueError(
             f"{folder}: holds {strangers[0]!r}; expected a new folder, or that of an earlier demo"
         )
-    for file_name, matrix in matrices.items():
+    for file_name, write in writers.items():
         with replacing(folder / file_name) as file:
-            scipy.sparse.save_npz(file, matrix)
-    for file_name, array in arrays.items():
-        with replacing(folder / file_name) as file:
-            np.save(file, array)
-    for file_name, text in ((DOCUMENTS, _documents(demo)), (HIERARCHY, _hierarchy())):
-        with replacing(folder / file_name) as file:
-            file.write(text.encode())
-    return [folder / file_name for file_name in (*matrices, *arrays, DOCUMENTS, HIERARCHY)]
-
-
-def _hierarchy() -> str:
-    """Return children and parents of a tree: labels from 10 on are below the tenth of their number."""
-    return "".join(f"{label}\t{label // 10}\n" for label in range(10, N_LABELS))
+            write(file)
+    return [folder / file_name for file_name in writers]
 
 
 def _documents(demo: Demo) -> str:
     """Return test instances with their labels as tags, and the first three of a model as predicted ones."""
-    truth, predicted = demo.y_test, demo.models["head"][0][:, :3].tolist()
-    lines = ["id,tags,predicted"]
-    for row, listed in enumerate(predicted):
+    lines, truth = ["id,tags,predicted\n"], demo.y_test
+    for row, listed in enumerate(demo.models["head"][0][:, :3].tolist()):
         relevant = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()
-        cells = (";".join(f"tag{label}" for label in labels) for labels in (relevant, listed))
-        lines.append(f"doc{row},{','.join(cells)}")
-    return "\n".join([*lines, ""])
+        cells = [";".join(f"tag{label}" for label in labels) for labels in (relevant, listed)]
+        lines.append(f"doc{row},{','.join(cells)}\n")
+    return "".join(lines)
 
 
 def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -> scipy.sparse.csr_array:
@@ -140,17 +134,12 @@ def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -
     return scipy.sparse.csr_array((ones, (rows, order[chosen])), shape=(n_rows, log_frequency.size))
 
 
-def _predict(rng: np.random.Generator, truth: scipy.sparse.csr_array, prior: Floats) -> Lists:
+def _predict(rng: np.random.Generator, truth: scipy.sparse.csr_array, prior: Floats) -> dict[str, TopLists]:
     """Return the top-k lists of both models: weighted sums of relevance and frequency, plus noise."""
-    relevant = truth.toarray()
-    models = {}
-    for name, bias in BIAS.items():
-        noise = rng.gumbel(size=relevant.shape)
-        models[name] = _top(SIGNAL[name] * relevant + bias * prior + noise)
+    relevant, models = truth.toarray(), {}
+    for name, (bias, signal) in WEIGHTS.items():
+        scores = signal * relevant + bias * prior + rng.gumbel(size=relevant.shape)
+        labels = np.argsort(-scores, axis=1)[:, :DEPTH]
+        top = np.take_along_axis(scores, labels, axis=1)
+        models[name] = labels.astype(np.int32), top.astype(np.float32)
     return models
-
-
-def _top(scores: Floats) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the labels and scores of the first `DEPTH` ranks."""
-    labels = np.argsort(-scores, axis=1)[:, :DEPTH]
-    return labels.astype(np.int32), np.take_along_axis(scores, labels, axis=1).astype(np.float32)

@@ -88,17 +88,12 @@ class Conventions:
         """Check every field."""
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            if name == "zero_division":
-                number = _number(value)
-                is_valid = value == "both_empty"
-                if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
-                    is_valid = True
-                    object.__setattr__(self, name, number)
-            else:
-                is_valid = isinstance(value, str) and value in choices
-            if not is_valid:
+            number = _number(value) if name == "zero_division" else None
+            if number is not None and (math.isnan(number) or number in choices):
+                object.__setattr__(self, name, number)
+            elif not (isinstance(value, str) and value in choices):
                 shown = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
-                raise ValueError(f"conventions: {name}={getattr(self, name)!r} is not one of {shown}")
+                raise ValueError(f"conventions: {name}={value!r} is not one of {shown}")
         if self.unlisted != "below":
             score = _number(self.unlisted)
             if score is None or math.isnan(score):
@@ -177,19 +172,13 @@ PRESETS: dict[str, Conventions] = {
 }
 
 
-def resolve_conventions(
-    value: str | Conventions | Mapping[str, Any] | None,
-    unlisted: str | float | None = None,
-    gains: str | None = None,
-    link: str | None = None,
-) -> Conventions:
-    """Return `Conventions` from a text, a record or a dict; other arguments override their fields.
+def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **overrides: Any) -> Conventions:
+    """Return `Conventions` from a text, a record or a dict; other arguments but None override their fields.
 
     A text is the name of a preset, fields such as ``labels=present,empty=skip``, or a preset and fields.
     """
-    if value is None:
-        conventions = PRESETS["default"]
-    elif isinstance(value, Conventions):
+    conventions, changed = PRESETS["default"], dict[str, Any]()
+    if isinstance(value, Conventions):
         conventions = value
     elif isinstance(value, str):
         preset, *items = [item.strip() for item in value.split(",")]
@@ -199,21 +188,25 @@ def resolve_conventions(
             near = did_you_mean(preset, PRESETS)
             named = Keyword("conventions", repr(preset)), f" is not one of {', '.join(PRESETS)}"
             raise ValueError(Message(*named, f"; {near}" if near else ""))
-        conventions = _with_fields(PRESETS[preset], _fields_of(items))
+        conventions, changed = PRESETS[preset], _fields_of(items)
     elif isinstance(value, Mapping):
-        conventions = _with_fields(PRESETS["default"], value)
-    else:
+        changed = {**value}
+    elif value is not None:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {value!r}")
-    overrides: tuple[tuple[str, Any], ...] = ("unlisted", unlisted), ("gains", gains), ("link", link)
-    for name, field_value in overrides:
-        if field_value is not None:
-            conventions = replace(conventions, **{name: field_value})
-    return conventions
+    names = [f.name for f in fields(Conventions)]
+    unknown = next((name for name in changed if name not in names), None)
+    if unknown is not None:
+        near = did_you_mean(str(unknown), names)
+        reason = f"unknown field {unknown!r}; fields are {', '.join(names)}"
+        raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
+    conventions = replace(conventions, **changed) if changed else conventions
+    overridden = {name: field for name, field in overrides.items() if field is not None}
+    return replace(conventions, **overridden) if overridden else conventions
 
 
-def _fields_of(items: list[str]) -> dict[str, str]:
+def _fields_of(items: list[str]) -> dict[str, Any]:
     """Return the values of ``field=value`` texts."""
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
@@ -223,14 +216,3 @@ def _fields_of(items: list[str]) -> dict[str, str]:
             raise ValueError(f"conventions: {name} is given twice, as {values[name]} and as {value}")
         values[name] = value
     return values
-
-
-def _with_fields(conventions: Conventions, values: Mapping[str, Any]) -> Conventions:
-    """Replace fields, or refuse those that do not exist."""
-    names = [f.name for f in fields(Conventions)]
-    unknown = next((name for name in values if name not in names), None)
-    if unknown is not None:
-        near = did_you_mean(str(unknown), names)
-        reason = f"unknown field {unknown!r}; fields are {', '.join(names)}"
-        raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
-    return replace(conventions, **values)

@@ -215,9 +215,8 @@ def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, An
     gains = options.get("gains")
     if gains is None and any(isinstance(name, str) and TREC_NDCG.fullmatch(name.strip()) for name in names):
         gains = "linear"
-    return resolve_conventions(
-        options.get("conventions"), options.get("unlisted"), gains, options.get("link")
-    )
+    fields = {"unlisted": options.get("unlisted"), "gains": gains, "link": options.get("link")}
+    return resolve_conventions(options.get("conventions"), **fields)
 
 
 def expand_metrics(

@@ -39,22 +39,16 @@ def check_features(features: Any, n_rows: int) -> Any:
         raise InputError("features", f"shape {matrix.shape} does not match {n_rows} rows")
     if not matrix.shape[1]:
         raise InputError("features", f"shape {matrix.shape} has no columns")
-    _refuse_infinite(matrix)
-    return matrix
-
-
-def _refuse_infinite(matrix: Any) -> None:
     numbers = matrix.data if is_sparse(matrix) else matrix.reshape(-1)
     bad = np.flatnonzero(~np.isfinite(numbers))
-    if not bad.size:
-        return
-    place = bad[0]
-    if is_sparse(matrix):
-        row, column = int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
-    else:
-        row, column = divmod(int(place), matrix.shape[1])
-    value = numbers[place]
-    raise InputError("features", f"{value} in column {column} is not a finite number", row=row, value=value)
+    if bad.size:
+        place = int(bad[0])
+        row, column = divmod(place, matrix.shape[1])
+        if is_sparse(matrix):
+            row, column = int(np.searchsorted(matrix.indptr, place, "right")) - 1, matrix.indices[place]
+        text = f"{numbers[place]} in column {column} is not a finite number"
+        raise InputError("features", text, row=row, value=numbers[place])
+    return matrix
 
 
 def linear_values(weights: Floats, matrix: Any) -> Floats:
@@ -85,10 +79,10 @@ def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
     scale = float(np.abs(targets).max()) or 1.0  # squares of values outside -1..1 could overflow
     with np.errstate(over="ignore", divide="ignore"):
         largest[~np.isfinite(scale / largest)] = np.inf  # the column would need an infinite weight
-    design = _divided(design, largest)
+    _divide_columns(design, largest)
     norms = np.sqrt(np.asarray((design**2).sum(axis=0)).reshape(-1))
     norms[norms == 0] = 1.0
-    design = _divided(design, norms)
+    _divide_columns(design, norms)
     if sparse:
         from scipy.sparse.linalg import lsqr
 
@@ -107,11 +101,9 @@ def least_squares(argument: str, values: Any, targets: Floats) -> Floats:
     return weights
 
 
-def _divided(design: Any, by: Floats) -> Any:
-    """Divide the columns of an array or a CSC array."""
-    if not is_sparse(design):
-        return design / by
-    from scipy.sparse import csc_array
-
-    data = design.data / np.repeat(by, np.diff(design.indptr))
-    return csc_array((data, design.indices, design.indptr), shape=design.shape)
+def _divide_columns(design: Any, by: Floats) -> None:
+    """Divide the columns of an array or a CSC array in place."""
+    if is_sparse(design):
+        design.data /= np.repeat(by, np.diff(design.indptr))
+    else:
+        design /= by
