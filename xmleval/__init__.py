@@ -10,136 +10,86 @@ from typing import TYPE_CHECKING
 
 from xmleval.version import __version__
 
-if TYPE_CHECKING:
-    from xmleval import calibrate, effectiveness, io, thresholds
-    from xmleval.api.check import check
-    from xmleval.api.compare import compare
-    from xmleval.api.diff import diff
-    from xmleval.api.evaluate import evaluate
-    from xmleval.api.fuse import fuse
-    from xmleval.api.label_statistics import label_statistics
-    from xmleval.api.measures import (
-        auc_macro,
-        auc_micro,
-        auc_samples,
-        coverage,
-        f1_macro,
-        f1_micro,
-        f1_samples,
-        hamming_loss,
-        hit_at_k,
-        hit_rate_at_k,
-        instance_auc,
-        instance_f1,
-        label_ranking_average_precision,
-        lrap,
-        macro_auc,
-        macro_f1,
-        mean_reciprocal_rank_at_k,
-        micro_auc,
-        micro_f1,
-        mrr_at_k,
-        ndcg_at_k,
-        one_error,
-        p_at_k,
-        precision_at_k,
-        psndcg_at_k,
-        psp_at_k,
-        r_at_k,
-        ranking_loss,
-        recall_at_k,
-        subset_accuracy,
-    )
-    from xmleval.api.sensitivity import Sensitivity, propensity_sensitivity
-    from xmleval.base.conventions import Conventions
-    from xmleval.evaluation.evaluator import Evaluator
-    from xmleval.input.objects.frames import from_df
-    from xmleval.labels.groups import LabelGroups, label_groups
-    from xmleval.labels.propensity import inverse_propensity
-    from xmleval.results.comparison import Comparison
-    from xmleval.results.diff import Diff
-    from xmleval.results.ranking import Ranking, rank
-    from xmleval.results.report import Report
-
-__all__ = [
-    "Diff",
-    "Comparison",
-    "Conventions",
-    "Evaluator",
-    "LabelGroups",
-    "Ranking",
-    "Report",
-    "Sensitivity",
-    "__version__",
-    "auc_macro",
-    "auc_micro",
-    "auc_samples",
-    "calibrate",
-    "check",
-    "compare",
-    "coverage",
-    "diff",
-    "effectiveness",
-    "evaluate",
-    "f1_macro",
-    "f1_micro",
-    "f1_samples",
-    "from_df",
-    "fuse",
-    "hamming_loss",
-    "hit_at_k",
-    "hit_rate_at_k",
-    "instance_auc",
-    "instance_f1",
-    "inverse_propensity",
-    "io",
-    "label_groups",
-    "label_ranking_average_precision",
-    "label_statistics",
-    "lrap",
-    "macro_auc",
-    "macro_f1",
-    "mean_reciprocal_rank_at_k",
-    "micro_auc",
-    "micro_f1",
-    "mrr_at_k",
-    "ndcg_at_k",
-    "one_error",
-    "p_at_k",
-    "precision_at_k",
-    "propensity_sensitivity",
-    "psndcg_at_k",
-    "psp_at_k",
-    "r_at_k",
-    "rank",
-    "ranking_loss",
-    "recall_at_k",
-    "subset_accuracy",
-    "thresholds",
-]
+if TYPE_CHECKING:  # what `_NAMES` has, for type checkers
+    from xmleval import calibrate as calibrate
+    from xmleval import effectiveness as effectiveness
+    from xmleval import io as io
+    from xmleval import thresholds as thresholds
+    from xmleval.api.check import check as check
+    from xmleval.api.compare import compare as compare
+    from xmleval.api.diff import diff as diff
+    from xmleval.api.evaluate import evaluate as evaluate
+    from xmleval.api.fuse import fuse as fuse
+    from xmleval.api.label_statistics import label_statistics as label_statistics
+    from xmleval.api.measures import auc_macro as auc_macro
+    from xmleval.api.measures import auc_micro as auc_micro
+    from xmleval.api.measures import auc_samples as auc_samples
+    from xmleval.api.measures import coverage as coverage
+    from xmleval.api.measures import f1_macro as f1_macro
+    from xmleval.api.measures import f1_micro as f1_micro
+    from xmleval.api.measures import f1_samples as f1_samples
+    from xmleval.api.measures import hamming_loss as hamming_loss
+    from xmleval.api.measures import hit_at_k as hit_at_k
+    from xmleval.api.measures import hit_rate_at_k as hit_rate_at_k
+    from xmleval.api.measures import instance_auc as instance_auc
+    from xmleval.api.measures import instance_f1 as instance_f1
+    from xmleval.api.measures import label_ranking_average_precision as label_ranking_average_precision
+    from xmleval.api.measures import lrap as lrap
+    from xmleval.api.measures import macro_auc as macro_auc
+    from xmleval.api.measures import macro_f1 as macro_f1
+    from xmleval.api.measures import mean_reciprocal_rank_at_k as mean_reciprocal_rank_at_k
+    from xmleval.api.measures import micro_auc as micro_auc
+    from xmleval.api.measures import micro_f1 as micro_f1
+    from xmleval.api.measures import mrr_at_k as mrr_at_k
+    from xmleval.api.measures import ndcg_at_k as ndcg_at_k
+    from xmleval.api.measures import one_error as one_error
+    from xmleval.api.measures import p_at_k as p_at_k
+    from xmleval.api.measures import precision_at_k as precision_at_k
+    from xmleval.api.measures import psndcg_at_k as psndcg_at_k
+    from xmleval.api.measures import psp_at_k as psp_at_k
+    from xmleval.api.measures import r_at_k as r_at_k
+    from xmleval.api.measures import ranking_loss as ranking_loss
+    from xmleval.api.measures import recall_at_k as recall_at_k
+    from xmleval.api.measures import subset_accuracy as subset_accuracy
+    from xmleval.api.sensitivity import Sensitivity as Sensitivity
+    from xmleval.api.sensitivity import propensity_sensitivity as propensity_sensitivity
+    from xmleval.base.conventions import Conventions as Conventions
+    from xmleval.evaluation.evaluator import Evaluator as Evaluator
+    from xmleval.input.objects.frames import from_df as from_df
+    from xmleval.labels.groups import LabelGroups as LabelGroups
+    from xmleval.labels.groups import label_groups as label_groups
+    from xmleval.labels.propensity import inverse_propensity as inverse_propensity
+    from xmleval.results.comparison import Comparison as Comparison
+    from xmleval.results.diff import Diff as Diff
+    from xmleval.results.ranking import Ranking as Ranking
+    from xmleval.results.ranking import rank as rank
+    from xmleval.results.report import Report as Report
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
-_HOMES = {  # the modules of names that are not in `xmleval.api.measures`
-    "Diff": "results.diff",
-    "Comparison": "results.comparison",
-    "Conventions": "base.conventions",
-    "Evaluator": "evaluation.evaluator",
-    "LabelGroups": "labels.groups",
-    "Ranking": "results.ranking",
-    "Report": "results.report",
-    "Sensitivity": "api.sensitivity",
-    "check": "api.check",
-    "compare": "api.compare",
-    "diff": "api.diff",
-    "evaluate": "api.evaluate",
-    "from_df": "input.objects.frames",
-    "fuse": "api.fuse",
-    "inverse_propensity": "labels.propensity",
-    "label_groups": "labels.groups",
-    "label_statistics": "api.label_statistics",
-    "propensity_sensitivity": "api.sensitivity",
-    "rank": "results.ranking",
+_NAMES = {  # in each module
+    "api.check": "check",
+    "api.compare": "compare",
+    "api.diff": "diff",
+    "api.evaluate": "evaluate",
+    "api.fuse": "fuse",
+    "api.label_statistics": "label_statistics",
+    "api.sensitivity": "Sensitivity propensity_sensitivity",
+    "base.conventions": "Conventions",
+    "evaluation.evaluator": "Evaluator",
+    "input.objects.frames": "from_df",
+    "labels.groups": "LabelGroups label_groups",
+    "labels.propensity": "inverse_propensity",
+    "results.comparison": "Comparison",
+    "results.diff": "Diff",
+    "results.ranking": "Ranking rank",
+    "results.report": "Report",
+    "api.measures": "auc_macro auc_micro auc_samples coverage f1_macro f1_micro f1_samples hamming_loss "
+    "hit_at_k hit_rate_at_k instance_auc instance_f1 label_ranking_average_precision lrap macro_auc macro_f1 "
+    "mean_reciprocal_rank_at_k micro_auc micro_f1 mrr_at_k ndcg_at_k one_error p_at_k precision_at_k "
+    "psndcg_at_k psp_at_k r_at_k ranking_loss recall_at_k subset_accuracy",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = ["__version__", *_MODULES, *_HOMES]
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is here
@@ -150,7 +100,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is here
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'api.measures')}"), name)
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
         globals()[name] = value  # the next time it is found without a call
         return value
 

@@ -27,12 +27,12 @@ from xmleval.input.objects.take import Taken
 from xmleval.input.scores import Reading, list_width, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.input.vectors import check_weight, groups_of_clusters
+from xmleval.kernels.calibrating import find_outside
 from xmleval.labels.groups import check_row_groups
 from xmleval.metrics.spec import Spec
 from xmleval.states.plan import LINKED, NO_GAPS, Plan
 from xmleval.view.block import Block, Groups
 from xmleval.view.decision import LISTED, choose, refuse_unfit
-from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
 
@@ -261,7 +261,7 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, unknown: bool, star
 
 def _refuse_improbable(spec: Spec, depth: int, ranking: Ranking, scores: Scores, start: int) -> None:
     """Refuse scores outside 0..1 among those that a measure reads as probabilities."""
-    place = first_outside(ranking, depth)
+    place = find_outside(ranking.ptr, scores, depth)
     if place >= 0:
         row = start + int(np.searchsorted(ranking.ptr, place, "right")) - 1
         score = float(scores[place])

@@ -13,7 +13,7 @@ JAIN, DEEPXML, NGAME, PYXCLIB = "Jain et al. 2016", "DeepXML", "NGAME", "pyxclib
 
 
 class Published(NamedTuple):
-    """Constants of a data set, and where they are published."""
+    """A data set, its constants, and where they are published."""
 
     dataset: str
     a: float

@@ -186,13 +186,18 @@ def _checked(edges: Any) -> list[int] | None:
             raise InputError("edges", f"{edges!r} is neither a list of numbers of rows nor {DECILES!r}")
         return None
     listed = [*edges] if hasattr(edges, "__iter__") else [edges]
-    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in listed)
-    if not whole or not listed or any(low >= high for low, high in pairwise(listed)):
+    if not _are_rising(listed):
         raise InputError("edges", f"{edges!r} are not rising numbers of training rows, such as [0, 10, 100]")
     limits = [int(edge) for edge in listed]
     if len(limits) >= MOST_GROUPS:
         raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
     return limits if limits[0] == 0 else [0, *limits]
+
+
+def _are_rising(edges: Sequence[Any]) -> bool:
+    """Tell whether there are edges, and all are numbers of rows above the one before."""
+    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in edges)
+    return len(edges) > 0 and whole and all(low < high for low, high in pairwise(edges))
 
 
 def _range(low: int, high: int) -> str:
@@ -247,10 +252,8 @@ def _are_edges(value: Any, n_labels: int) -> bool:
     """Tell whether groups are given by rising numbers of training rows or deciles, not one for each label."""
     if isinstance(value, str):
         return value == DECILES
-    if not isinstance(value, list | tuple | range | np.ndarray) or len(value) in (0, n_labels):
-        return False
-    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) for edge in value)
-    return whole and value[0] >= 0 and all(low < high for low, high in pairwise(value))
+    is_list = isinstance(value, list | tuple | range | np.ndarray)
+    return is_list and len(value) != n_labels and _are_rising(value)
 
 
 def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.base.arrays import Bools, Bytes, Floats, Ints, Scores, as_score, row_sizes
-from xmleval.input.canonical import Ranking
-from xmleval.kernels.calibrating import find_outside, find_tiers, limited_loss, sum_log_losses, write_sigmoid
+from xmleval.kernels.calibrating import find_tiers, limited_loss, sum_log_losses, write_sigmoid
 from xmleval.view.decision import top
 from xmleval.view.view import View
 
@@ -60,12 +59,6 @@ def log_losses(view: View, link: str, lowest: float, highest: float) -> Floats:
     for n, hit in ((n_missed, True), (n_others, False)):
         losses += n * limited_loss(float(level[0]), hit, lowest, highest)
     return losses
-
-
-def first_outside(ranking: Ranking, depth: int) -> int:
-    """Return the place of the first score outside 0..1 among the first ``depth`` of each row, or -1."""
-    assert ranking.scores is not None
-    return find_outside(ranking.ptr, ranking.scores, depth)
 
 
 def pairs_of(view: View, cutoffs: Cutoffs, link: str) -> Pairs:
