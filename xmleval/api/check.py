@@ -108,8 +108,8 @@ def check(
     Returns
     -------
     Checked
-        True if all holds; ``failures`` has ``model``, ``measure``, ``value``, ``limit`` and ``told`` of what
-        does not, also what is undefined or missing. It prints as `xmleval check` does.
+        True if all holds; ``failures`` has ``model``, ``measure``, ``value``, ``limit`` and ``reason`` of
+        what does not, also what is undefined or missing. It prints as `xmleval check` does.
 
     Raises
     ------

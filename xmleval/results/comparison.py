@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
+from xmleval.base.cached import cached
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
@@ -386,25 +387,32 @@ class Comparison(Printed, Plotted):
         >>> [(record.model, record.value, record.better_than) for record in records]
         [('a', 1.0, ('b',)), ('b', 0.5, ())]
         """
+        return [record for records in self._records.values() for record in records]
+
+    @cached
+    def _records(self) -> dict[Place, list[Record]]:
+        """The records of all rows and labels, and of each group."""
         worse: dict[tuple[str, ...], list[str]] = {}
         for pair in self.differences:
             if pair.better is not None:
                 models = worse.setdefault((pair.kind, pair.group, pair.name, pair.better), [])
                 models.append(pair.b if pair.better == pair.a else pair.a)
-        return [
-            report.record(spec)._replace(
-                model=model, kind=kind, group=group,
-                better_than=tuple(worse.get((kind, group, spec.name, model), ())),
-            )
+        return {
+            (kind, group): [
+                report.record(spec)._replace(
+                    model=model, kind=kind, group=group,
+                    better_than=tuple(worse.get((kind, group, spec.name, model), ())),
+                )
+                for spec in self._specs_of(reports)
+                for model, report in reports.items()
+            ]
             for (kind, group), reports in self._parts.items()
-            for spec in self._specs_of(reports)
-            for model, report in reports.items()
-        ]  # fmt: skip
+        }  # fmt: skip
 
     def _value_table(self, place: Place) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
         kind, group = place
-        records = [record for record in self.records() if record.place == place]
+        records = self._records[place]
         cells = {(record.spec.name, record.model): self._cell(record) for record in records}
         columns = {name: Cell(shown, "other") for name, shown in self.names.items()}
         if self._has_letters(place):  # of one width, they line up the numbers of a column
