@@ -93,8 +93,8 @@ class Problem:
 
     @cached_property
     def conventions(self) -> Conventions:
-        direct = (self.arguments.get(name) for name in ("unlisted", "gains", "link"))
-        return resolve_conventions(self.arguments.get("conventions"), *direct)
+        direct = {name: self.arguments.get(name) for name in ("unlisted", "gains", "link")}
+        return resolve_conventions(self.arguments.get("conventions"), **direct)
 
     @property
     def unlisted(self) -> float | None:

@@ -193,15 +193,16 @@ def resolve_conventions(value: str | Conventions | Mapping[str, Any] | None, **o
         changed = {**value}
     elif value is not None:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {value!r}")
-    names = [f.name for f in fields(Conventions)]
-    unknown = next((name for name in changed if name not in names), None)
-    if unknown is not None:
-        near = did_you_mean(str(unknown), names)
-        reason = f"unknown field {unknown!r}; fields are {', '.join(names)}"
-        raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
+    for name in changed:
+        if name not in Conventions.__annotations__:
+            near = did_you_mean(str(name), Conventions.__annotations__)
+            reason = f"unknown field {name!r}; fields are {', '.join(Conventions.__annotations__)}"
+            raise ValueError(f"conventions: {reason}{near and f'; {near}'}")
     conventions = replace(conventions, **changed) if changed else conventions
-    overridden = {name: field for name, field in overrides.items() if field is not None}
-    return replace(conventions, **overridden) if overridden else conventions
+    for name, setting in overrides.items():
+        if setting is not None:
+            conventions = replace(conventions, **{name: setting})
+    return conventions
 
 
 def _fields_of(items: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -16,7 +17,7 @@ from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
-from xmleval.evaluation.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
+from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
 from xmleval.input.door import make_door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
@@ -129,7 +130,7 @@ def with_batch(
     if first_row is not None or (settings.per_row and not source):  # one order
         spans = _refusing(settings, with_rows, spans, COMMON, start, start + n_rows)
     elif n_rows:  # without any, no source is named, or copies made now would share it
-        source = source or new_source()
+        source = source or f"{OWN}{os.urandom(8).hex()}"
         spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
     blocks = make_blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)

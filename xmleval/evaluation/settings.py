@@ -21,7 +21,7 @@ from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
 from xmleval.metrics.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
-from xmleval.states.plan import GIVEN_SETS, LINKED, Plan, Settings, kept_of
+from xmleval.states.plan import FLAGS, GIVEN_SETS, LINKED, Plan, Settings, kept_of
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 from xmleval.view.rule import Rule, rule_for
 
@@ -163,13 +163,6 @@ def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool
     return [spec.name for spec in specs] or False
 
 
-def _flag(name: str, value: Any) -> bool:
-    """Return whether something is wanted, or refuse what does not tell."""
-    if value is not True and value is not False and not isinstance(value, np.bool_):
-        raise InputError(name, f"{value!r} is neither True nor False")
-    return bool(value)
-
-
 def check_settings(
     metrics: str | Iterable[str] | None,
     n_labels: int | None,
@@ -205,13 +198,16 @@ def check_settings(
             propensity = propensity._replace(counts=None)
     if isinstance(rule, Rule):
         check_width(rule.decision, rule.n_labels, n_labels)
-    bounds = _flag("bounds", options.get("bounds", False))
-    higher_is_better = _flag("higher_is_better", options.get("higher_is_better", True))
-    decision = None
+    flags, decision = dict[str, bool](), None
+    for name, default in FLAGS.items():
+        flag: object = options.get(name, default)
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(name, f"{flag!r} is neither True nor False")
+        flags[name] = bool(flag)
     if rule is not None:
         decision = parse_decision(rule.decision if isinstance(rule, Rule) else rule)
-        check_decision(decision, conventions, n_labels, higher_is_better, isinstance(rule, Rule))
-    if bounds and conventions.unlisted_score is not None:
+        check_decision(decision, conventions, n_labels, flags["higher_is_better"], isinstance(rule, Rule))
+    if flags["bounds"] and conventions.unlisted_score is not None:
         level, fix = Keyword("unlisted", f"{conventions.unlisted_score:g}"), Keyword("unlisted", "'below'")
         text = Message(level, " gives every label a score; bounds need ", fix)
         raise InputError("bounds", text)
@@ -232,8 +228,7 @@ def check_settings(
         decision=decision,
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),
-        bounds=bounds,
-        higher_is_better=higher_is_better,
+        **flags,
         curve_points=curve_points,
         label_groups=label_groups,
         hierarchy=hierarchy,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -22,11 +21,6 @@ class CountedTwiceError(ValueError):
             rows = f"{counted(stop - start, 'rows that both hold are', 'row that both hold is')}"
         super().__init__(f"{rows} counted already; count each row once")
         self.source, self.start, self.stop = source, start, stop
-
-
-def new_source() -> str:
-    """Name a source of rows that are numbered as they come."""
-    return f"{OWN}{os.urandom(8).hex()}"
 
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:

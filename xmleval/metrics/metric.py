@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,15 +156,6 @@ class Metric:
     range: tuple[float, float] = (0.0, 1.0)
     best: Best | None = None
     conventions: tuple[str, ...] = ()
-
-    def under(self, conventions: Conventions) -> Metric:
-        """Return the record that applies under the conventions."""
-        tied = conventions.ndcg_ties == "average"
-        if not (self.by_row and (tied or conventions.graded)):
-            return self
-        best = None if conventions.graded and self.range[1] > 1 else self.best  # of grades, not known without
-        whole = self.whole or tied
-        return replace(self, state="row_sums", value=self.by_row, by_row=None, best=best, whole=whole)
 
     @property
     def general(self) -> bool:

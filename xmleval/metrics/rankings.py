@@ -34,15 +34,12 @@ def misordered_pairs(view: View, setting: Setting) -> Floats:
 def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting) -> Floats:
     """Replace the values of rows without pairs, by the convention ``no_pairs``."""
     left_out = setting.conventions.no_pairs == "skip"
-    settled: Floats = np.where(n_defined == 0, np.nan if left_out else perfect, values)
-    return settled
+    return np.where(n_defined == 0, np.nan if left_out else perfect, values)
 
 
 def one_error(view: View, setting: Setting) -> Floats:
     """Whether the first label is irrelevant; 1 without relevant labels."""
-    first, _ = view.best_ranks
-    wrong: Floats = (first != 1).astype(np.float64)
-    return wrong
+    return np.not_equal(view.best_ranks[0], 1).astype(np.float64)
 
 
 def coverage(view: View, setting: Setting) -> Floats:
@@ -75,10 +72,8 @@ def instance_auc(view: View, setting: Setting) -> Floats:
     pairs = n_pairs(view, setting)
     lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
     good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
-    values = np.where(pairs == 0, np.nan, ratio(good, pairs))
-    if setting.conventions.no_pairs == "perfect":
-        values = np.where(pairs == 0, 1.0, values)
-    return values
+    undefined = 1.0 if setting.conventions.no_pairs == "perfect" else np.nan
+    return np.where(pairs == 0, undefined, ratio(good, pairs))
 
 
 def is_error(view: View, setting: Setting) -> Floats:
@@ -103,8 +98,7 @@ def ideal_coverage(n_relevant: Ints, setting: Setting) -> Floats:
 
 def ideal_one_error(n_relevant: Ints, setting: Setting) -> Floats:
     """1 without relevant labels, otherwise 0."""
-    wrong: Floats = (n_relevant == 0).astype(np.float64)
-    return wrong
+    return np.equal(n_relevant, 0).astype(np.float64)
 
 
 RANKING = partial(

@@ -92,8 +92,7 @@ def mcc(c: Counts, setting: Setting) -> Floats:
 
 def subset_accuracy(c: Counts, setting: Setting) -> Floats:
     """Whether the predicted set equals the relevant set."""
-    exact: Floats = ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
-    return exact
+    return np.where((c.fp == 0) & (c.fn == 0), 1.0, 0.0)
 
 
 def hamming_loss(c: Counts, setting: Setting) -> Floats:

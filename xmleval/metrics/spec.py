@@ -111,8 +111,15 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        metric = self.metric.under(conventions) if self.metric.by_row else self.metric
-        return self if metric is self.metric else replace(self, metric=metric)
+        metric, tied = self.metric, conventions.ndcg_ties == "average"
+        if not (metric.by_row and (tied or conventions.graded)):
+            return self
+        # the best values of grades are not known without these
+        best = None if conventions.graded and metric.range[1] > 1 else metric.best
+        by_row = replace(
+            metric, state="row_sums", value=metric.by_row, by_row=None, best=best, whole=metric.whole or tied
+        )
+        return replace(self, metric=by_row)
 
     def conventions(self, decision: str | None) -> list[str]:
         """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""

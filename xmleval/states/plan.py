@@ -306,4 +306,6 @@ class Plan(Settings):
 
 def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
     """Return the specs whose values by row, or by label, are kept."""
-    return [spec for spec in specs if kept is True or (kept and spec.name in kept)]
+    if isinstance(kept, bool):
+        return [*specs] if kept else []
+    return [spec for spec in specs if spec.name in kept]

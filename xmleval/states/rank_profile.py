@@ -60,7 +60,7 @@ class RankProfile(State):
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        slots = slots_of(view, self.n_groups)
+        slots = slots_of(view.n_relevant, None if self.n_groups == 1 else view.jackknife)
         tables = tables_of(view, slots, self.depth, self.propensity)
         hits = tables["hits"]
         filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints
+from xmleval.base.arrays import Bytes, Floats, Ints
 from xmleval.input.vectors import Propensity
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
@@ -20,6 +20,7 @@ from xmleval.kernels.hit_tables import (
     sum_gains,
     sum_ideals,
 )
+from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.kernels.sorting import longest_row
 from xmleval.numerics.exact import NO_WEIGHT
 from xmleval.view.facts import Profile
@@ -40,22 +41,17 @@ class Slots(NamedTuple):
     of_rows: Ints
 
 
-def slots_of(view: View, n_groups: int) -> Slots:
-    """Return the slots of the rows of a block."""
-    slots = _slots_of(view.n_relevant)
-    if n_groups == 1:
-        return slots
-    keys, n_rows, of_rows = _slots_of(slots.of_rows * n_groups + view.jackknife)
-    return Slots(slots.keys[keys // n_groups] * n_groups + keys % n_groups, n_rows, of_rows)
-
-
-def _slots_of(keys: Ints) -> Slots:
-    """Return the slots of rows by their keys, none of which is far above the number of rows."""
-    n_rows = np.bincount(keys)
+def slots_of(numbers: Ints, groups: Bytes | None = None) -> Slots:
+    """Return the slots of rows by their numbers of relevant labels and, if any, their jackknife groups."""
+    n_rows = np.bincount(numbers)  # no number is far above that of the rows
     filled = n_rows.nonzero()[0]
-    slots = np.empty(n_rows.size, np.int64)
-    slots[filled] = np.arange(filled.size)
-    return Slots(filled, n_rows[filled], slots.take(keys))
+    places = np.empty(n_rows.size, np.int64)
+    places[filled] = np.arange(filled.size)
+    slots = Slots(filled, n_rows[filled], places.take(numbers))
+    if groups is None:
+        return slots
+    keys, n_rows, of_rows = slots_of(slots.of_rows * N_GROUPS + groups)
+    return Slots(slots.keys[keys // N_GROUPS] * N_GROUPS + keys % N_GROUPS, n_rows, of_rows)
 
 
 def tables_of(view: View, slots: Slots, depth: int, propensity: Propensity | None) -> dict[str, Ints]:
