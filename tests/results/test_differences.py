@@ -220,6 +220,41 @@ def test_letters_name_the_worse_models() -> None:
     assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").grid()[1][2].above.strip() == "1"
 
 
+@pytest.mark.parametrize("options", [{}, {"percent": True}])
+@pytest.mark.parametrize("models", [MODELS, TWO])
+def test_latex_marks_the_best_and_has_one_number_of_digits_a_measure(models: Any, options: Any) -> None:
+    comparison = compared(models, metrics=["p@1", "coverage", "ranking_loss"], **GROUPS)
+    text = comparison.to_latex(**options)
+    lines = text[: text.index(r"\end{tabular}")].splitlines()
+    header, *body = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r"\\")]
+    assert header[1:] == [
+        *(["good", "fair", "p (Holm)"] if models == TWO else ["a: good", "b: fair", "c: same"])
+    ]
+    headings = [cells[0].partition("{l}")[2] for cells in body if len(cells) == 1]
+    places = ["labels rare", "labels common", "rows de", "rows en"]
+    assert [heading[1 : heading.index(":")] for heading in headings] == [f"group of {p}" for p in places]
+    values = [cells[1 : 1 + len(models)] for cells in body if len(cells) > 1]
+    by_value = [comparison.records()[n : n + len(models)] for n in range(0, 15 * len(models), len(models))]
+    for cells, records in zip(values, by_value, strict=True):
+        is_up = records[0].spec.metric.direction == "up"
+        best, second, *_ = sorted({record.value for record in records}, reverse=is_up)
+        hundredfold = bool(options) and records[0].spec.name != "coverage"
+        assert [cell.startswith(r"\textbf{") for cell in cells] == [r.value == best for r in records]
+        if len(models) > 2:
+            assert [cell.startswith(r"\underline{") for cell in cells] == [r.value == second for r in records]
+        for cell, record in zip(cells, records, strict=True):
+            shown = f"{100 * record.value:.2f}" if hundredfold else f"{record.value:.4f}"
+            assert f"{shown} " in cell
+    turned = comparison.to_latex(models="rows", **options).splitlines()
+    start = turned.index(r"\midrule") + 1
+    rows = [line.removesuffix(r" \\").split(" & ") for line in turned[start : start + len(header) - 1]]
+    assert [[row[0] for row in rows], *([row[n] for row in rows] for n in (1, 2, 3))] == [
+        header[1:], *(cells[1:] for cells in body[:3])
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="models: 'column' is neither 'columns' nor 'rows'"):
+        comparison.to_latex(models="column")
+
+
 # ------------------------------------------------------------------ measures with the same differences
 
 

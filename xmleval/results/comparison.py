@@ -14,10 +14,10 @@ import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import counted
+from xmleval.base.errors import InputError, counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import Diff, Lists, find_changes, find_labels, signed
+from xmleval.results.diff import Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import (
     FIELDS,
     GROUPS_OF,
@@ -33,11 +33,15 @@ from xmleval.results.record import (
     BOUNDS,
     MEASURE,
     Fields,
+    Number,
     Record,
+    about_percent,
     as_frame,
+    as_shown,
+    half_width,
     measure_cells,
+    one_number_of_digits,
     table_of,
-    with_half_width,
 )
 from xmleval.results.report import Report
 from xmleval.results.seeds import labels_of, mean_of
@@ -49,7 +53,6 @@ from xmleval.show.tables import (
     as_json_value,
     as_latex,
     latex_text,
-    short,
     short_names,
 )
 from xmleval.version import SCHEMA
@@ -60,8 +63,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Place = tuple[str, str]  # kind and name of a group
 WHOLE: Place = ("", "")
 GROUPED = ("groups", "row_groups")
-COLUMNS: Fields = {  # of a table of differences, but the last
-    "difference": lambda difference: with_half_width(signed(difference.value), difference.estimate),
+COLUMNS: Fields = {  # of a table of differences, behind the difference
     "p (Holm)": lambda difference: _p_text(difference.corrected_p),
     "wins/ties/losses": lambda difference: "/".join(map(str, difference.outcomes or ())),
     "rows": lambda difference: "" if difference.n_rows is None else str(difference.n_rows),
@@ -411,7 +413,6 @@ class Comparison(Printed, Plotted):
 
     def _value_table(self, place: Place) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
-        kind, group = place
         records = self._records[place]
         cells = {(record.spec.name, record.model): self._cell(record) for record in records}
         columns = {name: Cell(shown, "other") for name, shown in self.names.items()}
@@ -422,37 +423,46 @@ class Comparison(Printed, Plotted):
                 for key in cells:
                     if key[1] == name:
                         cells[key] = cells[key]._replace(above=cells[key].above.ljust(widest))
-        caption = self._title()
-        if kind:
-            report = next(iter(self._parts[place].values()))
-            sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
-            caption = f"group of {GROUPS_OF[kind]} {group}: {sizes}"
         rows = measure_cells(record.spec for record in records)
-        return table_of(caption, "measure", rows, columns, cells)
+        return table_of(self._caption(place), "measure", rows, columns, cells)
+
+    def _caption(self, place: Place) -> str:
+        """Return the title of the table of values, of all rows and labels or within a group."""
+        kind, group = place
+        if not kind:
+            return self._title()
+        report = next(iter(self._parts[place].values()))
+        sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
+        return f"group of {GROUPS_OF[kind]} {group}: {sizes}"
 
     def _has_letters(self, place: Place) -> bool:
         return place in self._tested and len(self.reports) != 2
 
     def _cell(self, record: Record) -> Cell:
         """Return a value: with a star for the best or for the better of two, or with letters for more."""
-        bounds = "" if record.bounds is None else f" [{', '.join(map(short, record.bounds))}]"
-        text = f"{record}{bounds}"
+        text = f"{record.text()}{_bounds_text(record, as_shown)}"
         if self._has_letters(record.place):
-            letters = [self.letters[name] for name in record.better_than]
-            return Cell(text, "", ("" if len(self.reports) <= 26 else ",").join(letters))
+            return Cell(text, "", self._letters_of(record))
         is_best = bool(record.better_than)
         if record.place not in self._tested:
-            is_best = bool(subtract(record.value, self._best(record.place, record.spec)) == 0)
+            is_best = bool(subtract(record.value, self._leading(record.place, record.spec)[0]) == 0)
         return Cell(text, "best" if is_best else "other")
 
-    def _best(self, place: Place, spec: Spec) -> float:
-        """Return the best value of a measure, NaN where none is to be marked."""
+    def _letters_of(self, record: Record) -> str:
+        letters = [self.letters[name] for name in record.better_than]
+        return ("" if len(self.reports) <= 26 else ",").join(letters)
+
+    def _leading(self, place: Place, spec: Spec) -> tuple[float, float]:
+        """Return the best and the second best value of a measure, NaN where none is to be marked."""
         values = [report[spec.name] for report in self._parts[place].values()]
-        defined = [value for value in values if not math.isnan(value)]
-        if len(defined) < 2 or spec.metric.direction == "none" or not self._is_fair(place, spec):
-            return math.nan
-        low, high = min(defined), max(defined)
-        return (high if spec.metric.direction == "up" else low) if subtract(high, low) else math.nan
+        values = sorted(
+            (value for value in values if not math.isnan(value)), reverse=spec.metric.direction == "up"
+        )
+        for value in values:
+            if subtract(value, values[0]):
+                is_marked = spec.metric.direction != "none" and self._is_fair(place, spec)
+                return (values[0], value) if is_marked else (math.nan, math.nan)
+        return math.nan, math.nan
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure (@private)."""
@@ -469,7 +479,7 @@ class Comparison(Printed, Plotted):
         """Return further tables by the kind of their figure (@private)."""
         return {
             "values": self._seed_tables(),
-            "differences": [self._pair_table("", pair) for pair in self.pairs],
+            "differences": self._pair_tables("", as_shown),
             "groups": self._group_tables(),
         }
 
@@ -478,13 +488,18 @@ class Comparison(Printed, Plotted):
         tables = []
         for kind in GROUPED:
             tables += [self._value_table(place) for place in self._parts if place[0] == kind]
-            if any(place[0] == kind for place in self._tested):
-                tables += [self._pair_table(kind, pair) for pair in self.pairs]
+            tables += self._pair_tables(kind, as_shown)
         return tables
 
-    def _pair_table(self, kind: str, pair: tuple[str, str]) -> Table:
-        """Return the differences of a pair, of all rows and labels or within all groups of a kind."""
-        columns: dict[str, Callable[[Any], str]] = {**COLUMNS, "result": self._verdict}
+    def _pair_tables(self, kind: str, number: Number) -> list[Table]:
+        """Return the differences of each pair, of all rows and labels or within all groups of a kind."""
+        is_tested = any(place[0] == kind for place in self._tested)
+        return [self._pair_table(kind, pair, number) for pair in self.pairs if is_tested]
+
+    def _pair_table(self, kind: str, pair: tuple[str, str], number: Number) -> Table:
+        columns: dict[str, Callable[[Any], str]] = {
+            "difference": partial(_difference_text, number), **COLUMNS, "result": self._verdict,
+        }  # fmt: skip
         if kind or len(self._numbers_of_rows) < 2:
             del columns["rows"]
         if kind == "groups":
@@ -506,7 +521,7 @@ class Comparison(Printed, Plotted):
             return ""
         return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
 
-    def _seed_tables(self) -> list[Table]:
+    def _seed_tables(self, number: Number = as_shown) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
         if max(map(len, self.seeds.values())) == 1:
             return []
@@ -514,9 +529,9 @@ class Comparison(Printed, Plotted):
         for name, of_seeds in self.seeds.items():
             for spec in self.specs:
                 values = [report[spec.name] for report in of_seeds]
-                mean = short(math.fsum(values) / len(values))
+                mean = number(spec, math.fsum(values) / len(values))
                 deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-                cells[spec.name, name] = Cell(f"{mean} sd {short(deviation)}")
+                cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
         columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
         return [table_of(caption, "measure", measure_cells(self.specs), columns, cells)]
@@ -533,27 +548,100 @@ class Comparison(Printed, Plotted):
             labels = f"{', '.join(f'{n} ({name})' for name, n in widths.items())} labels"
         return f"{counted(first.n_rows, 'rows')} x {labels}"
 
-    def to_latex(self) -> str:
-        """Return the tables as LaTeX tabulars (package booktabs), with a line below that tells the test.
+    def to_latex(self, *, percent: bool = False, models: str = "columns") -> str:
+        r"""Return the tables as LaTeX tabulars (package booktabs), as papers print them.
 
-        Values have a star; where more than two models were compared, letters of those that they beat.
+        The best value of a measure is bold, the second best of three or more is underlined, and all values
+        of a measure have as many digits after the point. Values within groups stand below those of the whole.
+        Where models were compared, the better of two has a star, and there is a column of p-values; of more,
+        each has the letters of those that it beats.
+
+        Parameters
+        ----------
+        percent : bool, default False
+            Whether to print values times 100, of measures that are at most 1.
+        models : {"columns", "rows"}, default "columns"
+            Whether each model has a column, or a row.
 
         Returns
         -------
         str
 
+        Raises
+        ------
+        InputError
+            If ``models`` is neither.
+
         Examples
         --------
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> print(compared.to_latex().splitlines()[0])
-        % * better, p < 0.05: paired t-test by the jackknife, Holm over 1 test, n = 40 rows
+        >>> models = {"a": np.eye(4) + 1, "b": np.eye(4)[::-1] + 1}
+        >>> reports = {name: evaluate(np.eye(4), scores, metrics="p@1") for name, scores in models.items()}
+        >>> print(Comparison(reports).to_latex(percent=True, models="rows"))
+        % values times 100: p@1
+        % empty=zero unlisted=below
+        \begin{tabular}{lr}
+        \toprule
+        model & P@1 $\uparrow$ \\
+        \midrule
+        a & \textbf{100.00} \\
+        b & 0.00 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
+        \smallskip{\footnotesize bold: best; values times 100\par}
+        <BLANKLINE>
         """
-        if self.test is None:
-            return super().to_latex()
-        legend = latex_text(self._about_test()[0]).replace("* better", "$^*$ better", 1)
-        tables = as_latex([Table("", self.grid()), *self._group_tables()], self.footnotes())
-        return f"{tables}\n\\smallskip{{\\footnotesize {legend}\\par}}\n"
+        if models not in ("columns", "rows"):
+            raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
+        number = one_number_of_digits(self.records(), percent)
+        tables = [self._paper_table(number, models), *self._seed_tables(number)]
+        tables += [table for kind in GROUPED for table in self._pair_tables(kind, number)]
+        about = about_percent(self.specs, percent)
+        legend = [
+            "bold: best",
+            *["underlined: second best"] * (len(self.reports) > 2),
+            *self._about_test()[:1],
+        ]
+        text = latex_text("; ".join([*legend, *["values times 100"] * bool(about)]))
+        text = text.replace("* better", "$^*$ better", 1)
+        return f"{as_latex(tables, [*about, *self.footnotes()])}\n\\smallskip{{\\footnotesize {text}\\par}}\n"
+
+    def _paper_table(self, number: Number, models: str) -> Table:
+        """Return the values of all models as papers print them, those within groups under their headings."""
+        columns = {
+            name: Cell(f"{self.letters[name]}: {shown}" if self._has_letters(WHOLE) else shown)
+            for name, shown in self.names.items()
+        }
+        p_values = {}
+        if len(self.pairs) == 1:
+            columns[""] = Cell("p (Holm)")
+            p_values = {(d.kind, d.group, d.name): _p_text(d.corrected_p) for d in self.differences}
+        rows = list[Sequence[Cell]]()
+        for place in self._parts:
+            cells = {
+                (record.spec.name, record.model): self._paper_cell(record, number)
+                for record in self._records[place]
+            }
+            heads = measure_cells(self.specs if models == "rows" else self._specs_of(self._parts[place]))
+            cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
+            if models == "rows":
+                turned = {(model, name): cell for (name, model), cell in cells.items()}
+                header, *body = table_of("", "model", columns, heads, turned).rows
+            else:
+                header, *body = table_of("", "measure", heads, columns, cells).rows
+            rows += [header if place == WHOLE else [Cell(self._caption(place))], *body]
+        return Table("", rows)
+
+    def _paper_cell(self, record: Record, number: Number) -> Cell:
+        """Return a value, marked as the best or second best, and what it is significantly better than."""
+        best, second = self._leading(record.place, record.spec)
+        mark = "best" if subtract(record.value, best) == 0 else ""
+        if len(self.reports) > 2 and subtract(record.value, second) == 0:
+            mark = "second"
+        above = (
+            self._letters_of(record) if self._has_letters(record.place) else "*" * bool(record.better_than)
+        )
+        return Cell(f"{record.text(number)}{_bounds_text(record, number)}", mark, above)
 
     def to_dict(self) -> dict[str, Any]:
         """Return reports, differences and notes as JSON values.
@@ -662,6 +750,18 @@ class Comparison(Printed, Plotted):
                 line += [record.value, *(end(record) for end in BOUNDS.values())]
                 line += [values.get(record.spec.name, math.nan) for values in groups.values()]
         return header, lines
+
+
+def _bounds_text(record: Record, number: Number) -> str:
+    """Return what follows a value that has bounds."""
+    return (
+        "" if record.bounds is None else f" [{', '.join(number(record.spec, end) for end in record.bounds)}]"
+    )
+
+
+def _difference_text(number: Number, difference: Difference) -> str:
+    spec, value = difference.spec, difference.value
+    return f"{'+' if value > 0 else ''}{number(spec, value)}{half_width(spec, difference.estimate, number)}"
 
 
 def _p_text(p: float) -> str:

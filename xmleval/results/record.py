@@ -11,6 +11,13 @@ from xmleval.metrics.spec import Spec
 from xmleval.show.tables import Cell, Table, short
 from xmleval.statistics.jackknife import Estimate
 
+Number = Callable[[Spec, float], str]  # how a value of a measure is written
+
+
+def as_shown(spec: Spec, value: float) -> str:
+    """Return a value of a measure as tables on a terminal show it."""
+    return short(value)
+
 
 class Record(NamedTuple):
     """A printed number: the value of a measure, of which model, within which group.
@@ -49,9 +56,9 @@ class Record(NamedTuple):
         """The group: its kind and its name."""
         return self.kind, self.group
 
-    def __str__(self) -> str:
-        """Return the value as tables show it, with half the width of its confidence interval."""
-        return with_half_width(short(self.value), self.estimate)
+    def text(self, number: Number = as_shown) -> str:
+        """Return the value, with half the width of its confidence interval."""
+        return f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
 
 
 Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
@@ -72,9 +79,42 @@ MEASURE: Fields = {
 VALUE: Fields = {**MEASURE, "value": lambda record: record.value, **BOUNDS}
 
 
-def with_half_width(text: str, estimate: Estimate | None) -> str:
-    """Return a number as tables show it, with half the width of its confidence interval if it has one."""
-    return text if estimate is None else f"{text} ±{short(estimate.half_width)}"
+def half_width(spec: Spec, estimate: Estimate | None, number: Number) -> str:
+    """Return what follows a value that has a confidence interval: half its width."""
+    return "" if estimate is None else f" ±{number(spec, estimate.half_width)}"
+
+
+def in_percent(spec: Spec) -> bool:
+    """Return whether values of a measure, which are at most 1, may be printed times 100."""
+    low, high = spec.metric.range
+    return low >= -1 and high <= 1
+
+
+def about_percent(specs: Iterable[Spec], percent: bool) -> list[str]:
+    """Return a footnote that names the measures whose values are printed times 100, if any are."""
+    names = [str(spec) for spec in specs if percent and in_percent(spec)]
+    return [f"values times 100: {', '.join(names)}"] if names else []
+
+
+def one_number_of_digits(records: Iterable[Record], percent: bool) -> Number:
+    """Return how papers print values: as many digits for all of a measure, in per cent where asked."""
+    sizes: dict[str, float] = {}
+    for record in records:
+        if math.isfinite(record.value):
+            sizes[record.spec.family] = max(abs(record.value), sizes.get(record.spec.family, 0.0))
+
+    def number(spec: Spec, value: float) -> str:
+        if math.isnan(value):
+            return "undefined"
+        size = sizes.get(spec.family, 0.0)
+        n_digits = 4
+        if 0 < size < 0.001 or size > 99.99995:  # three digits of a small value, six of a large one
+            n_digits = max(0, (2 if size < 1 else 5) - math.floor(math.log10(size)))
+        if percent and in_percent(spec):
+            value, n_digits = 100 * value, n_digits - 2
+        return f"{value:.{n_digits}f}"
+
+    return number
 
 
 def measure_cells(specs: Iterable[Spec]) -> dict[Any, Cell]:

@@ -25,14 +25,18 @@ from xmleval.results.record import (
     ESTIMATED,
     VALUE,
     Fields,
+    Number,
     Record,
+    about_percent,
     as_frame,
+    as_shown,
     measure_cells,
+    one_number_of_digits,
     table_of,
 )
 from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.printed import Printed
-from xmleval.show.tables import Cell, Table, as_csv, as_json_value, short
+from xmleval.show.tables import Cell, Table, as_csv, as_json_value, as_latex
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
@@ -580,7 +584,7 @@ class Report(Printed, Plotted, Mapping[str, float]):
             for spec in report.specs
         ]
 
-    def grid(self) -> list[list[Cell]]:
+    def grid(self, number: Number = as_shown) -> list[list[Cell]]:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""
         cutoffs = {spec.cutoff for spec in self.specs}
         order = sorted(cutoffs, key=lambda cutoff: (cutoff == "all", int(cutoff) if cutoff.isdigit() else 0))
@@ -589,21 +593,21 @@ class Report(Printed, Plotted, Mapping[str, float]):
         cells: dict[tuple[Cell, str], Cell] = {}
         for record in map(self.record, self.specs):
             family = Cell(record.spec.family, record.spec.metric.direction)
-            cells[family, record.spec.cutoff] = Cell(str(record))
+            cells[family, record.spec.cutoff] = Cell(record.text(number))
             if record.bounds:
-                cells |= {(family, end): Cell(short(BOUNDS[end](record))) for end in BOUNDS}
+                cells |= {(family, end): Cell(number(record.spec, BOUNDS[end](record))) for end in BOUNDS}
         table = table_of("", "measure", {family: family for family, _ in cells}, columns, cells)
         return [[*row] for row in table.rows]
 
-    def part_tables(self) -> list[Table]:
+    def part_tables(self, number: Number = as_shown) -> list[Table]:
         """Return a table for each kind of groups: a column for all and one for each group (@private)."""
-        return [self._part_table(kind) for kind in KINDS if getattr(self.results, kind)]
+        return [self._part_table(kind, number) for kind in KINDS if getattr(self.results, kind)]
 
     def tables_by_kind(self) -> dict[str, list[Table]]:
         """Return further tables by the kind of figure that they belong to (@private)."""
         return {"groups": self.part_tables()}
 
-    def _part_table(self, kind: str) -> Table:
+    def _part_table(self, kind: str, number: Number) -> Table:
         """Return the sizes of groups and their values of the measures that any of them has."""
         records = [record for record in self.records() if record.kind in ("", kind)]
         within = {record.spec.name for record in records if record.kind}
@@ -612,10 +616,43 @@ class Report(Printed, Plotted, Mapping[str, float]):
         parts = {("", ""): Part(self.results, self.n_rows, self.n_labels)}
         parts |= {(kind, group): part for group, part in getattr(self.results, kind).items()}
         cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}
-        cells |= {(record.spec.name, record.place): Cell(str(record)) for record in records}
+        cells |= {(record.spec.name, record.place): Cell(record.text(number)) for record in records}
         columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
         ranges = self._ranges() if kind == "groups" else ""
         return table_of(f"{KINDS[kind]}{ranges}", "measure", rows, columns, cells)
+
+    def to_latex(self, *, percent: bool = False) -> str:
+        r"""Return the tables as LaTeX tabulars (package booktabs), with the footnotes as comments.
+
+        All values of a measure have as many digits after the point.
+
+        Parameters
+        ----------
+        percent : bool, default False
+            Whether to print values times 100, of measures that are at most 1.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_latex(percent=True))
+        % values times 100: p@1
+        % empty=zero unlisted=below
+        \begin{tabular}{lr}
+        \toprule
+        measure & @1 \\
+        \midrule
+        P $\uparrow$ & 33.33 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
+        """
+        number = one_number_of_digits(self.records(), percent)
+        tables = [Table(self.size(), self.grid(number)), *self.part_tables(number)]
+        return as_latex(tables, [*about_percent(self.specs, percent), *self.footnotes()])
 
     def _ranges(self) -> str:
         """Return what numbers of training rows groups of labels have, where they were made by these."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from xmleval.base.errors import printable
 from xmleval.base.numerals import decimal_number
 
-# What follows the text of a cell: the direction of better values, or whether a value is the best of its row.
+# What marks the text of a cell: the direction of better values, or that a value is the best or second best.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
-TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "other": "  "}
+TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "second": "  ", "other": "  "}
 LATEX_ESCAPES = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"\textpm{}",
@@ -76,23 +76,27 @@ def html_text(text: str) -> str:
 
 
 class Form(NamedTuple):
-    """How a printed form escapes a text, what follows it there, by key, and a superscript."""
+    """How a printed form escapes a text, how it is marked there, by key, and a superscript."""
 
     escape: Callable[[str], str]
-    tails: Mapping[str, str]
+    marks: Mapping[str, str]
     above: str
 
     def written(self, cell: Cell) -> str:
         """Return a cell in this form."""
         above = cell.above.strip()
-        text = f"{self.escape(cell.text)}{self.tails[cell.tail]}"
+        text = self.marks[cell.tail].format(self.escape(cell.text))
         return f"{text}{self.above.format(above)}" if above else text
 
 
-LATEX_TAILS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "best": "$^*$", "other": ""}
-MARKDOWN = Form(markdown_text, TEXT_TAILS | {"other": ""}, "<sup>{}</sup>")
-HTML = Form(html_text, MARKDOWN.tails, MARKDOWN.above)
-LATEX = Form(latex_text, TEXT_TAILS | LATEX_TAILS, "$^{{{}}}$")
+MARKS = {key: f"{{}}{tail.rstrip() and tail}" for key, tail in TEXT_TAILS.items()}
+LATEX_MARKS = MARKS | {
+    "up": r"{} $\uparrow$", "down": r"{} $\downarrow$",
+    "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}",
+}  # fmt: skip
+MARKDOWN = Form(markdown_text, MARKS, "<sup>{}</sup>")
+HTML = Form(html_text, MARKS, MARKDOWN.above)
+LATEX = Form(latex_text, LATEX_MARKS, "$^{{{}}}$")
 
 
 def csv_text(value: str | float) -> str:
@@ -221,10 +225,17 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
 
 
 def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
-    """Return LaTeX tabulars (package booktabs); footnotes, and captions of further tables, are comments."""
+    """Return LaTeX tabulars (package booktabs); footnotes, and captions of further tables, are comments.
+
+    A row of one cell is the heading of the rows below it.
+    """
     blocks = list[str]()
     for caption, rows in tables:
-        header, *body = [" & ".join(map(LATEX.written, row)) + r" \\" for row in rows]
+        heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"
+        written = [[*map(LATEX.written, row)] for row in rows]
+        header, *body = [
+            (f"{heading}{{{row[0]}}}" if len(row) == 1 else " & ".join(row)) + r" \\" for row in written
+        ]
         begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
         lines = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         blocks.append("\n".join([f"% {printable(caption)}"] * bool(blocks) + lines))
