@@ -74,7 +74,7 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
     if len(models) == 1:
-        return [f"{spec.symbol} is {first.record(spec)} on {rows}."]
+        return [f"{spec.symbol} is {first.record(spec).text()} on {rows}."]
     defined = {name: report for name, report in models.items() if not math.isnan(report[spec.name])}
     if not defined:
         return [f"{spec.symbol} is undefined on {rows}."]
@@ -83,7 +83,7 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     equal = [name for name in defined if subtract(defined[name][spec.name], defined[best][spec.name]) == 0]
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
-    start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec)}, on {rows}"
+    start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
     if not result.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(result, spec, best)]) + ".", *_tests(result)]
