@@ -66,7 +66,7 @@ def compare(
         text = "compare takes two or more SCORES; `xmleval evaluate` is for one"
         raise click.UsageError(text, click.get_current_context())
     models = models_of(truth, scores)
-    expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
+    expand_metrics(options["metrics"], options["k"])  # refuses a wrong name before any file is read
     baseline = None if baseline is None else model_of(baseline, [*models], scores)
     options["worst"] = options["worst"] or 0
     compared = compare_files(models, truth, baseline=baseline, progress=on_terminal(), **options)

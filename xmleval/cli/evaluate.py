@@ -57,7 +57,7 @@ def evaluate(
     Propensity-scored measures need --train or --inverse-propensity.
     """
     models = models_of(truth, scores)
-    asked = expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
+    asked = expand_metrics(options["metrics"], options["k"])  # refuses wrong names before files are read
     if per_row_file is not None:
         refuse_no_rows([spec for spec, _ in asked])
     options |= {"per_label": per_label_file is not None, "per_row": per_row_file is not None}

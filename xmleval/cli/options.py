@@ -77,7 +77,8 @@ INPUTS = {
         Choice([form.name for form in FORMATS]),
         "FORMAT",
         f"{FORMAT_HELP} "
-        + "; ".join(f"{form.name}: {form.title}, {form.extensions[0]}" for form in FORMATS) + ".",
+        + "; ".join(f"{form.name}: {form.title}, {form.endings}" for form in FORMATS)
+        + ". Texts may also end in .gz.",
     ),
     "true_field": Opt(str, "NAME", "Of CSV and JSON Lines: the field of relevant labels."),
     "pred_field": Opt(
@@ -258,7 +259,7 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with options in sections.
 
-    What the options do is told by the functions whose arguments they are, the first that has one.
+    The help of an option is that of the argument it is, of the first function that has it.
     """
 
     def make(callback: Callable[..., Any]) -> click.Command:

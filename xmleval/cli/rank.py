@@ -54,7 +54,7 @@ def rank(
     folder stands for all of its .json files. Models are matched by name.
     """
     for name in metric or ():
-        parse_spec(name)  # a wrong name is told before any file is read
+        parse_spec(name)  # refuses a wrong name before any file is read
     files = files_by_data_set(results)
     for file in files.values():
         refuse_input(file, [path for path in (output, html, plot) if path is not None])

@@ -146,7 +146,9 @@ def open_run(
     if (y_true := arguments.get("y_true")) is None:
         raise InputError("y_true", MISSING)
     graded = conventions_of(arguments.get("metrics"), arguments).graded
-    truth = open_input("y_true", y_true, how, n_labels).with_grades(graded)
+    truth = open_input("y_true", y_true, how, n_labels)
+    if graded:
+        truth = replace(truth, kind="grades")
     if how is not None and not any(each.files for each in (truth, *models, *sets.values())):
         raise InputError("input_format", "is for files, and none is given")
     fields = fields_of(arguments, joined=bool(scores) or "y_pred" in sets or fits)

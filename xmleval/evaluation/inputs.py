@@ -109,10 +109,6 @@ class Held:
         """Whether names of rows or labels are in it."""
         return self._rows is not None and (self._rows.keys is not None or self._rows.named)
 
-    def with_grades(self, graded: bool) -> Held:
-        """Return a truth that is read with its grades, if so asked."""
-        return replace(self, kind="grades") if graded else self
-
     def batches(self) -> Batches:
         """Return what gives its rows."""
         rows = self._rows

@@ -65,10 +65,6 @@ class Input:
         path, form = self.shards[0]
         return "truth" not in form.holds or is_other_list(path) or (form is NPZ and holds_list(path))
 
-    def with_grades(self, graded: bool) -> Input:
-        """Return a truth that is read with its grades, if so asked."""
-        return replace(self, kind="grades") if graded else self
-
     @property
     def files(self) -> list[Path]:
         """All files that are read."""
@@ -163,7 +159,7 @@ def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Forma
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
             version_of(path)  # which tells if there is no such file
-        shown = ", ".join(end for form in FORMATS for end in form.extensions if not end.endswith(".gz"))
+        shown = ", ".join(form.endings for form in FORMATS)
         expected = f"expected one that ends in {shown}, or "
         raise ValueError(
             Message(f"{path}: its name does not tell its format; {expected}", Keyword("input_format"))

@@ -23,7 +23,7 @@ folders: set[str] = set()  # that hold compiled kernels
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, cached on disk where possible; not if Numba is told not to."""
+    """Compile on first call, without the GIL, cached on disk where possible; not where JIT is disabled."""
     if config.DISABLE_JIT:
         return function
     dispatcher: Any = njit(nogil=True, error_model="numpy")(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,8 +72,9 @@ def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool =
 
 def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
     """Yield each measure below its minimum or above its maximum, as ``side`` says, undefined or missing."""
+    value_of = _values_by_name(report)
     for name, limit in limits.items():
-        value = _value_of(report, name)
+        value = value_of(name)
         if isinstance(value, str):
             yield Failure("", name, math.nan, limit, value)
         elif math.isnan(value):
@@ -96,23 +97,28 @@ def _group_names(report: Report) -> dict[str, str]:
     return shown
 
 
-def _value_of(report: Report, name: str) -> float | str:
-    """Return a value, or why there is none."""
-    group, _, measure = name.rpartition(":")
+def _values_by_name(report: Report) -> Callable[[str], float | str]:
+    """Return what returns a value of a report by its name, or why there is none."""
     columns, names = report.values_by_group(), _group_names(report)
     values = columns | {shown: columns[column] for column, shown in names.items()}
     values[""] = report.results.values
-    if group not in values:
-        kinds = [column for column in columns if column in (f"groups {group}", f"row_groups {group}")]
-        if kinds:
-            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(kinds)}")
-        groups = [shown for column, shown in names.items() if not column.startswith("shares ")]
-        few = ", ".join(groups[:6]) + (", ..." if len(groups) > 6 else "")
-        near = did_you_mean(group, groups) or (f"it has {few}" if groups else "it has none")
-        return f"{name!r}: no group {group!r} in this report; {near}"
-    if measure in values[group]:
-        return values[group][measure]
-    return not_there(measure, [*values[group]]) + (f" within {group}" if group else "")
+
+    def value_of(name: str) -> float | str:
+        group, _, measure = name.rpartition(":")
+        if group not in values:
+            kinds = [column for column in columns if column in (f"groups {group}", f"row_groups {group}")]
+            if kinds:
+                expected = " or ".join(kinds)
+                raise ValueError(f"{group!r} is a group of labels and one of rows; expected {expected}")
+            groups = [shown for column, shown in names.items() if not column.startswith("shares ")]
+            few = ", ".join(groups[:6]) + (", ..." if len(groups) > 6 else "")
+            near = did_you_mean(group, groups) or (f"it has {few}" if groups else "it has none")
+            return f"{name!r}: no group {group!r} in this report; {near}"
+        if measure in values[group]:
+            return values[group][measure]
+        return not_there(measure, [*values[group]]) + (f" within {group}" if group else "")
+
+    return value_of
 
 
 def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
@@ -141,8 +147,9 @@ def worse(
     before that of the measure and that of all, ``""``. Where ``paired`` has the interval of a difference,
     new minus old, a measure is worse where the whole interval is; otherwise, where the value is.
     """
+    value_of = _values_by_name(new)
     for name, measure, before in values_of(old):
-        value, sign = _value_of(new, name), SIGNS[_spec(measure).metric.direction]
+        value, sign = value_of(name), SIGNS[_spec(measure).metric.direction]
         margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
         limit = before - sign * margin
         if isinstance(value, str):
@@ -188,13 +195,13 @@ def directed(old: Report) -> list[str]:
 
 def refuse_unlike(new: Report, old: Report) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
-    unlike = []
+    unlike, names = [], _group_names(old)
     for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
         unlike += [f"{before} {size} instead of {now}"] * (now != before)
     for kind in ("groups", "row_groups"):
         sizes_now, sizes_before = (_sizes(report, kind) for report in (new, old))
         for group in sizes_before.keys() & sizes_now.keys():
-            shown = _group_names(old)[f"{kind} {group}"]
+            shown = names[f"{kind} {group}"]
             for size, before in sizes_before[group].items():
                 now = sizes_now[group][size]
                 unlike += [f"{size} of group {shown} is {before} instead of {now}"] * (now != before)

@@ -17,7 +17,7 @@ from xmleval.base.cached import cached
 from xmleval.base.errors import InputError, counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import Diff, Lists, find_changes, find_labels
+from xmleval.results.diff import Diff, Lists, find_changes, find_labels, signed
 from xmleval.results.differences import (
     FIELDS,
     GROUPS_OF,
@@ -760,8 +760,8 @@ def _bounds_text(record: Record, number: Number) -> str:
 
 
 def _difference_text(number: Number, difference: Difference) -> str:
-    spec, value = difference.spec, difference.value
-    return f"{'+' if value > 0 else ''}{number(spec, value)}{half_width(spec, difference.estimate, number)}"
+    value = signed(difference.value, partial(number, difference.spec))
+    return f"{value}{half_width(difference.spec, difference.estimate, number)}"
 
 
 def _p_text(p: float) -> str:

@@ -303,9 +303,9 @@ class Diff(Printed):
         return as_csv(header, lines)
 
 
-def signed(value: float) -> str:
+def signed(value: float, number: Callable[[float], str] = short) -> str:
     """Return a change as tables show it."""
-    return f"{'+' if value > 0 else ''}{short(value)}"
+    return f"{'+' if value > 0 else ''}{number(value)}"
 
 
 def find_changes(

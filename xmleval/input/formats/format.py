@@ -71,6 +71,11 @@ class Format:
     write: Callable[[Path, Any, str, int | None], None] | None = None
     keeps_order: bool = False
 
+    @property
+    def endings(self) -> str:
+        """Return what names of its files end in, where they are not compressed (@private)."""
+        return ", ".join(ending for ending in self.extensions if not ending.endswith(".gz"))
+
     def read(self, path: Path, kind: str) -> Pieces:
         """Return rows by number, or tell that they have names, or refuse another kind (@private)."""
         content, expected = ("scores",) * 2 if kind == "scores" else ("truth", "relevant labels")
