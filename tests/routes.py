@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
+from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.file_routes import NAMED, beside, from_files, keys_of, merged_files, names_of, resumed
 from tests.limits import small_limits
 from tests.problems import CLUSTERS, KEPT, PER_ROW, SETS, VECTORS, Draw, Problem, parse_spec, unchanged
@@ -197,12 +197,12 @@ def by_workers(problem: Problem, draw: Draw) -> Report:
     """Count tasks in any order, some of them twice; many are merged by tasks."""
     pieces = cut(problem, draw, 14, draw(st.sampled_from([1, 10])))
     leaves = [
-        leaf(first, task.rows(), task.n_rows, f"{number}") for number, (first, task) in enumerate(pieces)
+        leaf(first, task.rows(), task.n_rows, f"{number:032x}") for number, (first, task) in enumerate(pieces)
     ]
-    job, engine = job_of(problem.evaluator()), ShuffledEngine(draw(st.integers(0, 99)))
-    with tempfile.TemporaryDirectory() as folder:
-        exchange = Exchange(Path(folder)) if draw(st.integers(0, 3)) == 3 else None
-        return count_leaves(job, leaves, engine, exchange).compute()
+    job = job_of(problem.evaluator())
+    with tempfile.TemporaryDirectory() as folder, ShuffledExecutor(draw(st.integers(0, 99))) as executor:
+        parts = Path(folder) if draw(st.integers(0, 3)) == 3 else None
+        return count_leaves(job, leaves, executor, parts).compute()
 
 
 def by_name(problem: Problem, draw: Draw) -> Report:

@@ -19,6 +19,8 @@ from xmleval import evaluate as on_one_machine
 
 distributed = pytest.importorskip("distributed")
 
+from distributed.cfexecutor import ClientExecutor  # noqa: E402
+
 from tests.cluster import workers  # noqa: E402
 from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
 
@@ -45,14 +47,12 @@ def client() -> Iterator[Any]:
 
 
 def test_files_give_every_measure_on_any_processor(client: Any, arrays: Any, monkeypatch: Any) -> None:
-    places, submit = itertools.cycle(client.scheduler_info()["workers"]), workers.DaskEngine.submit
+    places, submit = itertools.cycle(client.scheduler_info()["workers"]), ClientExecutor.submit
 
-    def submit_in_turn(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        if function is not workers.counting.count:
-            return submit(self, function, *arguments, key=key)
-        return self.client.submit(function, *arguments, key=f"xmleval-{key}", workers=[next(places)])
+    def submit_in_turn(self: Any, function: Any, *arguments: Any) -> Any:
+        return submit(self, function, *arguments, workers=[next(places)])
 
-    monkeypatch.setattr(workers.DaskEngine, "submit", submit_in_turn)
+    monkeypatch.setattr(ClientExecutor, "submit", submit_in_turn)
     options: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
     options["sample_weight"] = np.random.default_rng(0).random(N_ROWS) + 0.5
     report = evaluate("Y_*", "m_*", y_pred="pred_0.npz", client=client, **options)
@@ -115,15 +115,8 @@ def test_scheduler_that_is_killed_is_an_error(arrays: Any, monkeypatch: pytest.M
             evaluate("Y_*", "m_*", metrics=FEW, client=client)
 
 
-def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any, monkeypatch: Any) -> None:
+def test_results_of_an_earlier_run_are_not_taken(client: Any, arrays: Any) -> None:
     """They are files that it has removed."""
-    handles, submit = [], workers.DaskEngine.submit
-
-    def submit_and_keep(*arguments: Any, **options: Any) -> Any:
-        handles.append(submit(*arguments, **options))
-        return handles[-1]
-
-    monkeypatch.setattr(workers.DaskEngine, "submit", submit_and_keep)
     reports = [evaluate("Y_*", "m_*", metrics="p@1", exchange="parts", client=client) for _ in range(2)]
     assert reports[0].to_json() == reports[1].to_json()
 
@@ -152,13 +145,16 @@ def test_recipe_for_an_array_of_jobs(arrays: Any) -> None:
 
 LIMITED = """
 import resource
+from concurrent.futures import Future
 from pathlib import Path
 from xmleval.cluster import cutting
 from xmleval.cluster.evaluation import evaluate_on
 
 class Serial:
-    submit = lambda self, function, *arguments, key: function(*arguments)
-    completed = lambda self, handles: enumerate(handles)
+    def submit(self, function, *arguments):
+        future = Future()
+        future.set_result(function(*arguments))
+        return future
 
 def count(rows):
     files = {"y_true": f"Y_{rows}.npz", "y_score": f"m_{rows}.npy"}

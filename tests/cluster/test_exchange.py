@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cluster.engines import Exchange, SerialEngine, ShuffledEngine, count_leaves, job_of, leaf
+from tests.cluster.executors import SerialExecutor, ShuffledExecutor, count_leaves, job_of, leaf
 from tests.files.test_output import little_space
 from xmleval import Evaluator
+from xmleval.cluster.exchange import locked_for_run, names_in, parts_in
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 
@@ -32,75 +33,70 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         fsspec.filesystem("memory").store.clear()
 
 
-def count(exchange: Exchange | None, engine: Any = None, times: int = 1) -> str:
+def count(folder: Path | None, executor: Any = None, times: int = 1) -> str:
     """Count all tasks, and return the report."""
     truth, scores = (np.tile(values, (1, times, 1)) for values in (TRUTH, SCORES))
     size = ROWS * times
     leaves = [leaf(n * size, (truth[n], scores[n]), size, key) for n, key in enumerate(KEYS)]
     job = job_of(Evaluator(METRICS, n_labels=6))
-    return count_leaves(job, leaves, engine, exchange).compute().to_json()
+    return count_leaves(job, leaves, executor, folder).compute().to_json()
 
 
-def names_in(exchange: Exchange) -> list[str]:
-    return sorted(path.name for path in exchange.folder.iterdir()) if exchange.folder.exists() else []
-
-
-class Interrupted(SerialEngine):
-    n_tasks = 0
-
-    def submit(self, function: Any, *arguments: Any, key: str) -> Any:
-        if self.n_tasks == 9 and key in KEYS:
+class Interrupted(SerialExecutor):
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+        if len(self.ran) == 9:
             raise KeyboardInterrupt
-        self.n_tasks += key in KEYS
-        return super().submit(function, *arguments, key=key)
+        return super().submit(function, *arguments, **named)
 
 
 def test_run_goes_on_with_the_parts_that_are_stored(folder: Path) -> None:
-    exchange, engine, again = Exchange.of(folder, KEYS), ShuffledEngine(), ShuffledEngine()
+    executor, again = ShuffledExecutor(), ShuffledExecutor()
     whole = count(None)
-    with pytest.raises(KeyboardInterrupt), exchange.locked(resume=False):
-        count(exchange, Interrupted())
+    with pytest.raises(KeyboardInterrupt), locked_for_run(folder, resume=False):
+        count(folder, Interrupted())
     message = "holds parts of this run; resume it, or remove them"
-    with pytest.raises(ValueError, match=message), exchange.locked(resume=False):
+    with pytest.raises(ValueError, match=message), locked_for_run(folder, resume=False):
         pass
-    with exchange.locked(resume=True) as n_stored:
-        assert n_stored == 10  # and the sum of eight of them
-        assert count(exchange, engine) == whole
-        assert len({*KEYS} & {*engine.ran}) == N_LEAVES - 9
-        assert count(exchange, again) == whole
+    with locked_for_run(folder, resume=True) as n_stored:
+        assert n_stored == 9
+        assert count(folder, executor) == whole
+        assert len({*KEYS} & {*executor.ran}) == N_LEAVES - 9
+        assert count(folder, again) == whole
         assert not {*KEYS} & {*again.ran}
-    assert names_in(exchange) == []
+    assert names_in(folder) == []
 
 
 def test_other_files_are_left_alone(folder: Path) -> None:
-    exchange, names = Exchange.of(folder, KEYS), [f"{'0' * 32}.npy", "notes.npz"]
-    with exchange.locked(resume=False):
+    names = [f"{'0' * 32}.npy", "notes.npz"]
+    with locked_for_run(folder, resume=False):
         for name in names:
-            with replacing(exchange.folder / name) as file:
+            with replacing(folder / name) as file:
                 file.write(b"x")
-        count(exchange)
-    assert names_in(exchange) == names
+        count(folder)
+    assert sorted(names_in(folder)) == names
 
 
 def test_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
-    exchange = Exchange.of(tmp_path, KEYS)
-    with exchange.locked(resume=False):
-        with pytest.raises(ValueError, match="in use by another process"), exchange.locked(resume=True):
+    folder = tmp_path / "run"
+    with locked_for_run(folder, resume=False):
+        with (
+            pytest.raises(ValueError, match="in use by another process"),
+            locked_for_run(folder, resume=True),
+        ):
             pass
-        count(exchange)
-    assert names_in(exchange) == []
+        count(folder)
+    assert names_in(folder) == []
 
 
 def test_part_that_cannot_be_written_leaves_nothing(folder: Path) -> None:
-    exchange = Exchange.of(folder, KEYS)
-    with exchange.locked(resume=False):
+    with locked_for_run(folder, resume=False):
         with pytest.raises(OSError, match="File too large"), little_space():
-            count(exchange)
-        assert not exchange.keys()
+            count(folder)
+        assert not parts_in(folder)
 
 
 def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, monkeypatch: Any) -> None:
-    exchange, removed, unlink = Exchange.of(tmp_path, KEYS), list[Path](), Path.unlink
+    folder, removed, unlink = tmp_path / "run", list[Path](), Path.unlink
 
     def killed(path: Path, missing_ok: bool = False) -> None:
         removed.append(path)
@@ -110,11 +106,11 @@ def test_run_goes_on_that_was_killed_as_it_removed_its_parts(tmp_path: Path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", killed)
-        with pytest.raises(KeyboardInterrupt), exchange.locked(resume=False):
-            count(exchange)
-    assert len(exchange.keys()) == N_LEAVES + 2 - 8  # with two sums
-    with exchange.locked(resume=True):
-        assert count(exchange) == count(None)
+        with pytest.raises(KeyboardInterrupt), locked_for_run(folder, resume=False):
+            count(folder)
+    assert len(parts_in(folder)) == N_LEAVES + 2 - 8  # with two sums
+    with locked_for_run(folder, resume=True):
+        assert count(folder) == count(None)
 
 
 def altered(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
@@ -150,12 +146,12 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_sum_is_refused_by_name(damage: str, tmp_path: Path) -> None:
-    exchange, times = Exchange.of(tmp_path, KEYS), 999 if damage == "a changed byte" else 1
-    with exchange.locked(resume=False):
-        count(exchange, times=times)
-        path = exchange.path(min(exchange.keys() - {*KEYS}))
+    folder, times = tmp_path / "run", 999 if damage == "a changed byte" else 1
+    with locked_for_run(folder, resume=False):
+        count(folder, times=times)
+        path = folder / f"{KEYS[0]}.npz"
         DAMAGES[damage](path)
         with pytest.raises(ValueError, match=f"{path.name}: {NO_PART}"):
-            count(exchange, times=times)
+            count(folder, times=times)
         path.unlink()
-        count(exchange, times=times)
+        count(folder, times=times)

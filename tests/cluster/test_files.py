@@ -1,17 +1,16 @@
 """Files cut into tasks by their headers, counted and merged: the bytes of one machine."""
 
 import os
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.cluster.data import N_ROWS
-from tests.cluster.engines import SerialEngine, ShuffledEngine
+from tests.cluster.data import DEPTH, N_ROWS
+from tests.cluster.executors import SerialExecutor, ShuffledExecutor
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.evaluation import evaluate_on
 from xmleval.cluster.job import opened
@@ -20,14 +19,12 @@ FILES: dict[str, Any] = {"y_true": "Y_*", "y_score": "m_*"}
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
-    """What commands with --workers run on, in place of Dask."""
-    engine = ShuffledEngine(2)
-    monkeypatch.delitem(sys.modules, "xmleval.api.workers", raising=False)
-    adapter = SimpleNamespace(connected=lambda *_: nullcontext(engine))
-    monkeypatch.setitem(sys.modules, "xmleval.cluster.dask", adapter)
+def executor(monkeypatch: pytest.MonkeyPatch) -> ShuffledExecutor:
+    """What commands with --workers run on, in place of processes."""
+    executor = ShuffledExecutor(2)
+    monkeypatch.setattr("xmleval.api.workers.processes", lambda n: nullcontext(executor))
     monkeypatch.setattr("xmleval.cluster.cutting.FAN_IN", 2)
-    return engine
+    return executor
 
 
 @pytest.mark.parametrize("options", [
@@ -37,7 +34,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ShuffledEngine:
     "p@1,auc.macro,ap.macro,auc.micro,label_diversity --checkpoint kept",
 ])  # fmt: skip
 def test_commands_give_what_one_process_gives(
-    arrays: dict[str, Any], engine: ShuffledEngine, options: str, run: Callable[..., str]
+    arrays: dict[str, Any], executor: ShuffledExecutor, options: str, run: Callable[..., str]
 ) -> None:
     line = f"evaluate Y_* m_* --metrics {options} --format json"
     expected = run(f"{line.replace(' --checkpoint kept', '')} --save one.state --per-row one.csv")
@@ -46,22 +43,11 @@ def test_commands_give_what_one_process_gives(
     assert run("merge two.state --format json") == run("merge one.state --format json")
 
 
-class RecordingEngine(SerialEngine):
-    """Runs every function at once, and keeps the tasks."""
-
-    def __init__(self) -> None:
-        self.tasks = list[Task]()
-
-    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
-        self.tasks += [each for each in arguments if isinstance(each, Task)]
-        return super().submit(function, *arguments, key=key)
-
-
 def tasks_of(**options: Any) -> list[Task]:
     """Return the tasks of an evaluation of all files."""
-    engine = RecordingEngine()
-    evaluate_on(engine, FILES, None, False, options)
-    return engine.tasks
+    executor = SerialExecutor()
+    evaluate_on(executor, FILES, None, False, options)
+    return [each for each in executor.arguments if isinstance(each, Task)]
 
 
 def test_tasks_cover_all_rows_and_keys_tell_what_is_counted(arrays: dict[str, Any]) -> None:
@@ -96,9 +82,19 @@ def test_progress_is_shown_as_asked(arrays: dict[str, Any], capsys: pytest.Captu
     shown = list[tuple[int, int]]()
     tasks = tasks_of(metrics="p@1", progress=lambda *rows: shown.append(rows))
     assert capsys.readouterr() == ("", "")
-    assert shown == [(task.stop, N_ROWS) for task in tasks]
+    assert shown == sorted(shown)
+    assert len({*shown}) == len(tasks)
+    assert shown[-1] == (N_ROWS, N_ROWS)
 
 
 def test_inputs_in_memory_are_refused(arrays: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="evaluate: needs files, and exclude= is none"):
         tasks_of(metrics="p@1", exclude=arrays["Y"])
+
+
+@pytest.mark.slow
+def test_processes_of_this_machine(arrays: dict[str, Any], run: Callable[..., str], refused: Any) -> None:
+    line = "evaluate Y_* m_* --metrics p@1,auc.micro,psp@3 --train Y_0.npz --format json"
+    assert run(f"{line} --workers 2") == run(line)
+    np.save("m_3_indices.npy", np.full((50, DEPTH), 99))
+    assert "m_3_indices.npy: row 0: label id 99" in refused(f"{line} --workers 2")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cluster.engines import Exchange, ShuffledEngine, count_leaves, job_of, leaf
+from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
 from xmleval.cluster.job import opened
@@ -27,7 +27,7 @@ def leaves(cuts: Any, truth: Any = TRUTH) -> list[Any]:
 
 def test_counts_of_many_tasks_can_be_saved() -> None:
     with small_limits():
-        whole = count_leaves(new_job(METRICS), leaves(range(0, 31, 3)), ShuffledEngine())
+        whole = count_leaves(new_job(METRICS), leaves(range(0, 31, 3)), ShuffledExecutor())
         again = Evaluator(METRICS, n_labels=5).with_counts(whole.counts())
     assert again.compute().to_json() == evaluate(TRUTH, SCORES, metrics=METRICS).to_json()
 
@@ -44,9 +44,9 @@ def test_rows_must_be_counted_once_each() -> None:
 def test_error_of_the_lowest_row_is_raised(metrics: Any, step: int, tmp_path: Path) -> None:
     truth = TRUTH.copy()
     truth[[7, 18, 26], 0] = 3
-    for seed, exchange in itertools.product(range(5), (None, Exchange(tmp_path))):
+    for seed, folder in itertools.product(range(5), (None, tmp_path)):
         with pytest.raises(ValueError, match=r"^y_true: row 7: "):
-            count_leaves(new_job(metrics), leaves(range(0, 31, step), truth), ShuffledEngine(seed), exchange)
+            count_leaves(new_job(metrics), leaves(range(0, 31, step), truth), ShuffledExecutor(seed), folder)
 
 
 def test_worker_whose_arithmetic_differs_is_refused() -> None:
@@ -63,7 +63,7 @@ def test_propensities_may_be_read_from_a_file(tmp_path: Path) -> None:
     options: dict[str, Any] = {"metrics": ["psp@1", "psndcg@3"], "inverse_propensity": q}
     with small_limits():
         job = new_job(**options).with_file(tmp_path / "q.npy")
-        report = count_leaves(job, leaves([0, 10, 30]), ShuffledEngine()).compute()
+        report = count_leaves(job, leaves([0, 10, 30]), ShuffledExecutor()).compute()
         assert report.to_json() == evaluate(TRUTH, SCORES, **options).to_json()
         np.save(tmp_path / "q.npy", q + 1)
         opened(new_job())  # an evaluator is kept for the last job alone

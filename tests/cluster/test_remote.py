@@ -65,13 +65,13 @@ def test_tasks_fetch_only_their_rows(client: Any, storage: Storage, run: Any, mo
     assert actual == run(f"evaluate Y.npz 'm_*' {options}")
 
 
-def lose_cluster(marker: str, function: Any, job: Any, task: Any, *more: Any) -> Any:
+def lose_cluster(marker: str, function: Any, job: Any, path: Any, add: Any, task: Any) -> Any:
     """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
     while task.start >= 1000:
         if Path(marker).exists():
             raise OSError("the cluster is gone")
         time.sleep(0.05)
-    result = function(job, task, *more)
+    result = function(job, path, add, task)
     Path(marker).touch()
     return result
 

@@ -9,9 +9,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from distributed.cfexecutor import ClientExecutor
 
 from xmleval.cluster import counting as counting
-from xmleval.cluster.dask import DaskEngine as DaskEngine
 
 
 @contextmanager
@@ -28,15 +28,15 @@ def two_workers(**options: Any) -> Iterator[Any]:
 
 
 def wrap_tasks(monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *arguments: Any) -> None:
-    """Let workers call ``wrapper(*arguments, count, ...)`` in place of ``count(...)``."""
-    submit = DaskEngine.submit
+    """Let workers call ``wrapper(*arguments, call, ...)`` in place of ``call(...)``, to count files."""
+    submit = ClientExecutor.submit
 
-    def submit_wrapped(self: Any, function: Any, *task: Any, key: str) -> Any:
-        if function is counting.count:
-            return submit(self, wrapper, *arguments, function, *task, key=key)
-        return submit(self, function, *task, key=key)
+    def submit_wrapped(self: Any, function: Any, *task: Any, **options: Any) -> Any:
+        if task[2:3] == (counting.add_files,):
+            return submit(self, wrapper, *arguments, function, *task, **options)
+        return submit(self, function, *task, **options)
 
-    monkeypatch.setattr(DaskEngine, "submit", submit_wrapped)
+    monkeypatch.setattr(ClientExecutor, "submit", submit_wrapped)
 
 
 def die(*_: Any) -> None:

@@ -13,8 +13,8 @@ import ray
 
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
 from xmleval import evaluate as on_one_machine
-from xmleval.cluster import counting, cutting
-from xmleval.integrations.ray import RayEngine
+from xmleval.cluster import cutting
+from xmleval.integrations.ray import RayExecutor
 from xmleval.ray import evaluate, evaluate_blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -76,14 +76,12 @@ def _once(path: str, what: str, function: Any, *arguments: Any) -> Any:
 @pytest.mark.parametrize("what", ["die", "fail"])
 def test_a_task_that_dies_or_fails(files: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arrays, folder = files
-    submit = RayEngine.submit
+    submit = RayExecutor.submit
 
-    def other(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        if function is counting.count:
-            return submit(self, _once, str(folder / "died"), what, function, *arguments, key=key)
-        return submit(self, function, *arguments, key=key)
+    def other(self: Any, function: Any, *arguments: Any) -> Any:
+        return submit(self, _once, str(folder / "died"), what, function, *arguments)
 
-    monkeypatch.setattr(RayEngine, "submit", other)
+    monkeypatch.setattr(RayExecutor, "submit", other)
     if what == "fail":
         with pytest.raises(OSError, match="no space left"):
             evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")

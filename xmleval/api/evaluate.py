@@ -202,7 +202,8 @@ def evaluate(
         File for the counts, for `xmleval merge` and `Evaluator.load`; of several models, with ``{}`` for
         their names, as in ``s_{}.npz``.
     workers : int, optional
-        Of files: count in so many processes, through Dask.
+        Of files: count in so many new processes of this machine. A script that does it is also imported by
+        them, and needs ``if __name__ == "__main__":``.
     scheduler : str, optional
         Count on the Dask cluster of this scheduler, whose workers see the files and the checkpoint.
 

@@ -1,14 +1,10 @@
-"""Count a task into a part: plain arrays, or the error that its rows have."""
+"""What processes of a run do: count the rows of a task, or merge states, into a state that can be sent."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from xmleval.base.arrays import Chunks
 from xmleval.base.budget import Resources
 from xmleval.base.errors import InputError
 from xmleval.cluster.cutting import Task
@@ -18,99 +14,84 @@ from xmleval.evaluation.inputs import Inputs
 from xmleval.evaluation.reading import count_rows
 from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
+from xmleval.files.saved import Form, from_bytes, load_state, naming_damage, save_state, to_bytes
 from xmleval.input.pieces import Pieces, joined, rows_between
 from xmleval.input.shards import FORMATS, Input, Shard
 
 FORM = Form("xmleval part", 4, "part of a run")
-Part = dict[str, Any]  # meta and arrays; or a file of them; or error
+State = str | bytes  # a file, or what it holds
 
 
-def count(job: Job, task: Task, path: str | None = None) -> Part:
-    """Return the counts of a task, or ``{"error": ...}`` where trying again could not help.
+def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) -> State | ValueError:
+    """Return the state of a new evaluator after ``add(evaluator, *arguments)``.
 
     Parameters
     ----------
     job : Job
         What is counted.
-    task : Task
-        The rows.
-    path : str, optional
-        File to put the counts into; then it is returned in place of them.
+    path : str or None
+        File to put the state into; then it is returned in place of it.
+    add : callable
+        `add_files`, `add_block` or `add_states`.
+
+    Returns
+    -------
+    str, bytes or ValueError
+        The error of the rows, where trying again could not help.
     """
-
-    def counted() -> Evaluator:
+    try:
         evaluator = opened(job)
-        _refuse_changed(task)
-        try:
-            for _ in count_rows([evaluator], _inputs_of(task), Resources(job.memory)):
-                pass
-        except (ValueError, OSError):
-            _refuse_changed(task)  # which tells why
-            raise
-        _refuse_changed(task)
-        return evaluator
-
-    return put(counted, path)
+        add(evaluator, *arguments)
+    except ValueError as error:
+        return error
+    counts = evaluator.counts()
+    if path is None:
+        return to_bytes(counts)
+    save_state(as_path(path), counts, FORM)
+    return path
 
 
-def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -> Part:
-    """Return the counts of rows in memory: (y_true, y_score), or a dict of arguments of `update`."""
-
-    def counted() -> Evaluator:
-        evaluator = opened(job)
-        named = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
-        try:
-            evaluator.update(**named, first_row=first_row)
-        except InputError as error:
-            row = None if error.row is None else first_row + error.row
-            raise InputError(error.argument, error.reason, row=row, value=error.value) from None
-        return evaluator
-
-    return put(counted, path)
+def add_files(evaluator: Evaluator, task: Task) -> None:
+    """Count the rows of a task, which are in files."""
+    _refuse_changed(task)
+    try:
+        for _ in count_rows([evaluator], _inputs_of(task), Resources(evaluator.memory)):
+            pass
+    except (ValueError, OSError):
+        _refuse_changed(task)  # which tells why
+        raise
+    _refuse_changed(task)
 
 
-def size_of(block: Any) -> tuple[int, int] | ValueError:
+def add_block(evaluator: Evaluator, first_row: int, block: Any) -> None:
+    """Count rows in memory: (y_true, y_score), or a dict of arguments of `Evaluator.update`."""
+    named = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
+    try:
+        evaluator.update(**named, first_row=first_row)
+    except InputError as error:
+        row = None if error.row is None else first_row + error.row
+        raise InputError(error.argument, error.reason, row=row, value=error.value) from None
+
+
+def add_states(evaluator: Evaluator, states: Sequence[State]) -> None:
+    """Merge states of other rows each; rows that two of them hold are refused, and damaged files."""
+    for state in states:
+        if isinstance(state, bytes):
+            part = evaluator.with_counts(from_bytes(state))
+        else:
+            with naming_damage(path := as_path(state), FORM):
+                part = evaluator.with_counts(load_state(path, FORM))
+        evaluator.merge(part)
+
+
+def size_of(block: Any) -> tuple[int, int]:
     """Return the number of rows of a block, and of labels, 0 where its truth does not tell it."""
     pair = isinstance(block, tuple | list) and len(block) == 2
     if not (pair or (isinstance(block, dict) and "y_true" in block)):
-        return InputError("blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them")
+        raise InputError("blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them")
     truth = block["y_true"] if isinstance(block, dict) else block[0]
     shape: Any = getattr(truth, "shape", ())
     return (int(shape[0]), int(shape[1])) if len(shape) == 2 else (len(truth), 0)
-
-
-def told_of(part: Part) -> dict[str, Any]:
-    """Return the number of rows of a part, and its error, None without."""
-    return {name: part.get(name) for name in ("n_rows", "error")}
-
-
-def restored_part(job: Job, part: Part) -> Evaluator:
-    """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
-    like, path = opened(job), as_path(part["file"]) if "file" in part else None
-    saved = load_state(path, FORM) if path else Saved(part["meta"], part["arrays"])
-    with naming_damage(path, FORM) if path else contextlib.nullcontext():
-        return like.with_counts(saved)
-
-
-def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
-    """Return counts as a part, in a file where there is a path for it."""
-    try:
-        evaluator = counted()
-    except ValueError as error:
-        return {"error": error}
-    counts = evaluator.counts()
-    if path is not None:
-        save_state(as_path(path), counts, FORM)
-        return {"file": path, "n_rows": evaluator.n_rows}
-    arrays = {name: _in_memory(array) for name, array in counts.arrays.items()}
-    return {"meta": counts.meta, "arrays": arrays, "n_rows": evaluator.n_rows}
-
-
-def _in_memory(array: Any) -> Any:
-    if not isinstance(array, Chunks):
-        return array
-    return np.concatenate([np.empty(0, array.dtype), *array.read()])
 
 
 def _refuse_changed(task: Task) -> None:

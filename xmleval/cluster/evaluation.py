@@ -1,9 +1,10 @@
-"""Evaluate files, or blocks of rows that processes hold, on any engine."""
+"""Evaluate files, or blocks of rows that processes hold, on any executor of `concurrent.futures`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import Any
 
 from xmleval.base.budget import memory_bytes
 from xmleval.base.errors import InputError, positive_integer
-from xmleval.cluster.counting import count_block, size_of
+from xmleval.cluster.counting import add_block, size_of
 from xmleval.cluster.cutting import cut
-from xmleval.cluster.exchange import Exchange
-from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Engine, Leaf, leaves_of, run
+from xmleval.cluster.exchange import locked_for_run
+from xmleval.cluster.job import Job, digest_of, make_job
+from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.evaluation.evaluator import Evaluator
 from xmleval.evaluation.files import Run, evaluate_files, reports_of
 from xmleval.evaluation.inputs import LOG
@@ -30,7 +31,11 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def evaluate_on(
-    engine: Engine, files: Mapping[str, Paths | None], exchange: Any, resume: bool, options: Mapping[str, Any]
+    executor: Executor,
+    files: Mapping[str, Paths | None],
+    exchange: Any,
+    resume: bool,
+    options: Mapping[str, Any],
 ) -> Report:
     """Return the report of files, or lists of files, by argument; see `xmleval.dask.evaluate`."""
     refuse_unknown(
@@ -42,41 +47,43 @@ def evaluate_on(
             paths = [value] if isinstance(value, str | os.PathLike) else value
             arguments[name] = find_inputs(name, [*map(as_path, paths)])
     scores = {"y_score": arguments["y_score"]} if "y_score" in arguments else {}
-    count_run = partial(count_on, nullcontext(engine), "evaluate", folder=None)
+    count_run = partial(count_on, nullcontext(executor), "evaluate")
     (report,) = evaluate_files(arguments, scores, count_run)[1].values()
     return report
 
 
 def count_on(
-    connected: AbstractContextManager[Engine], asking: str, opened: Run, shown: Progress, folder: Path | None
+    connected: AbstractContextManager[Executor],
+    asking: str,
+    opened: Run,
+    shown: Progress,
+    folder: Path | None = None,
 ) -> list[Report]:
-    """Count all rows on an engine, and return a report for each evaluator; these take over the counts.
+    """Count all rows on an executor, and return a report for each evaluator; these take over the counts.
 
-    Nothing is connected before the inputs are cut; ``asking`` is the argument that asks for the engine.
-    ``folder`` is one that all of its processes see, for large propensities.
+    Nothing is started before the inputs are cut; ``asking`` is the argument that asks for it. ``folder`` is
+    one that all processes see, for states where no checkpoint is kept.
     """
     arguments, rows = opened.arguments, opened.rows
     opened.refuse_values(asking)
     checkpoint, saved = arguments.get("checkpoint"), arguments.get("save") is not None
     sources = opened.sources if saved and rows.first_row is None else {}
-    runs, exchange = list[tuple[Any, Any, Any]](), None
+    runs = list[tuple[Job, list[Leaf], Path | None]]()
     with ExitStack() as locks:
         for place, evaluator in enumerate(opened.evaluators):
             inputs = {argument: each[place % len(each)] for argument, each in opened.inputs.items() if each}
-            job = make_job(evaluator, opened.resources.memory, arguments.get("threads"))
-            if folder is not None:
-                job = job.with_file(folder / f"{job.propensity_digest}.npy")
+            job = make_job(evaluator, opened.resources.memory, arguments.get("threads") or 1)
             tasks = cut(job, inputs, rows.of_rows, rows.pairs, rows.exclude_from, rows.first_row or 0)
             if checkpoint is not None:
-                exchange = Exchange.of(as_path(checkpoint), [task.key for task in tasks])
-                n_parts = locks.enter_context(exchange.locked(arguments.get("resume", False)))
+                folder = as_path(checkpoint).absolute() / digest_of([task.key for task in tasks])
+                n_parts = locks.enter_context(locked_for_run(folder, arguments.get("resume", False)))
                 if n_parts:
                     LOG.info("%s: resumed with %s parts of %s", checkpoint, n_parts, opened.names[place])
-            runs.append((job, leaves_of(tasks), exchange))
-        engine = locks.enter_context(connected)
-        for place, (job, leaves, exchange) in enumerate(runs):
+            runs.append((job, leaves_of(tasks), folder))
+        executor = locks.enter_context(connected)
+        for place, (job, leaves, parts) in enumerate(runs):
             with progress(rows.truth[1].n_rows, 0, shown) as show:
-                whole = run(engine, job, leaves, exchange, show)
+                whole = run(executor, job, leaves, parts, show)
             opened.evaluators[place] = _of_files(whole, opened, sources) if sources else whole
         return reports_of(opened)
 
@@ -91,31 +98,28 @@ def _of_files(evaluator: Evaluator, opened: Run, sources: Mapping[str, str]) -> 
 
 
 def evaluate_blocks(
-    engine: Engine,
+    executor: Executor,
     blocks: Sequence[Any],
     metrics: str | Iterable[str] | None,
     n_labels: int | None,
     options: Options,
     memory: int | str,
     threads: int | None,
-    shown: bool | Callable[[int, int | None], object],
+    shown: Progress,
 ) -> Report:
-    """Return the report of blocks, given as handles; see `xmleval.dask.evaluate_blocks`."""
+    """Return the report of blocks, given as what the executor takes for them; see `xmleval.dask`."""
     if not blocks:
         raise InputError("blocks", "there are none")
-    threads = None if threads is None else positive_integer("threads", threads)
-    handles = [engine.submit(size_of, block, key=f"size-{place}") for place, block in enumerate(blocks)]
-    sizes = [size for _, size in sorted(engine.completed(handles))]
-    failed = next((size for size in sizes if isinstance(size, ValueError)), None)
-    if failed is not None:
-        raise failed
+    threads = 1 if threads is None else positive_integer("threads", threads)
+    futures = [executor.submit(size_of, block) for block in blocks]
+    sizes = [future.result() for future in futures]
     evaluator = Evaluator(metrics, n_labels=n_labels or sizes[0][1] or None, **options)
     if not evaluator.n_labels:
         raise InputError("n_labels", "the first truth does not tell the number of labels; give it")
-    leaves, first = [], 0
+    leaves, first = list[Leaf](), 0
     for place, (block, (n_rows, _)) in enumerate(zip(blocks, sizes, strict=True)):
-        leaves.append(Leaf(count_block, (first, block), f"count-{place}", n_rows))
+        leaves.append(Leaf(add_block, (first, block), str(place), n_rows))
         first += n_rows
     job = make_job(evaluator, memory_bytes("memory", memory), threads)
     with progress(first, 0, shown) as show:
-        return run(engine, job, leaves, show=show).compute()
+        return run(executor, job, leaves, show=show).compute()

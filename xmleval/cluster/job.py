@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import math
-from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,7 +25,6 @@ from xmleval.numerics.discounts import tabulated_discounts
 from xmleval.version import __version__
 
 LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file
-THREADS = ContextVar("threads", default=1)  # that an engine has for the task it runs
 _opened: dict[tuple[str, int], Evaluator] = {}  # those of the last job, by digest and threads
 
 
@@ -46,8 +44,8 @@ class Job:
         Versions and constants of the thread that made it; those of every other must be the same.
     memory : int
         Bytes that each task may use, beside rows that are read.
-    threads : int or None
-        Threads of each task; None for those that its process has for it, `THREADS`.
+    threads : int
+        Threads of each task.
     """
 
     digest: str
@@ -56,12 +54,7 @@ class Job:
     propensity_digest: str
     constants: dict[str, str]
     memory: int
-    threads: int | None
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of what is sent."""
-        return len(self.sent) + (self.propensity.nbytes if isinstance(self.propensity, np.ndarray) else 0)
+    threads: int
 
     def with_file(self, path: Path) -> Job:
         """Return the job with its propensities in a file, in memory once a machine."""
@@ -72,7 +65,7 @@ class Job:
         return replace(self, propensity=str(path))
 
 
-def make_job(evaluator: Evaluator, memory: int, threads: int | None) -> Job:
+def make_job(evaluator: Evaluator, memory: int, threads: int = 1) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
     constants = own_constants()
@@ -93,7 +86,7 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
     if differs:
         raise ValueError(f"workers: {differs}; the same is needed everywhere")
-    kept_as = job.digest, threads or job.threads or THREADS.get()
+    kept_as = job.digest, threads or job.threads
     evaluator = _opened.get(kept_as)
     if evaluator is None:
         saved = from_bytes(job.sent)

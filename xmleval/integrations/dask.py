@@ -9,9 +9,8 @@ from typing import Any, Unpack
 from xmleval.base.budget import MEMORY
 from xmleval.base.errors import InputError
 from xmleval.cluster import evaluation
-from xmleval.cluster.dask import DaskEngine, distributed
+from xmleval.cluster.dask import distributed, executor_of
 from xmleval.cluster.evaluation import Paths
-from xmleval.cluster.run import as_it_is
 from xmleval.evaluation.reading import Progress
 from xmleval.evaluation.settings import Options
 from xmleval.results.report import Report
@@ -45,14 +44,13 @@ def evaluate(
         By default the one that was made last.
     exchange : path, optional
         Folder that all workers see, or the address of one, ``"s3://bucket/run"``. The counts of each task are
-        kept there until the run ends, so that a run that was killed can go on.
+        kept there until the run ends, so that a run that was killed can go on. Without it, they are sent.
     resume : bool, default False
         Whether to use what an earlier run has left in ``exchange``.
     memory : int or str, default "1GiB"
         Memory of each task.
     threads : int, optional
-        Threads of each task. By default those of its worker, shared by the tasks that it runs at a time, of
-        which there are as many as threads.
+        Threads of each task, by default 1: a worker runs as many tasks at a time as it has threads.
     options
         ``metrics``, ``sample_weight``, ``progress`` and all other options of `xmleval.evaluate` for
         files. Rows and labels are those by number.
@@ -84,7 +82,8 @@ def evaluate(
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
-    return evaluation.evaluate_on(DaskEngine(_client_or_last(client)), files, exchange, resume, options)
+    with executor_of(_client_or_last(client)) as executor:
+        return evaluation.evaluate_on(executor, files, exchange, resume, options)
 
 
 def evaluate_blocks(
@@ -134,15 +133,18 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
-    engine = DaskEngine(_client_or_last(client))
-    handles = [_as_future(engine, block, f"block-{place}") for place, block in enumerate(blocks)]
-    return evaluation.evaluate_blocks(engine, handles, metrics, n_labels, options, memory, threads, progress)
+    client = _client_or_last(client)
+    with executor_of(client) as executor:
+        futures = [_as_future(client, block) for block in blocks]
+        return evaluation.evaluate_blocks(
+            executor, futures, metrics, n_labels, options, memory, threads, progress
+        )
 
 
-def _as_future(engine: DaskEngine, block: Any, key: str) -> Any:
+def _as_future(client: Any, block: Any) -> Any:
     if hasattr(block, "dask"):
-        return engine.client.compute(block)
-    return block if isinstance(block, distributed.Future) else engine.submit(as_it_is, block, key=key)
+        return client.compute(block)
+    return block if isinstance(block, distributed.Future) else client.scatter([block])[0]
 
 
 def _client_or_last(client: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from typing import Any, Unpack
 
 from xmleval.base.budget import MEMORY
@@ -19,49 +21,35 @@ ray = import_optional("ray", "xmleval.ray", "ray")
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
 
 
-class RayEngine:
-    """Runs tasks on the cluster that this process is connected to; `ray.init` of its own is left to Ray."""
+class RayExecutor(Executor):
+    """Runs functions on the cluster that this process is connected to."""
 
     def __init__(self, threads: int) -> None:
-        self._call = ray.remote(_call)
-        self._options = {"num_cpus": threads, "max_retries": RETRIES, "retry_exceptions": [OSError]}
+        options = {"num_cpus": threads, "max_retries": RETRIES, "retry_exceptions": [OSError]}
+        self._call = ray.remote(**options)(_call)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
-        """Return a reference to an object that is to be."""
-        sizes = [len(each) if isinstance(each, list) else None for each in arguments]
-        flat = [item for each in arguments for item in (each if isinstance(each, list) else [each])]
-        name = f"xmleval {function.__name__}"
-        return self._call.options(name=name, **self._options).remote(function, sizes, *flat)
-
-    def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the place and the result of each object that was not given up."""
-        places = {handle: place for place, handle in enumerate(handles)}
-        while places:
-            (handle,), _ = ray.wait([*places], num_returns=1)
-            place = places.pop(handle)
-            try:
-                result = ray.get(handle)
-            except ray.exceptions.TaskCancelledError:
-                continue
-            except ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, ray.exceptions.TaskCancelledError):
-                    continue
-                raise error.cause from None
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
-                text = "each process that began a task died of it, perhaps for lack of memory"
-                raise ChildProcessError(f"{text}; the logs of Ray tell more") from error
-            yield place, result
-
-    def cancel(self, handles: Sequence[Any]) -> None:
-        """Give up objects that are not there yet."""
-        for handle in handles:
-            ray.cancel(handle)
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Return the future of a result; arguments may be references to objects."""
+        reference = self._call.remote(function, *arguments, **named)
+        future: Future[Any] = reference.future()
+        future.add_done_callback(lambda done: done.cancelled() and ray.cancel(reference))
+        return future
 
 
-def _call(function: Callable[..., Any], sizes: Sequence[int | None], *flat: Any) -> Any:
-    """Call a function with lists made of arguments, as Ray does not look into lists."""
-    left = iter(flat)
-    return function(*(next(left) if n is None else [next(left) for _ in range(n)] for n in sizes))
+def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
+
+
+@contextlib.contextmanager
+def executor_of(threads: int) -> Iterator[RayExecutor]:
+    """Yield what runs tasks on the cluster, and say what its errors mean."""
+    try:
+        yield RayExecutor(threads)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
+        text = "each process that began a task died of it, perhaps for lack of memory"
+        raise ChildProcessError(f"{text}; the logs of Ray tell more") from error
 
 
 def evaluate(
@@ -95,7 +83,8 @@ def evaluate(
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     options |= {"memory": memory, "threads": threads}
-    return evaluation.evaluate_on(RayEngine(threads), files, exchange, resume, options)
+    with executor_of(threads) as executor:
+        return evaluation.evaluate_on(executor, files, exchange, resume, options)
 
 
 def evaluate_blocks(
@@ -125,7 +114,8 @@ def evaluate_blocks(
     >>> report.n_rows
     150
     """
-    handles = [block if isinstance(block, ray.ObjectRef) else ray.put(block) for block in blocks]
-    return evaluation.evaluate_blocks(
-        RayEngine(threads), handles, metrics, n_labels, options, memory, threads, progress
-    )
+    objects = [block if isinstance(block, ray.ObjectRef) else ray.put(block) for block in blocks]
+    with executor_of(threads) as executor:
+        return evaluation.evaluate_blocks(
+            executor, objects, metrics, n_labels, options, memory, threads, progress
+        )

@@ -1,0 +1,80 @@
+"""Executors for tests: of functions in this process, in any order, some of them twice."""
+
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval import Evaluator
+from xmleval.cluster.counting import add_block
+from xmleval.cluster.job import Job as Job
+from xmleval.cluster.job import make_job
+from xmleval.cluster.run import Leaf, run
+
+MEMORY = 1 << 23  # bytes of a task
+
+
+class SerialExecutor(Executor):
+    """Runs every function at once, and keeps the keys of tasks in files, and what was handed in."""
+
+    def __init__(self) -> None:
+        self.ran, self.arguments = list[str](), list[Any]()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.ran += [Path(each).stem for each in arguments[1:2] if each]
+        self.arguments += arguments
+        future.set_result(function(*arguments, **named))
+        return future
+
+
+class ShuffledExecutor(ThreadPoolExecutor):
+    """Runs functions in any order, some of them twice; results are copies that cannot be written."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(3)
+        self.rng = np.random.default_rng(seed)
+        self.ran = list[str]()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        wait, times = self.rng.random() / 200, int(self.rng.integers(1, 3))
+        return super().submit(self._call, wait, times, pickle.dumps((function, arguments, named)))
+
+    def _call(self, wait: float, times: int, sent: bytes) -> Any:
+        time.sleep(wait)
+        for _ in range(times):
+            function, arguments, named = read_only(pickle.loads(sent))
+            self.ran += [Path(each).stem for each in arguments[1:2] if isinstance(each, str)]
+            result = pickle.dumps(function(*arguments, **named))
+        return read_only(pickle.loads(result))
+
+
+def job_of(evaluator: Evaluator) -> Job:
+    return make_job(evaluator, MEMORY, 1)
+
+
+def leaf(first: int, rows: Any, n_rows: int, key: str = "") -> Leaf:
+    """Return the task of rows that follow one another."""
+    return Leaf(add_block, (first, rows), key or f"{first:032x}", n_rows)
+
+
+def count_leaves(
+    job: Job, leaves: Sequence[Leaf], executor: Executor | None = None, folder: Path | None = None
+) -> Evaluator:
+    """Return the evaluator that has counted all tasks."""
+    return run(executor or SerialExecutor(), job, leaves, folder)
+
+
+def read_only(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: read_only(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        members = [read_only(each) for each in value]
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    return value
