@@ -14,7 +14,7 @@ from xmleval.base.arrays import Floats
 from xmleval.base.errors import InputError, real_number
 from xmleval.input.csr import Source
 from xmleval.input.sets import remembered
-from xmleval.labels.propensity import InversePropensity, described, inverse_propensity
+from xmleval.labels.propensity import InversePropensity, modelled
 from xmleval.metrics.spec import DEFAULT_K, expand_metrics
 
 MEASURES = ("psp", "psdcg", "psndcg")
@@ -145,7 +145,9 @@ def propensity_sensitivity(
         pair: dict[str, Any] = {"a": a_value, "b": b_value}
         for argument in ("y_train", "inverse_propensity"):
             if isinstance(options.get(argument), InversePropensity):
-                pair = {argument: _with_constants(options[argument], a_value, b_value)}
+                q: InversePropensity = options[argument]
+                model = pair | {"n": q.constants["n"]}
+                pair = {argument: modelled(q.label_counts, model, q.label_names, q.numbered)}
         truth_of_pair = remembered(truth) if isinstance(truth, Source) else truth  # with its own ideal gains
         for name, scores in models.items():
             report = evaluated(name, truth_of_pair, scores, None, options | pair)
@@ -153,11 +155,3 @@ def propensity_sensitivity(
             for metric, of_models in values.items():
                 of_models[name][i, j] = report[metric]
     return Sensitivity(grid[0], grid[1], values, [*notes])
-
-
-def _with_constants(q: InversePropensity, a: float, b: float) -> InversePropensity:
-    """Return the inverse propensities of the same training labels under other constants."""
-    n = int(q.constants["n"])
-    changed = inverse_propensity(a=a, b=b, label_counts=q.label_counts, n_instances=n)
-    assert changed.label_counts is not None
-    return described(np.asarray(changed), changed.constants, q.label_names, q.numbered, changed.label_counts)

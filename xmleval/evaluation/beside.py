@@ -20,7 +20,7 @@ from xmleval.evaluation.settings import Arguments, file_of
 from xmleval.input.pieces import Pieces, RowReader
 from xmleval.input.sets import set_rows
 from xmleval.input.small_texts import load_numbers, read_edges, read_group_lines
-from xmleval.input.vectors import of_rows
+from xmleval.input.vectors import Propensity, check_propensity, of_rows
 from xmleval.labels.groups import OTHER, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import constants_of, count_labels_of, given_or_estimated, inverse_propensity
@@ -65,7 +65,7 @@ def _count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> t
 
 def propensity_of(
     arguments: Arguments, counts: Any, n_rows: int, n_labels: int, names: list[Any] | None, closed: bool,
-) -> tuple[Any, list[str]]:  # fmt: skip
+) -> tuple[Propensity | None, list[str]]:  # fmt: skip
     """Return inverse propensities, read or estimated, for the labels of a report; and notes."""
     q, y_train = arguments.get("inverse_propensity"), arguments.get("y_train")
     constants = constants_of(arguments)
@@ -75,7 +75,7 @@ def propensity_of(
             raise InputError("y_train", Message("given together with ", chosen, "; choose one"))
         with naming_files({"n_instances": file_of("y_train", y_train)}):
             q = inverse_propensity(label_counts=counts, n_instances=n_rows, n_labels=n_labels, **constants)
-        return q, []
+        return check_propensity(q, n_labels), []
     path = file_of("inverse_propensity", q)
     with naming_files({"inverse_propensity": path} if path else {}):
         q = q if path is None else load_numbers(path)
@@ -83,12 +83,12 @@ def propensity_of(
 
 
 def label_groups_of(
-    value: Any, q: Any, names: list[Any] | None, n_labels: int, closed: bool
+    value: Any, q: Propensity | None, names: list[Any] | None, n_labels: int, closed: bool
 ) -> tuple[Any, list[str]]:
     """Return groups of the labels of a report, and notes; labels that a file lacks are in another group."""
     path = file_of("label_groups", value)
     if path is None:
-        return given_groups(value, n_labels, names, closed, getattr(q, "label_counts", None))
+        return given_groups(value, n_labels, names, closed, None if q is None else q.counts)
     lines = read_group_lines("label_groups", path)
     groups, n_unknown = lines.by_number("label", names, n_labels)
     if not lines.has_keys and len(groups) != n_labels:

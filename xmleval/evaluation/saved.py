@@ -13,10 +13,10 @@ from xmleval.base.notes import notes_as_json, notes_from_json
 from xmleval.evaluation.counts import Counted
 from xmleval.evaluation.settings import GIVEN, check_settings, plan_of
 from xmleval.files.saved import Saved, first_difference
+from xmleval.input.vectors import check_propensity
 from xmleval.labels.datasets import published
 from xmleval.labels.groups import LabelGroups
 from xmleval.labels.hierarchy import from_edges
-from xmleval.labels.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.plan import KEPT, Settings
 from xmleval.states.state import new_states
@@ -37,11 +37,14 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
     saved, rule, n_labels = meta["settings"], meta["rule"], meta["settings"]["n_labels"]
     decision = saved["decision"] if rule is None else from_parts(rule, arrays.pop("decision"))
     saved_q, counts = arrays.pop("propensity", None), arrays.pop("label_counts", None)
-    q, groups, hierarchy = saved_q, None, None
-    if counts is not None:
-        if counts.dtype not in (np.int32, np.int64) or counts.shape != q.shape:
+    q, groups, hierarchy = None, None, None
+    if saved_q is not None:
+        q = check_propensity(saved_q, n_labels)
+        if counts is not None and (counts.dtype not in (np.int32, np.int64) or counts.shape != saved_q.shape):
             raise ValueError("label_counts are no numbers of training rows")
-        q = described(q.astype(np.float64, copy=False), {}, None, True, counts)
+        q = q._replace(counts=counts, constants=known_constants(meta["constants"]))
+        if isinstance(saved_q, np.memmap):  # whose values are left there
+            q = q._replace(values=np.asarray(saved_q))
     if saved["label_groups"] is not None:
         names, ranges = ([*map(str, texts)] for texts in saved["label_groups"])
         groups = LabelGroups(names, arrays.pop("label_groups").reshape(-1), ranges)
@@ -58,12 +61,9 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
         [*explicit], n_labels, labels=saved["labels"], decision=decision, conventions=saved["conventions"],
         inverse_propensity=q, label_groups=groups, hierarchy=hierarchy, **kept,
     )  # fmt: skip
-    if settings.propensity is not None and isinstance(saved_q, np.memmap):  # whose values are left there
-        settings = replace(settings, propensity=settings.propensity._replace(values=np.asarray(saved_q)))
     settings = replace(
         settings,
         asked=[(spec, bool(explicit[spec.name])) for spec, _ in settings.asked],
-        constants=known_constants(meta["constants"]),
         unknown=saved.get("unknown", False) is True,
         counts_cells=saved.get("counts_cells", True) is True,
     )

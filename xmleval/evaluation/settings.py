@@ -16,7 +16,6 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean, posi
 from xmleval.files.remote import as_path, is_file
 from xmleval.input.door import NAMES, fewer_labels
 from xmleval.input.objects.take import check_labels
-from xmleval.input.vectors import check_propensity
 from xmleval.labels.groups import DECILES, given_groups
 from xmleval.labels.hierarchy import given_hierarchy
 from xmleval.labels.propensity import CONSTANTS, constants_of, given_or_estimated
@@ -182,20 +181,20 @@ def check_settings(
     names = names if labels is None else labels
     asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
     conventions = conventions_of(metrics, options)
-    q, propensity, label_groups, notes, rule = None, None, None, list[str](), options.get("decision")
+    propensity, label_groups, notes, rule = None, None, list[str](), options.get("decision")
     if names_given & OF_PROPENSITY:
         weights, constants = options.get("inverse_propensity"), constants_of(options)
-        q, notes = given_or_estimated(weights, options.get("y_train"), constants, n_labels, names, closed)
+        propensity, notes = given_or_estimated(
+            weights, options.get("y_train"), constants, n_labels, names, closed
+        )
     if "label_groups" in names_given:
-        counts = getattr(q, "label_counts", None)
+        counts = None if propensity is None else propensity.counts
         label_groups, unnamed = given_groups(options["label_groups"], n_labels, names, closed, counts)
         notes = [*notes, *unnamed]
     if rule is not None:
         rule = rule_for(rule, names, closed)
-    if q is not None:
-        propensity = check_propensity(q, n_labels)
-        if not any("training" in spec.needs for spec, _ in asked):
-            propensity = propensity._replace(counts=None)
+    if propensity is not None and not any("training" in spec.needs for spec, _ in asked):
+        propensity = propensity._replace(counts=None)
     if isinstance(rule, Rule):
         check_width(rule.decision, rule.n_labels, n_labels)
     flags, decision = dict[str, bool](), None
@@ -224,7 +223,6 @@ def check_settings(
         asked=asked,
         conventions=conventions,
         propensity=propensity,
-        constants=dict(getattr(q, "constants", {})),
         decision=decision,
         per_row=_kept("per_row", options, asked),
         per_label=_kept("per_label", options, asked),

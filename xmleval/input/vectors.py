@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,17 +29,19 @@ class Propensity(NamedTuple):
     """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
 
     counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    constants : what they were computed with, if known
     """
 
     values: Floats
     lowest: float
     highest: float
-    counts: Labels | None = None
+    counts: Labels | None
+    constants: Mapping[str, float | str]
 
     def within(self, labels: Ints) -> Propensity:
         """Return those of some labels."""
         q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
-        return Propensity(q, float(q.min()), float(q.max()), counts)
+        return Propensity(q, float(q.min()), float(q.max()), counts, self.constants)
 
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
@@ -164,7 +166,8 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
             "inverse_propensity",
             f"label {bad}: inverse propensity {weights[bad]} is not a number above 0 and at most 2^30",
         )
-    return Propensity(weights, lowest, highest, getattr(value, "label_counts", None))
+    counts, constants = getattr(value, "label_counts", None), getattr(value, "constants", {})
+    return Propensity(weights, lowest, highest, counts, {**constants})
 
 
 def groups_of_clusters(value: Any, n_rows: int) -> Bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints, Labels, label_dtype
+from xmleval.base.arrays import Ints, Labels, label_dtype
 from xmleval.base.errors import (
     TRANSPOSED,
     InputError,
@@ -23,7 +23,7 @@ from xmleval.input.csr import Source, as_array
 from xmleval.input.objects.named import dense_list
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.sets import set_rows
-from xmleval.input.vectors import by_name, for_names, nameless, of_labels
+from xmleval.input.vectors import Propensity, by_name, check_propensity, for_names, nameless, of_labels
 from xmleval.kernels.labels import count_entries
 from xmleval.labels.datasets import DEFAULT, published
 
@@ -75,14 +75,8 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         """
         if self.label_names is None:
             raise ValueError("inverse propensities of labels without names cannot be matched by name")
-        assert self.label_counts is not None
-        unseen = np.nan
-        if not {*self.label_names}.issuperset(names):
-            a, b, n = (float(self.constants[name]) for name in ("a", "b", "n"))
-            unseen = float(inverse_propensity(a=a, b=b, label_counts=[0], n_instances=int(n))[0])
-        q = for_names(np.asarray(self), self.label_names, names, unseen)
-        counts = for_names(self.label_counts, self.label_names, names, 0).astype(self.label_counts.dtype)
-        return described(q, self.constants, [*names], True, counts)
+        counts = for_names(self.label_counts, self.label_names, names, 0)
+        return modelled(counts, self.constants, [*names])
 
 
 def inverse_propensity(
@@ -181,13 +175,22 @@ def inverse_propensity(
         bad = np.flatnonzero(refused)  # before they become integers, which wrap
         if bad.size:
             raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {requirement}")
+    constants = {"a": a, "b": b, "n": float(n_instances)} | (of_data_set.where() if of_data_set else {})
+    return modelled(counts, constants, names, numbered)
+
+
+def modelled(
+    counts: Any, constants: Mapping[str, float | str], names: list[Any] | None, numbered: bool = True
+) -> InversePropensity:
+    """Return the inverse propensities of labels by their numbers of training instances, which are valid."""
+    a, b, n_instances = (float(constants[name]) for name in ("a", "b", "n"))
     distinct = np.unique(counts)
     for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((distinct + b > 0).all()))):
         if not fine:
             raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
     powers = np.array([_power(int(count) + b, -a) for count in distinct.tolist()])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        scale = np.float64(float(EXACT.ln(n_instances)) - 1.0) * _power(b + 1.0, a)
+        scale = np.float64(float(EXACT.ln(int(n_instances))) - 1.0) * _power(b + 1.0, a)
         powers = 1.0 + scale * powers
     weights = np.empty(counts.size)
     for start in range(0, counts.size, LABELS_AT_A_TIME):  # far less memory than numbers of all labels
@@ -195,8 +198,11 @@ def inverse_propensity(
         weights[start : start + piece.size] = powers[np.searchsorted(distinct, piece)]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
-    constants = {"a": a, "b": b, "n": float(n_instances)} | (of_data_set.where() if of_data_set else {})
-    return described(weights, constants, names, numbered, np.array(counts, label_dtype(n_instances)))
+    q: InversePropensity = weights.view(InversePropensity)
+    q.constants, q.label_names, q.numbered = {**constants}, names, numbered
+    q.label_counts = np.array(counts, label_dtype(int(n_instances)))
+    q.flags.writeable = q.label_counts.flags.writeable = False
+    return q
 
 
 def constants_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +217,7 @@ def given_or_estimated(
     n_labels: int,
     names: list[Any] | None,
     in_order: bool = True,
-) -> tuple[Any, list[str]]:
+) -> tuple[Propensity | None, list[str]]:
     """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
@@ -226,7 +232,7 @@ def given_or_estimated(
         return None, []
     if y_train is None:
         q, notes = of_labels("inverse_propensity", q, names)
-        return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
+        return check_propensity(by_name("inverse_propensity", q, names, in_order), n_labels), notes
     estimate = y_train  # or, as of several models at once, its propensities
     if not isinstance(y_train, InversePropensity) or any(value is not None for value in constants.values()):
         if not in_order and not has_label_names("y_train", y_train):
@@ -236,7 +242,7 @@ def given_or_estimated(
         hint = f"; it {TRANSPOSED}; give its .T" if estimate.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(estimate.size, 'labels')}; {n_labels} were expected{hint}")
     notes = of_labels("y_train", estimate, names)[1]
-    return _without_names(by_name("y_train", estimate, names, in_order)), notes
+    return check_propensity(by_name("y_train", estimate, names, in_order), n_labels), notes
 
 
 def estimated(y_train: Any, n_labels: int, constants: dict[str, Any]) -> InversePropensity:
@@ -249,29 +255,6 @@ def estimated(y_train: Any, n_labels: int, constants: dict[str, Any]) -> Inverse
     if n_labels > 1:
         y_train = dense_list("y_train", y_train, n_labels)
     return inverse_propensity(y_train, n_labels=n_labels, **constants)
-
-
-def _without_names(q: Any) -> Any:
-    """Return inverse propensities in the order of the labels without the names that told it."""
-    if not isinstance(q, InversePropensity) or q.label_counts is None:
-        return q
-    return described(q, q.constants, None, True, q.label_counts)
-
-
-def described(
-    weights: Floats,
-    constants: dict[str, float | str],
-    names: list[Any] | None,
-    numbered: bool,
-    counts: Labels,
-) -> InversePropensity:
-    """Return inverse propensities with what is known of them; the arrays become read-only."""
-    q: InversePropensity = weights.view(InversePropensity)
-    q.flags.writeable = False
-    q.constants, q.label_names, q.numbered = constants, names, numbered
-    q.label_counts = counts
-    counts.flags.writeable = False
-    return q
 
 
 def _power(base: float, exponent: float) -> float:

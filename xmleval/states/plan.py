@@ -52,7 +52,7 @@ class Settings:
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     propensity : Propensity or None
-        Inverse propensities; ``constants`` are those they were computed with, if known.
+        Inverse propensities.
     decision : Decision or None
         How scores become sets.
     per_row, per_label : bool or list of str
@@ -75,7 +75,6 @@ class Settings:
     labels: list[Any] | None = None
     asked: Sequence[tuple[Spec, bool]] = ()
     propensity: Propensity | None = None
-    constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None = None
     per_row: bool | Sequence[str] = False
     per_label: bool | Sequence[str] = False
@@ -104,6 +103,11 @@ class Settings:
             "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
             **({"unknown": True, "counts_cells": self.counts_cells} if self.unknown else {}),
         }
+
+    @property
+    def constants(self) -> dict[str, float | str]:
+        """What the propensities were computed with, if known."""
+        return {} if self.propensity is None else {**self.propensity.constants}
 
     @property
     def of_labels(self) -> dict[str, NDArray[Any]]:
