@@ -12,7 +12,7 @@ from xmleval.base.arrays import Floats, Ints, Labels
 from xmleval.base.budget import Resources
 from xmleval.metrics import Setting
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import LARGE_UNIT, as_floats, scaled_sum
+from xmleval.numerics.exact import LARGE_UNIT, scaled_sum
 from xmleval.states.label_table import LABELS_AT_A_TIME, LabelTable
 from xmleval.states.plan import Plan
 from xmleval.view.facts import Spread
@@ -47,9 +47,8 @@ def slot_values(
 
     def sums_of(start: int) -> Sums:
         stop = min(start + LABELS_AT_A_TIME, table.n_labels)
-        n_pred = table.between(start, stop)[1]
-        n_slots = as_floats(n_pred) if table.weighted else n_pred.astype(np.float64)
-        return _sums(settings, n_slots, None if counts is None else counts[start:stop])
+        of_labels = None if counts is None else counts[start:stop]
+        return _sums(settings, table.n_pred(start, stop), of_labels)
 
     return _values(settings, _joined(resources.map(sums_of, range(0, table.n_labels, LABELS_AT_A_TIME))))
 

@@ -82,35 +82,38 @@ class LabelTable:
 
     @property
     def totals(self) -> Ints:
-        """All totals, int64: counts (3, n_labels), or fixed-point sums of weights (3, n_labels, 4)."""
-        self.join()
-        return self.between(0, self.n_labels)
+        """All totals of counts, int64 (3, n_labels)."""
+        (places, times), new = self._over
+        totals = self._table.astype(np.int64)
+        flat = totals.reshape(-1)
+        flat[places] += times << BYTE
+        for places in new:
+            np.add.at(flat, places, 1 << BYTE)
+        return totals
+
+    def n_pred(self, start: int, stop: int) -> Floats:
+        """Return the predicted slots of the labels start..stop-1, or the sums of their weights."""
+        places, times = self.join()
+        cells, first = self._table[1, start:stop], self.n_labels + start
+        span = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
+        labels, times = places[span] - first, times[span]
+        if not self.weighted:
+            counts = cells.astype(np.int64)
+            counts[labels] += times << BYTE
+            return counts.astype(np.float64)
+        sums = np.zeros((stop - start, LIMBS), np.int64)
+        high, low = cells.T
+        sums[:, 0], sums[:, 1], sums[:, 2] = high >> BITS, high & MASK, low
+        sums[labels, 0] += times * (FULL >> BITS)
+        return as_floats(sums)
 
     def join(self) -> Carries:
-        """Join the overflow counts, so that `between` need not, and return them."""
+        """Join the overflow counts, once for all threads, and return them."""
         joined, new = self._over
         if new:
             joined = _added(joined, np.unique(np.concatenate(new), return_counts=True))
             self._over = joined, []  # at once, for signal handlers
         return joined
-
-    def between(self, start: int, stop: int) -> Ints:
-        """Return the totals of the labels start..stop-1, as in `totals`; after `join`."""
-        (places, times), _ = self._over
-        cells = self._table[:, start:stop]
-        if self.weighted:
-            totals = np.zeros((3, stop - start, LIMBS), np.int64)
-            high, low = cells[..., 0], cells[..., 1]
-            totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
-            whole, unit = totals[..., 0], FULL >> BITS
-        else:
-            totals = whole = cells.astype(np.int64)
-            unit = 1 << BYTE
-        for kind in range(3):
-            first = kind * self.n_labels + start
-            span = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
-            whole[kind, places[span] - first] += times[span] * unit
-        return totals
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
