@@ -26,12 +26,12 @@ from xmleval.base.errors import (
     renaming,
 )
 from xmleval.evaluation.files import fields_of
-from xmleval.evaluation.inputs import Held, notes_of, open_input, read_predictions, told_by
+from xmleval.evaluation.inputs import Held, notes_of, open_input, prediction_batches, told_by
 from xmleval.evaluation.reading import naming_rows
 from xmleval.evaluation.settings import FileOptions, refuse_unknown
 from xmleval.input.canonical import LEAST_STEPS, Ranking
 from xmleval.input.csr import rows_at_a_time
-from xmleval.input.match import Joined, as_scores, join_models
+from xmleval.input.match import Joined, Match, as_scores, join_models
 from xmleval.input.objects.named import as_own_rows, without_labels
 from xmleval.input.pieces import RowReader
 from xmleval.input.rows import Rows, rows_by_id
@@ -203,7 +203,13 @@ def _matched(models: Sequence[Any]) -> Joined | None:
     for model in models:
         with renaming("y_score", model.name):  # lists that are all empty may have names, too
             empty = without_labels(model.value) if isinstance(model, Held) else None
-            predictions.append((model.name, read_predictions(model) if model.named else empty))
+            if not model.named:
+                predictions.append((model.name, empty))
+                continue
+            match = Match(model.name, ())
+            rows = match.place("y_true", model.name, prediction_batches(model)).rows()
+            rows = rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
+            predictions.append((model.name, rows))
     if not any(model.named for model in models):
         return None
     for name, rows in predictions:

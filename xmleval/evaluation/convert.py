@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -12,8 +13,14 @@ from typing import Any
 import numpy as np
 
 from xmleval.base.budget import PIECE_BYTES
-from xmleval.base.errors import counted, naming_files
-from xmleval.evaluation.inputs import open_input, read_like, read_numbered_truth, read_scores_alone
+from xmleval.base.errors import Message, counted, naming_files
+from xmleval.evaluation.inputs import (
+    notes_of,
+    open_input,
+    prediction_batches,
+    read_scores_alone,
+    read_truth,
+)
 from xmleval.evaluation.reading import Progress, naming_rows, progress
 from xmleval.input.csr import matrix_rows
 from xmleval.input.formats.arrays import NPZ
@@ -174,11 +181,17 @@ def save_run(target: Path, writer: Format, name: str, rows: Rows, *names: list[s
 def _numbered(data: Input, like: Input | None) -> tuple[Rows, int, list[str]]:
     """Return named data by number, the number of labels, and notes."""
     if data.kind == "truth":
-        rows, names, note = read_numbered_truth(data)
-        return rows, len(names), [note]
+        named = read_truth(data, None, Message("has names"))
+        order = "rows and labels are numbered in the order in which it names them first"
+        note = f"{data.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
+        return next(named.pieces.read(sys.maxsize)), len(named.match.label_names), [note]
     if like is None:
         raise ValueError(f"{data.name}: has names; expected --like with the truth that they belong to")
-    _, ((rows, names),), notes = read_like(like, [data])
+    truth = read_truth(like, None, Message("has names"), [data])
+    match = truth.match.fork()
+    placed = match.place("y_score", data.name, prediction_batches(data, truth.facts))
+    notes = [*notes_of(like.name, truth.facts), *notes_of(data.name, placed.origin), *match.notes]
+    rows = placed.rows()
     if rows.values is None:
-        notes = [*notes, f"{data.name}: no scores, taken best first and written as -1, -2 and so on"]
-    return listed_scores(rows, names), len(names), notes
+        notes.append(f"{data.name}: no scores, taken best first and written as -1, -2 and so on")
+    return listed_scores(rows, match.names), len(match.names), notes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -156,7 +155,10 @@ def open_rows(
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     pred, among = sets.get("y_pred"), sets.get("candidates")
     predictions = [*([] if pred is None else [pred]), *models]  # unknown labels of sets are those of all
-    holds_both = not (models or fits) and pred is None and _holds_both(truth)
+    holds_both = False
+    if not (models or fits) and pred is None and isinstance(truth, Input) and len(truth.shards) == 1:
+        path, form = truth.shards[0]
+        holds_both = form.holds_both(path)
     if arguments.get("ranked") and (models or pred is not None):
         raise InputError("ranked", "is for predictions in the truth's own file")
     named = holds_both or truth.named or (pred is not None and pred.named)
@@ -237,7 +239,8 @@ def read_truth(
             text = f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; "
             raise ValueError(Message(text, Keyword("labels"), f" names {len(labels)}"))
         pieces = replace(pieces, n_labels=len(labels))
-        match.n_rows = count_rows_of(truth.name, pieces)
+        with closing(RowReader(truth.name, pieces, PIECE_BYTES)) as reader:
+            match.n_rows = reader.count()
         return NamedTruth(pieces, match, None, False)
     placed = match.place("y_true", truth.name, _truth_batches(truth, why, predictions))
     pieces = set_pieces(placed, match, truth.kind == "grades")
@@ -285,39 +288,10 @@ def prediction_batches(opened: Opened, facts: Any = None, fields: Fields | None 
     return batches
 
 
-def read_predictions(opened: Opened) -> Rows:
-    """Read predictions whose rows and labels have names, by their own names alone."""
-    match = Match(opened.name, ())
-    rows = match.place("y_true", opened.name, prediction_batches(opened)).rows()
-    return rows._replace(keys=match.keys, match=match.by, names=match.names, origin=match.origin)
-
-
-def read_like(
-    truth: Opened, models: Sequence[Opened]
-) -> tuple[Match, list[tuple[Rows, list[str]]], list[str]]:
-    """Read a truth, and predictions in line with it with the names of their labels; and notes."""
-    named, placed_rows = read_truth(truth, None, Message("has names"), models), list[tuple[Rows, list[str]]]()
-    notes = notes_of(truth.name, named.facts)
-    for model in models:
-        batches, match = prediction_batches(model, named.facts), named.match.fork()
-        placed = match.place("y_score", model.name, batches)
-        notes += [*notes_of(model.name, placed.origin), *match.notes]
-        placed_rows.append((placed.rows(), match.names))
-    return named.match, placed_rows, notes
-
-
 def notes_of(name: str, facts: Any) -> list[str]:
     """Return a note on what was settled in reading a file with names."""
     facts_noted = getattr(facts, "notes", [])
     return [f"{name}: {', '.join(facts_noted)}"] if facts_noted else []
-
-
-def _holds_both(truth: Opened) -> bool:
-    """Tell whether a file of relevant labels also has predictions."""
-    if isinstance(truth, Held) or len(truth.shards) > 1:
-        return False
-    path, form = truth.shards[0]
-    return form.holds_both(path)
 
 
 def _candidate_batches(opened: Opened) -> Batches:
@@ -518,14 +492,6 @@ def refuse_many_labels(name: str, n_labels: int, label_bytes: int = COUNT_BYTES)
     memory_limit().check(label_bytes * n_labels, f"{name}: counting {counted(n_labels, 'labels')} ")
 
 
-def read_numbered_truth(opened: Opened) -> tuple[Rows, list[str], str]:
-    """Read relevant labels with names by number, and their names; and how they are numbered."""
-    named = read_truth(opened, None, Message("has names"))
-    order = "rows and labels are numbered in the order in which it names them first"
-    note = f"{opened.name}: {', '.join([*getattr(named.facts, 'notes', []), order])}"
-    return next(named.pieces.read(sys.maxsize)), named.match.label_names, note
-
-
 def read_scores_alone(
     opened: Opened, label_names: list[str] | None, named_by: object = None
 ) -> tuple[Rows, list[str], list[str]]:
@@ -540,12 +506,6 @@ def read_scores_alone(
         text = f"label {shown(next(iter(match.unknown)))} is not one of the {len(names)} of {named_by}; give "
         raise ValueError(Message(f"{opened.name}: {text}", Keyword("labels"), ", the names of all"))
     return listed_scores(placed.rows(), names), [*match.row_names], names
-
-
-def count_rows_of(name: str, pieces: Pieces) -> int:
-    """Return how many rows there are, reading all where nothing else tells it."""
-    with closing(RowReader(name, pieces, PIECE_BYTES)) as reader:
-        return reader.count()
 
 
 def first_rows(name: str, pieces: Pieces) -> Any:
