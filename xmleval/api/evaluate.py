@@ -18,11 +18,12 @@ from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
-FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
-WITH_FILES = (
+FILES = {"y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS}  # what can be files
+PATHS = (str, os.PathLike, dict)  # and the models of a dict
+WITH_FILES = {
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
     "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
-)  # fmt: skip
+}  # fmt: skip
 
 
 def evaluate(
@@ -250,7 +251,10 @@ def evaluate(
 def reads_files(arguments: Mapping[str, Any]) -> bool:
     """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
     for name, value in arguments.items():
-        if value is not None and ((name in FILES and file_of(name, value)) or (name in WITH_FILES and value)):
+        if value is None:
+            continue
+        may_be_file = name in FILES and isinstance(value, PATHS)
+        if (may_be_file and file_of(name, value)) or (name in WITH_FILES and value):
             return True
     return False
 

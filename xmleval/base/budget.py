@@ -194,9 +194,11 @@ def check_resources(memory: Any, threads: Any, block_rows: Any = None) -> Resour
     """Check ``memory``, ``threads`` and ``block_rows``."""
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    processors = min(available_processors(), MOST_THREADS)
-    n_threads = processors if threads is None else positive_integer("threads", threads, at_most=MOST_THREADS)
-    return Resources(memory_bytes("memory", memory), n_threads, block_rows)
+    if threads is None:
+        threads = min(available_processors(), MOST_THREADS)
+    else:
+        threads = positive_integer("threads", threads, at_most=MOST_THREADS)
+    return Resources(memory_bytes("memory", memory), threads, block_rows)
 
 
 def memory_bytes(argument: str, value: Any) -> int:

@@ -18,7 +18,7 @@ from xmleval.base.threads import in_turns
 from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
-from xmleval.input.door import make_door
+from xmleval.input.door import OPEN, make_door
 from xmleval.input.glances import swapped_notes, unread_grades
 from xmleval.input.objects.take import take
 from xmleval.input.scores import has_scores
@@ -83,7 +83,11 @@ def read_batch(
     ``look_at`` tells whether to look if grades and scores are swapped.
     """
     y_true, y_score, y_pred = arguments["y_true"], arguments["y_score"], arguments["y_pred"]
-    door = make_door(arguments["exclude"], arguments["exclude_from"], arguments["candidates"])
+    exclude, exclude_from = arguments["exclude"], arguments["exclude_from"]
+    if exclude is arguments["candidates"] is None and exclude_from == "both":
+        door = OPEN
+    else:
+        door = make_door(exclude, exclude_from, arguments["candidates"])
     if y_true is None:
         raise InputError("y_true", MISSING)
     matched = take(y_true, y_score, y_pred, n_labels, labels, conventions.graded, **door.sets)
@@ -142,7 +146,15 @@ def with_batch(
     if blocks.row_groups is not None:
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
-    states, waiting = _count_or_wait(resources, counted, plan, blocks)
+    states, waiting = counted.states, counted.waiting
+    limit = 0 if states is None else min(states.table_bytes, resources.waiting)
+    if blocks.n_bytes < limit:  # smaller than the tables to copy
+        owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
+        waiting = *waiting, *owned_blocks
+        if len(waiting) >= MAX_WAITING or sum(map(block_bytes, waiting)) >= limit:
+            states, waiting = count(plan, resources, states, None, waiting), ()
+    else:
+        states, waiting = count(plan, resources, states, blocks, waiting), ()
     return Counted(
         n_rows=counted.n_rows + n_rows,
         plan=plan,
@@ -155,22 +167,6 @@ def with_batch(
         row_groups=row_groups,
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
     )
-
-
-def _count_or_wait(
-    resources: Resources, counted: Counted, plan: Plan, rows: Blocks
-) -> tuple[States, tuple[Block, ...]]:
-    """Count rows, or keep them waiting while they are smaller than the tables to copy."""
-    states = counted.states
-    if states is not None:
-        limit = min(states.table_bytes, resources.waiting)
-        if rows.n_bytes < limit:
-            blocks = resources.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
-            waiting = (*counted.waiting, *blocks)
-            if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < limit:
-                return states, waiting
-            return count(plan, resources, states, None, waiting), ()
-    return count(plan, resources, states, rows, counted.waiting), ()
 
 
 def settled(resources: Resources, counted: Counted) -> Counted:

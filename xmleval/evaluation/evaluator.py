@@ -19,7 +19,7 @@ from xmleval.evaluation.saved import restored, restored_settings, saved_counts, 
 from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.door import excluded_inputs
+from xmleval.input.door import NAMES, excluded_inputs
 from xmleval.input.objects.take import labels_of
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
@@ -428,18 +428,19 @@ def make_report(settings: Settings, of: Counted) -> Report:
     plan, states, q = of.plan, of.states, settings.propensity
     assert plan is not None
     assert states is not None
-    results = states.finish()
-    without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
-    if without and not results.values:
-        raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
-    if without:
+    results, specs = states.finish(), plan.specs
+    if results.not_computed:
+        without = {name for name, needed in results.not_computed.items() if needed == ALL_LABELS}
+        if without and not results.values:
+            raise ValueError(Message("metrics: nothing can be computed without ", ALL_LABELS))
         results.leave_out(without)
+        specs = tuple([spec for spec in specs if spec.name in results.values])
     if not settings.higher_is_better:
         results.negate_thresholds()
     decision = settings.decision if plan.decision and settings.decision else plan.decision
     return Report(
         results=results,
-        specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
+        specs=specs,
         conventions=plan.conventions,
         n_rows=of.n_rows,
         n_labels=plan.n_labels,
@@ -447,7 +448,7 @@ def make_report(settings: Settings, of: Counted) -> Report:
         constants=settings.constants,
         not_computed={**plan.not_computed, **results.not_computed},
         weighted=plan.weighted,
-        excluded=excluded_inputs(of.inputs),
+        excluded={} if NAMES.isdisjoint(of.inputs) else excluded_inputs(of.inputs),
         propensity=None if q is None else "given" if q.lowest >= 1 else "values below 1",
         keeps_rows=bool(plan.per_row),
         higher_is_better=settings.higher_is_better,

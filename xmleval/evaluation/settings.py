@@ -255,7 +255,7 @@ def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:
         needs = "clusters are for intervals; give ", Keyword("confidence"), ", such as 0.95"
         raise InputError("clusters", Message(*needs))
     lacking = _lacking(settings, inputs)
-    fewer = fewer_labels(inputs, conventions.unlisted_score)
+    fewer = None if NAMES.isdisjoint(inputs) else fewer_labels(inputs, conventions.unlisted_score)
     specs, not_computed, improbable = list[Spec](), dict[str, Message](), list[Spec]()
     for spec, explicit in settings.asked:
         missing = next(filter(None, map(lacking.get, spec.needs)), None)

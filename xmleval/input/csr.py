@@ -103,7 +103,7 @@ def can_be_numbers(array: NDArray[Any]) -> bool:
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in native byte order, itself where it is."""
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
@@ -124,7 +124,8 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
         raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
     if matrix.format == "csr":
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
-        if {ptr.dtype.kind, labels.dtype.kind} - {*"iu"} or ptr.shape != (n_rows + 1,):
+        are_ids = ptr.dtype.kind in "iu" and labels.dtype.kind in "iu"
+        if not are_ids or ptr.shape != (n_rows + 1,):
             types = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
             raise InputError(argument, f"{types}; expected {n_rows + 1} integers, and integers")
         refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.base.arrays import Ints, row_sizes
+from xmleval.base.cached import cached
 from xmleval.base.errors import NO_MATCH, InputError, Keyword, Message, counted
 from xmleval.base.notes import Note
 from xmleval.input.canonical import Ranking, Truth
@@ -52,7 +53,7 @@ class Door:
     from_truth: bool = True
     n_unmatched: int = 0
 
-    @property
+    @cached
     def names(self) -> frozenset[str]:
         """Names of the arguments that take labels out."""
         return frozenset([*self.sets, *([] if self.from_truth else [FROM_PREDICTIONS])])

@@ -18,7 +18,7 @@ from xmleval.metrics.spellings import canonical, nearest
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
 )
-TREC_NDCG = re.compile(r"ndcg_cut([_.@].*)?", re.IGNORECASE)  # which has grades for gains
+TREC_NDCG = re.compile(r"\s*ndcg_cut([_.@].*)?\s*", re.IGNORECASE)
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
 MOST_DIGITS = 400
@@ -220,10 +220,16 @@ def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, An
     """
     names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else []
     gains = options.get("gains")
-    if gains is None and any(isinstance(name, str) and TREC_NDCG.fullmatch(name.strip()) for name in names):
+    if gains is None and any(map(_has_grades, map(str, names))):
         gains = "linear"
     fields = {"unlisted": options.get("unlisted"), "gains": gains, "link": options.get("link")}
     return resolve_conventions(options.get("conventions"), **fields)
+
+
+@lru_cache(maxsize=1024)
+def _has_grades(name: str) -> bool:
+    """Tell whether a measure by this name has grades for gains."""
+    return TREC_NDCG.fullmatch(name) is not None
 
 
 def expand_metrics(

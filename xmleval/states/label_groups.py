@@ -55,10 +55,8 @@ class LabelGroups(Parts):
                 profile: dict[str, State] = {PROFILE: RankProfile(whole, linear, resources)}
                 self.parts[f"{SHARE}/{name}"] = States(whole, resources, profile)
         self.n_rows = dict.fromkeys(self.parts, 0)
-        ranked = [spec for spec in plan.specs if not spec.of_sets]
-        self.depths = {
-            spec.name: plan.reads(spec) or plan.n_labels for spec in ranked if plan.reads(spec) != 0
-        }
+        ranked = [spec.name for spec in plan.specs if not spec.of_sets]
+        self.depths = {name: plan.reads[name] or plan.n_labels for name in ranked if plan.reads[name] != 0}
         cutoffs = sorted({*self.depths.values()})
         widths = [[min(k, labels.size) for k in cutoffs] for labels in self.splits.labels]
         self.widths: Ints = np.array(widths, np.int64)  # labels that measures read, by group and cutoff

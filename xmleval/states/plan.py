@@ -184,13 +184,17 @@ class Plan(Settings):
     reads_scores: bool = field(init=False)
     # depth of the ranking that the measures read; None for all of it
     depth: int | None = field(init=False)
-    # greatest number of leading labels that a measure reads, but for those of the whole ranking
+    # number of leading labels that each measure reads, by name, None for the whole ranking, and the greatest
+    reads: dict[str, int | None] = field(init=False)
     deepest: int = field(init=False)
     # whether listed labels must be sorted, beyond the ranks of the relevant ones
     ordered: bool = field(init=False)
     # whether any measure reads sets predicted by the decision, not only those at k
     uses_decision: bool = field(init=False)
-    # measures requested by name that need a score for every label, where unlisted labels have none
+    # whether any measure reads lists or their scores
+    reads_lists: bool = field(init=False)
+    # measures that need a score for every label, where unlisted labels have none, and those requested by name
+    gapless: list[Spec] = field(init=False)
     required_gapless: list[Spec] = field(init=False)
     # measures requested by name that need all labels
     required_cells: list[Spec] = field(init=False)
@@ -201,34 +205,40 @@ class Plan(Settings):
         """Work out what is read of rows, in one pass over the measures."""
         level, decision, inputs = self.conventions.unlisted_score, self.decision, self.inputs
         unlisted = level if self.higher_is_better or level is None else 0 - level
-        parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
+        parts = list[Spec]()
+        for spec in self.specs:
+            parts += map(parse_spec, spec.metric.parts)
         all_specs = [*dict.fromkeys([*self.specs, *parts])] if parts else [*self.specs]
-        required = {spec.name for spec, explicit in self.asked if explicit}
         kept = self._kept_decisions() if self.per_label else {}
-        vars(self).update(weighted="sample_weight" in inputs, row_groups="row_groups" in inputs)
-        states: dict[str, list[Spec]] = {}
+        weighted, bounds = "sample_weight" in inputs, self.bounds
+        vars(self).update(weighted=weighted, row_groups="row_groups" in inputs)
+        states, reads = dict[str, list[Spec]](), dict[str, int | None]()
         gapless, cells, probable = list[Spec](), list[Spec](), list[Spec]()
         curves = self.keep_curves or self.curve_points > 0
-        reads_scores, whole = curves, curves or self.label_groups is not None
+        reads_lists, reads_scores, whole = False, curves, curves or self.label_groups is not None
         uses_decision = decision in kept and decision != GIVEN_SETS
         ordered = self.bounds or bool(kept and kept.keys() - {GIVEN_SETS})
         deepest, at_k = 0, 1  # one-error reads the first label
         for spec in all_specs:
-            if name := self.state_of(spec):
+            metric, needs, k = spec.metric, spec.needs, spec.k
+            if name := (weighted and metric.weighted_state) or spec.state:
                 states.setdefault(name, []).append(spec)
-            if name == "row_sums" and self.bounded(spec):
+            if bounds and name == "row_sums" and self.bounded(spec):
                 states.setdefault(ROW_BOUNDS, []).append(spec)
-            if spec.metric.gapless and unlisted is None and spec.name in required:
+            if metric.gapless and unlisted is None:
                 gapless.append(spec)
-            if "probabilities" in spec.needs:
+            if "probabilities" in needs:
                 reads_scores = True
                 probable.append(spec)
-            cells += [spec] * (spec.metric.every_label and spec.name in required)
+            if metric.every_label:
+                cells.append(spec)
+            reads_lists |= "scores" in needs or "entry scores" in needs
             reads_scores |= spec.scores_of_all
-            whole |= spec.scores_of_all or spec.metric.whole
-            uses_decision |= "sets" in spec.needs
-            ordered |= spec.of_sets and (spec.k is not None or self.decide(spec).kind != "pred")
-            at_k, deepest = max(at_k, spec.k or 0), max(deepest, self.reads(spec) or 0)
+            whole |= spec.scores_of_all or metric.whole
+            uses_decision |= "sets" in needs
+            ordered |= spec.of_sets and (k is not None or self.decide(spec).kind != "pred")
+            reads[spec.name] = n_read = k or self._n_read(spec)
+            at_k, deepest = max(at_k, k or 0), max(deepest, n_read or 0)
         if decision is not None and decision.kind in LEADING:
             at_k = max(at_k, int(decision.value))
         elif decision is not None and decision.kind != "pred":
@@ -248,11 +258,14 @@ class Plan(Settings):
             kept_decisions=kept,
             reads_scores=reads_scores,
             depth=None if whole else self.cut(at_k),
+            reads=reads,
             deepest=deepest,
             ordered=ordered,
             uses_decision=uses_decision,
-            required_gapless=gapless,
-            required_cells=cells,
+            reads_lists=reads_lists,
+            gapless=gapless,
+            required_gapless=self._required(gapless) if gapless else [],
+            required_cells=self._required(cells) if cells else [],
             probable=None
             if none_improbable
             else (probable[0], max(spec.k or self.n_labels for spec in probable)),
@@ -265,6 +278,10 @@ class Plan(Settings):
         for k in dict.fromkeys(spec.k for spec in kept if spec.k):
             suffixes.setdefault(top(k), []).append(f"@{k}")
         return suffixes
+
+    def _required(self, specs: list[Spec]) -> list[Spec]:
+        names = {spec.name for spec, explicit in self.asked if explicit}
+        return [spec for spec in specs if spec.name in names]
 
     def setting(self, spec: Spec) -> Setting:
         """Return the setting passed to a spec's formula."""
@@ -294,10 +311,8 @@ class Plan(Settings):
         """Return a number of leading labels, not more than a row can list."""
         return depth if self.unknown else min(depth, self.n_labels)
 
-    def reads(self, spec: Spec) -> int | None:
-        """Return the number of leading labels that a spec reads, None for the whole ranking."""
-        if spec.k:
-            return spec.k
+    def _n_read(self, spec: Spec) -> int | None:
+        """Return how many leading labels a measure without a cutoff reads."""
         if "sets" in spec.needs:
             decision = self.decide(spec)
             if decision.kind in LEADING:

@@ -41,12 +41,14 @@ class RankProfile(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self.depth = max([spec.k or 0 for spec in specs])  # tables are no wider than the deepest hit
-        gains = any(spec.metric.table != "hits" for spec in specs)
-        self.propensity = plan.propensity if gains else None
+        self.depth, self.propensity = 0, None  # tables are no wider than the deepest hit
+        for spec in specs:
+            self.depth = max(self.depth, spec.k or 0)
+            if spec.metric.table != "hits":
+                self.propensity = plan.propensity
         self.n_groups = 1 if plan.confidence is None else N_GROUPS
-        kept = kept_of(plan.per_row, specs)
-        self.of_rows = {spec.name: spec for spec in kept if spec.metric.table != RATIO}
+        kept = filter(lambda spec: spec.metric.table != RATIO, kept_of(plan.per_row, specs))
+        self.of_rows = {spec.name: spec for spec in kept}
         self.kept_names = [*self.of_rows]
         self.keys: Ints = np.empty(0, np.int64)  # number of relevant labels * number of groups + group
         limbs = (LIMBS,) if plan.weighted else ()  # hits and rows are then fixed-point sums, too
@@ -96,8 +98,10 @@ class RankProfile(State):
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        sizes, starts = np.unique(self.keys // self.n_groups, return_index=True)
-        tables = {name: _carried(np.add.reduceat(table, starts)) for name, table in self.tables.items()}
+        sizes, tables = self.keys, self.tables
+        if self.n_groups > 1:
+            sizes, starts = np.unique(sizes // self.n_groups, return_index=True)
+            tables = {name: _carried(np.add.reduceat(table, starts)) for name, table in tables.items()}
         results, whole = Results(), _profile_of(sizes, tables)
         for spec in self.specs:
             results.values[spec.name] = _values(spec, whole, self.plan, 1)[0]

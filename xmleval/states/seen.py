@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 
 from xmleval.base.arrays import Ints, row_sizes
@@ -35,48 +33,47 @@ class Seen(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         super().__init__(plan, specs, resources)
-        self.n: Counter[str] = Counter()
+        self.n = dict.fromkeys(COUNTS, 0)
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
         self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
-        self.reads: dict[str, int | None] = {}  # how many leading labels, by measure, as `Plan.reads` tells
-        self.gapless, self.reads_lists = list[Spec](), False
-        for spec in plan.all_specs:
-            self.reads[spec.name] = plan.reads(spec)
-            self.reads_lists |= "scores" in spec.needs or "entry scores" in spec.needs
-            if spec.metric.gapless and plan.unlisted is None:
-                self.gapless.append(spec)
-        self.cutoffs = np.array(sorted(filter(None, {*self.reads.values()})), np.int64)
+        self.cutoffs = np.array(sorted(filter(None, {*plan.reads.values()})), np.int64)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         block, ranking, n_relevant = view.block, view.block.ranking, view.block.truth.labels.size
-        judging = block.judged is not None and block.judged.labels.size > n_relevant
-        named = not block.by_id and view.n_rows > 0
-        n = Counter(rows=view.n_rows, relevant=n_relevant)
-        n.update(named=named, judging=judging, unknown=block.unknown)
-        raw = None if ranking is None else ranking.raw
+        n, raw = self.n.copy(), None if ranking is None else ranking.raw
+        n["rows"] += view.n_rows
+        n["relevant"] += n_relevant
+        n["named"] += not block.by_id and view.n_rows > 0
+        n["judging"] += block.judged is not None and block.judged.labels.size > n_relevant
+        n["unknown"] += block.unknown
         if block.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
                     self._add_ids(*look_at_ids(part.labels))
             if raw is not None and view.n_rows:
                 self._add_ids(raw.missing, raw.highest)
-        if self.gapless:
+        if self.plan.gapless:
             short = row_sizes(view.inside.ranking.ptr) < view.n_labels
-            pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
-            n.update(samples=int(np.count_nonzero(short & pairs)), macro=int(np.count_nonzero(short)))
+            if short.any():
+                pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
+                n["samples"] += int(np.count_nonzero(short & pairs))
+                n["macro"] += int(np.count_nonzero(short))
         if ranking is not None and raw is not None:
-            n.update(listed=raw.n_listed, graded=not raw.binary, rising=raw.rises, falling=raw.falls)
+            n["listed"] += raw.n_listed
+            n["graded"] += not raw.binary
+            n["rising"] += raw.rises
+            n["falling"] += raw.falls
             if self.cutoffs.size and ranking.scores is not None:
-                n.update(tied=count_tied(view, self.cutoffs))
+                n["tied"] += count_tied(view, self.cutoffs)
             deepest_read, scored = max(self.plan.deepest, SEVERAL), self.plan.unlisted is not None
             if scored or self.deepest < deepest_read:
                 sizes = row_sizes(ranking.ptr)
                 deepest = int(sizes.max(initial=0))
                 n_deepest = int(np.count_nonzero(sizes == deepest)) if scored else 0
                 self._add_deepest(deepest if scored else min(deepest, deepest_read), n_deepest)
-        self.n = self.n + n
+        self.n = n
 
     def _add_deepest(self, deepest: int, n_rows: int) -> None:
         """Add rows that list the most labels among some."""
@@ -92,7 +89,7 @@ class Seen(State):
 
     def merge(self, added: Seen) -> None:
         """Merge a state of other rows."""
-        self.n = self.n + added.n
+        self.n = {name: n + added.n[name] for name, n in self.n.items()}
         self._add_deepest(added.deepest, added.n_deepest)
         self._add_ids(added.missing, added.highest)
 
@@ -101,7 +98,7 @@ class Seen(State):
         results, plan, n = Results(), self.plan, self.n
         if not n["rows"]:
             return results
-        for spec in self.gapless:
+        for spec in plan.gapless:
             if n[spec.average or ""]:
                 results.not_computed[spec.name] = NO_GAPS
         if not n["relevant"]:
@@ -120,7 +117,7 @@ class Seen(State):
             hint = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
             does = "averages over labels and measures of all cells count label 0, too"
             results.notes["ids"] = f"{hint}subtract 1, or drop the first column of matrices; {does}"
-        if self.reads_lists:
+        if plan.reads_lists:
             self._add_lists(results)
         return results
 
@@ -153,7 +150,7 @@ class Seen(State):
         are_cut = n["rows"] >= SEVERAL and 2 * self.n_deepest > n["rows"] and 0 < self.deepest < n_labels
         if not (below or are_cut):
             return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
-        for name, depth in self.reads.items():
+        for name, depth in self.plan.reads.items():
             if mean < n_labels if depth is None else self.deepest < depth:
                 results.short[name] = mean
         if not (results.short and below):
@@ -167,11 +164,11 @@ class Seen(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         lists = np.array([self.deepest, self.n_deepest, self.missing, self.highest])
-        return {"counts": np.array([self.n[name] for name in COUNTS]), "lists": lists}
+        return {"counts": np.array([*self.n.values()]), "lists": lists}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        self.n = +Counter(dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True)))
+        self.n = dict(zip(COUNTS, contents.take("counts", len(COUNTS)).tolist(), strict=True))
         lists = contents.take("lists", 4, low=-1).tolist()
         self.deepest, self.n_deepest, self.missing, self.highest = lists
 

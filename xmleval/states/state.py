@@ -207,7 +207,7 @@ class States:
 
     def add(self, view: View) -> None:
         """Add the rows of a view."""
-        inside = view.inside
+        inside = view.inside if view.block.unknown else view
         for state in self._states.values():
             state.update(view if state.with_unknown else inside)
 
@@ -247,11 +247,13 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        results, *remaining = [state.finish() for state in self._states.values()]
-        for part in remaining:
-            results.add(part)
-        values = results.values
+        results = Results()
+        for state in self._states.values():
+            results.add(state.finish())
+        values, names = results.values, list[str]()
         for spec in self.plan.specs:
+            if spec.name not in results.not_computed:
+                names.append(spec.name)
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
@@ -268,7 +270,7 @@ class States:
         if results.replicates:
             smooth = {spec.name for spec in self.plan.specs if spec.smooth}
             results.replicates = {n: r for n, r in results.replicates.items() if n in smooth and r.size > 1}
-        results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.not_computed])
+        results.keep_only(names)
         return results
 
     def arrays(self) -> Arrays:
