@@ -49,6 +49,8 @@ def without_large(values: Floats, weight: Floats = NO_WEIGHT) -> tuple[Floats, I
     These are above and below 0, and have a weight above 0.
     """
     large = np.abs(values) >= LARGE
+    if not large.any():
+        return values / LARGE_UNIT, np.zeros(2, np.int64)
     weighing = large & (weight > 0.0) if weight.size else large
     n_positive = np.count_nonzero(weighing & (values > 0.0))
     counts: Ints = np.array([n_positive, np.count_nonzero(weighing) - n_positive])
