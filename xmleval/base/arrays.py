@@ -36,6 +36,13 @@ def row_sizes(ptr: Ints) -> Ints:
     return ptr[1:] - ptr[:-1]
 
 
+def bytes_of(arrays: Any) -> int:
+    """Return the size of an array, or of those in lists and tuples of any kind."""
+    if isinstance(arrays, np.ndarray):
+        return arrays.nbytes
+    return sum(map(bytes_of, arrays)) if isinstance(arrays, list | tuple) else 0
+
+
 def as_score(value: float, scores: Scores) -> float:
     """Return a number rounded to the dtype of scores, as in NumPy comparisons."""
     return float(as_scores(np.float64(value), scores))

@@ -226,12 +226,6 @@ def owned(block: Block) -> Block:
     return copy
 
 
-def block_bytes(block: Block) -> int:
-    """Return the size of a block's arrays in bytes."""
-    arrays = [x for part in block for x in (part if isinstance(part, tuple) else [part])]
-    return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
-
-
 def _refuse_unknown(plan: Plan, arguments: Sequence[str]) -> None:
     """Refuse arguments with unknown labels, if these have a score or a measure needs all labels."""
     level = plan.conventions.unlisted_score

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources
 from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.base.notes import joined_notes
 from xmleval.base.threads import in_turns
-from xmleval.evaluation.blocks import Batch, Blocks, block_bytes, make_blocks, owned
+from xmleval.evaluation.blocks import Batch, Blocks, make_blocks, owned
 from xmleval.evaluation.settings import KEYED, MISSING, SCORED, plan_of
 from xmleval.evaluation.spans import COMMON, OWN, CountedTwiceError, Spans, united, with_rows
 from xmleval.input.door import OPEN, make_door
@@ -26,7 +27,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.vectors import keys_of_groups, of_rows
 from xmleval.labels.groups import refuse_many_groups
 from xmleval.states.plan import Plan, Settings
-from xmleval.states.state import States, new_states
+from xmleval.states.state import States, new_states, table_bytes
 from xmleval.view.block import Block
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
@@ -147,11 +148,11 @@ def with_batch(
         row_groups = row_groups.union(blocks.row_groups.names)
         refuse_many_groups("row_groups", len(row_groups))
     states, waiting = counted.states, counted.waiting
-    limit = 0 if states is None else min(states.table_bytes, resources.waiting)
+    limit = 0 if states is None else min(table_bytes(states), resources.waiting)
     if blocks.n_bytes < limit:  # smaller than the tables to copy
         owned_blocks = resources.map(lambda number: owned(blocks.block(number)), range(blocks.n_blocks))
         waiting = *waiting, *owned_blocks
-        if len(waiting) >= MAX_WAITING or sum(map(block_bytes, waiting)) >= limit:
+        if len(waiting) >= MAX_WAITING or bytes_of(waiting) >= limit:
             states, waiting = count(plan, resources, states, None, waiting), ()
     else:
         states, waiting = count(plan, resources, states, blocks, waiting), ()
@@ -253,7 +254,8 @@ def count(
         if n_blocks == 1:
             update(states, 0)
         else:
-            n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // (states.worker_bytes + 1)))
+            of_each = 1 + table_bytes(states, is_shared=False)
+            n_workers = max(1, min(resources.threads, n_blocks, WORKERS_BYTES // of_each))
             parts = states.divided(n_workers, n_blocks)
             # the error with the lowest number is that of the first block with an invalid row
             in_turns(n_blocks, [partial(update, part) for part in parts])

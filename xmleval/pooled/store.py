@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.pooled.piles import Held, Pile, as_keys, spill
@@ -36,7 +37,7 @@ class Store:
     @property
     def value_bytes(self) -> int:
         """Size of the scores counted by value."""
-        return sum(values.n_bytes for values in self.values.values())
+        return bytes_of([values.parts for values in self.values.values()])
 
     @property
     def n_bytes(self) -> int:

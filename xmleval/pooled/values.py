@@ -40,11 +40,6 @@ class Ordered(NamedTuple):
         """Number of scores."""
         return int(self.starts[-1])
 
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.starts.nbytes + self.places.nbytes
-
 
 class Packed(NamedTuple):
     """Counts of places, bucket by bucket; see `kernels.packing`.
@@ -57,11 +52,6 @@ class Packed(NamedTuple):
     starts: Ints
     places: Ints
     size: int
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.starts.nbytes + self.places.nbytes
 
 
 class Buckets(NamedTuple):
@@ -89,16 +79,14 @@ class Values:
         self.packed: list[Packed] = [*packed]
 
     @property
-    def size(self) -> int:
-        """Number of scores."""
-        parts: list[Any] = [*self.few, *self.ordered, *self.packed]
-        return sum(part.size for part in parts)
+    def parts(self) -> list[Any]:
+        """All arrays, ordered and packed parts."""
+        return [*self.few, *self.ordered, *self.packed]
 
     @property
-    def n_bytes(self) -> int:
-        """Size in bytes."""
-        parts: list[Any] = [*self.few, *self.ordered, *self.packed]
-        return sum(part.nbytes for part in parts)
+    def size(self) -> int:
+        """Number of scores."""
+        return sum(part.size for part in self.parts)
 
     def add(self, scores: Scores) -> None:
         """Add scores, float32 without NaN; they are ordered once there are many."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.base.arrays import Chunks, Floats, Ints
+from xmleval.base.arrays import Chunks, Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, is_table, merge_tables, tabulate
@@ -83,11 +83,6 @@ class KeySums:
         self.tables: list[Floats] = []
         self.runs: list[Run] = []
         self.total = np.zeros(SUM)
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the tables in memory."""
-        return sum(table.nbytes for table in self.tables)
 
     @property
     def parts(self) -> list[Any]:
@@ -207,7 +202,7 @@ def n_ranges(collections: Sequence[KeySums], resources: Resources) -> int:
     if not any(sums.runs for sums in collections):
         return 1
     n_bytes = sum(run.size * run.dtype.itemsize for sums in collections for run in sums.runs)
-    n_bytes += sum(sums.n_bytes for sums in collections)
+    n_bytes += bytes_of([sums.tables for sums in collections])
     return -(-n_bytes // max(LEAST_RANGE, resources.sorted // 2))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints
+from xmleval.base.arrays import Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
@@ -40,11 +40,7 @@ class Calibration(State):
         self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in numbers}
         self.lossy = any(not spec.params for spec in specs)
         self.losses: Ints = np.zeros((n, 2, LIMBS), np.int64)
-
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return self.losses.nbytes + sum(sums.nbytes for sums in self.sums.values())
+        self.table_bytes = bytes_of([self.losses, *self.sums.values()])
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

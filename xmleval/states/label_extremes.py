@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints, as_score
+from xmleval.base.arrays import Floats, Ints, as_score, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.base.cached import cached
 from xmleval.kernels.extremes import widen_extremes
@@ -31,17 +31,13 @@ class LabelExtremes(State):
         self.n_rows = 0  # with a positive weight
         self.dtype = np.dtype(np.float32)  # of scores
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant
+        self.table_bytes = bytes_of(self.counts) + 2 * plan.n_labels * np.dtype(np.float64).itemsize
 
     @cached
     def ends(self) -> Floats:
         """Lowest relevant and highest irrelevant scores, made when needed: files may claim many labels."""
         ends: Floats = np.repeat([[np.inf], [-np.inf]], self.plan.n_labels, axis=1)
         return ends
-
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return 2 * self.plan.n_labels * np.dtype(np.float64).itemsize + self.counts.nbytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

@@ -58,19 +58,14 @@ class LabelTable:
         self.weighted = weighted
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of row weights
         self._locks: list[Lock] = []  # one for each part of a shared table
-        self._table: NDArray[Any]
+        self.cells: NDArray[Any]
         if weighted:
-            self._table = np.zeros((3, n_labels, 2), np.int64)
+            self.cells = np.zeros((3, n_labels, 2), np.int64)
         else:
-            self._table = np.zeros((3, n_labels), np.uint8)
+            self.cells = np.zeros((3, n_labels), np.uint8)
         none: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
         # overflows, and those that are not joined yet: indices, once for each time
         self._over: tuple[Carries, list[Ints]] = none, []
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the table in bytes."""
-        return self._table.nbytes
 
     def share(self) -> None:
         """Create the locks that let several workers share the table."""
@@ -84,7 +79,7 @@ class LabelTable:
     def totals(self) -> Ints:
         """All totals of counts, int64 (3, n_labels)."""
         (places, times), new = self._over
-        totals = self._table.astype(np.int64)
+        totals = self.cells.astype(np.int64)
         flat = totals.reshape(-1)
         flat[places] += times << BYTE
         for places in new:
@@ -94,7 +89,7 @@ class LabelTable:
     def n_pred(self, start: int, stop: int) -> Floats:
         """Return the predicted slots of the labels start..stop-1, or the sums of their weights."""
         places, times = self.join()
-        cells, first = self._table[1, start:stop], self.n_labels + start
+        cells, first = self.cells[1, start:stop], self.n_labels + start
         span = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
         labels, times = places[span] - first, times[span]
         if not self.weighted:
@@ -125,9 +120,9 @@ class LabelTable:
             kind, ends = parts[number]
             (labels, within), first = kinds[kind], kind * self.n_labels
             if weight is None:
-                n = count_in_bytes(labels, first, self._table.reshape(-1), carried)
+                n = count_in_bytes(labels, first, self.cells.reshape(-1), carried)
             else:
-                n = add_weights(labels, within, weight, first, ends, self._table.reshape(-1, 2), carried)
+                n = add_weights(labels, within, weight, first, ends, self.cells.reshape(-1, 2), carried)
             if n:
                 with self._alone():
                     self._over[1].append(carried[:n].copy())
@@ -171,13 +166,13 @@ class LabelTable:
         self._locks = []
         over: list[Ints] = []
         if not self.rows.any():  # so that all counts are 0
-            self._table[...] = added._table
+            self.cells[...] = added.cells
         elif self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
-            n = add_sums(self._table.reshape(-1, 2), added._table.reshape(-1, 2), full)
+            n = add_sums(self.cells.reshape(-1, 2), added.cells.reshape(-1, 2), full)
             over = [full[:n]]
         else:
-            over = _add_bytes(self._table.reshape(-1), added._table.reshape(-1))
+            over = _add_bytes(self.cells.reshape(-1), added.cells.reshape(-1))
         self._over = _added(self.join(), added.join()), over
         self.rows = self.rows + added.rows
         carry(self.rows)
@@ -186,13 +181,13 @@ class LabelTable:
         """Return the table of all rows but those of a part of them, which is unchanged."""
         left = LabelTable(self.decision, self.n_labels, self.weighted)
         if self.weighted:
-            low = self._table[..., 1] - part._table[..., 1]
-            high = self._table[..., 0] - part._table[..., 0] + (low >> BITS)
-            left._table[..., 0], left._table[..., 1] = high & (FULL - 1), low & MASK
+            low = self.cells[..., 1] - part.cells[..., 1]
+            high = self.cells[..., 0] - part.cells[..., 0] + (low >> BITS)
+            left.cells[..., 0], left.cells[..., 1] = high & (FULL - 1), low & MASK
             borrowed = np.flatnonzero(high < 0)
         else:
-            np.subtract(self._table, part._table, out=left._table)  # modulo 256
-            borrowed = np.flatnonzero(part._table > self._table)
+            np.subtract(self.cells, part.cells, out=left.cells)  # modulo 256
+            borrowed = np.flatnonzero(part.cells > self.cells)
         places, times = _added(part.join(), (borrowed, np.ones_like(borrowed)))
         places, times = _added(self.join(), (places, -times))
         left._over = (places[times > 0], times[times > 0]), []
@@ -256,11 +251,11 @@ class LabelTable:
             start, stop = ranges[number]
             # private arrays: shared cache lines would make threads wait for one another
             tallies, large = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
-            n_large = tally_labels(self._table, skipped, start, stop, tallies, large)
+            n_large = tally_labels(self.cells, skipped, start, stop, tallies, large)
             return tallies[:N_TALLIES], large[:n_large]
 
         tallies, large = zip(*resources.map(tally, range(len(ranges))), strict=True)
-        yield from self._pieces(self._table[:, np.concatenate(large)])
+        yield from self._pieces(self.cells[:, np.concatenate(large)])
         n_labels = np.sum(tallies, axis=0)
         occurring = np.flatnonzero(n_labels)
         yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
@@ -269,7 +264,7 @@ class LabelTable:
         """Return the labels with counts that overflowed, ascending, and their totals."""
         places, times = carries
         labels, which = np.unique(places % self.n_labels, return_inverse=True)
-        totals = self._table[:, labels].astype(np.int64)
+        totals = self.cells[:, labels].astype(np.int64)
         totals[places // self.n_labels, which] += times << BYTE
         return labels, totals
 
@@ -287,18 +282,18 @@ class LabelTable:
         """Return those of the next labels with a positive sum of weights, and their contingency tables."""
         stop = min(start + FEW_LABELS, self.n_labels)
         labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
-        n = subtract_sums(self._table, *carries, start, stop, self.rows[0], labels, cells)
+        n = subtract_sums(self.cells, *carries, start, stop, self.rows[0], labels, cells)
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save, a byte for each count that did not overflow."""
         places, times = self.join()
-        return {"held": self._table, "places": places, "times": times, "rows": self.rows}
+        return {"held": self.cells, "places": places, "times": times, "rows": self.rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.rows = contents.take_sums("rows", self.rows.shape[0])
-        self._table = contents.take("held", *self._table.shape, dtype=self._table.dtype, low=None)
+        self.cells = contents.take("held", *self.cells.shape, dtype=self.cells.dtype, low=None)
         places = contents.take("places", None, high=max(0, 3 * self.n_labels - 1))
         times = contents.take("times", places.size)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Floats, Ints
+from xmleval.base.arrays import Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.input.vectors import HEAVIEST
 from xmleval.metrics import Setting
@@ -42,11 +42,7 @@ class LabelTotals(State):
             self.decided.setdefault(plan.decide(spec), []).append(spec)
         decisions = dict.fromkeys([*self.decided, *kept])
         self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
-
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return sum(table.n_bytes for table in self.tables.values())
+        self.table_bytes = bytes_of([table.cells for table in self.tables.values()])
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

@@ -78,14 +78,14 @@ class PairScores(SummedKeys):
     def totals(self, k: int | None) -> Floats:
         """Return the weights of hits and of misses at a cutoff, float64 (2, 2)."""
         totals = np.zeros((2, SUM))
-        for total, side in zip(totals, self.parts(k), strict=True):
+        for total, side in zip(totals, self.sides(k), strict=True):
             for sums in side:
                 add_to(total, *sums.total)
         return totals
 
     def tables(self, k: int | None) -> Iterator[tuple[Floats, Floats]]:
         """Yield the weights of hits and of misses at a cutoff by score, ascending, a range at a time."""
-        hits, misses = self.parts(k)
+        hits, misses = self.sides(k)
         for sums in (*hits, *misses):
             sums.compact()
         ranges = Ranges([*hits, *misses], n_ranges([*hits, *misses], self.resources))
@@ -93,7 +93,7 @@ class PairScores(SummedKeys):
             tables = [ranges.load(which, number) for which in range(2 * len(hits))]
             yield merged(tables[: len(hits)], 1), merged(tables[len(hits) :], 1)
 
-    def parts(self, k: int | None) -> tuple[list[KeySums], list[KeySums]]:
+    def sides(self, k: int | None) -> tuple[list[KeySums], list[KeySums]]:
         """Return the sums of hits and of misses that a cutoff adds up."""
         up_to = self.cutoffs[: self.cutoffs.index(k) + 1]
         hits, misses = (

@@ -40,16 +40,6 @@ class Parts(State):
         """The parts to save, by name."""
         return self.parts
 
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return sum(states.table_bytes for states in self.parts.values())
-
-    @property
-    def worker_bytes(self) -> int:
-        """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return sum(states.worker_bytes for states in self.parts.values())
-
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield the parts of a block by name, and add to the sums."""
         raise NotImplementedError

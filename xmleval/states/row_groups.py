@@ -16,7 +16,7 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.parts import Parts
 from xmleval.states.plan import Plan
 from xmleval.states.results import Part, Results
-from xmleval.states.state import Arrays, States
+from xmleval.states.state import Arrays, States, table_bytes
 from xmleval.view.block import MOST_GROUPS
 from xmleval.view.parts import rows_of
 from xmleval.view.view import View
@@ -37,7 +37,7 @@ class RowGroups(Parts):
         if name not in self.parts:
             states = States(self.plan.part(), self.share)
             n = max(self.n_expected, 1 + len(self.parts))
-            n_bytes = n * states.table_bytes
+            n_bytes = n * table_bytes(states)
             if self.plan.confidence is not None and n_bytes > self.resources.memory:
                 tables = f"tables of {n} groups, each with {N_GROUPS} for confidence intervals, take "
                 limit = f"{size_text(n_bytes)}, more than the {size_text(self.resources.memory)} that "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.base.arrays import Bools, Chunks, Floats, Ints, Scores, as_score
+from xmleval.base.arrays import Bools, Chunks, Floats, Ints, Scores, as_score, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.files.spill import SpillFile
 from xmleval.kernels.columns import group_entries
@@ -55,6 +55,7 @@ class ScoreRuns(State):
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
+        self.table_bytes = bytes_of(self.n_true)
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
@@ -64,11 +65,6 @@ class ScoreRuns(State):
         cells = [f"{CELLS}.{kind}" for kind in kinds] if self.needs.cells else []
         columns = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)] if self.needs.columns else []
         return Store(cells, columns, file)
-
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return self.n_true.nbytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""

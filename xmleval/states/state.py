@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +47,8 @@ class State:
     shared = False  # whether workers fill the same state
     of_labels = False  # whether it counts labels, or entries, over all rows
     with_unknown = False  # whether it takes predictions with unknown labels
+    table_bytes = 0  # size of the tables that a state promises to take, however many rows it counts
+    parts: Mapping[str, States] = MappingProxyType({})  # states of parts of the data
     kept_names: Sequence[str] = ()  # measures whose row values are kept
     kept: Sequence[tuple[int, Floats]] = ()  # first row of each block, and values (kept_names, rows)
 
@@ -53,16 +56,6 @@ class State:
         self.plan = plan
         self.specs = specs
         self.resources = resources
-
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return 0
-
-    @property
-    def worker_bytes(self) -> int:
-        """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return 0 if self.shared else self.table_bytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -180,15 +173,9 @@ class States:
         """Return whether there is a state of a name."""
         return name in self._states
 
-    @property
-    def table_bytes(self) -> int:
-        """Size of the tables in bytes, independent of the number of rows."""
-        return sum(state.table_bytes for state in self._states.values())
-
-    @property
-    def worker_bytes(self) -> int:
-        """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return sum(state.worker_bytes for state in self._states.values())
+    def __iter__(self) -> Iterator[State]:
+        """Iterate over the states."""
+        return iter(self._states.values())
 
     @property
     def row_groups(self) -> frozenset[str]:
@@ -290,12 +277,18 @@ class States:
         contents.done()
 
 
+def table_bytes(states: Iterable[State], is_shared: bool = True) -> int:
+    """Return the size of the tables of states and their parts, without those that workers share if asked."""
+    of_parts = [table_bytes(part, is_shared) for state in states for part in state.parts.values()]
+    return sum(of_parts) + sum(state.table_bytes for state in states if is_shared or not state.shared)
+
+
 def new_states(plan: Plan, resources: Resources) -> States:
     """Return the empty states of a plan; refuse tables of groups that exceed the memory."""
     states = States(plan, resources)
     if plan.confidence is None or JACKKNIFE not in states:
         return states
-    n_bytes = states[JACKKNIFE].table_bytes
+    n_bytes = table_bytes([states[JACKKNIFE]])
     if n_bytes > resources.memory:
         takes = f"tables of {N_GROUPS} groups of rows take {size_text(n_bytes)}"
         needs = f"{takes}, more than the {size_text(resources.memory)} that "

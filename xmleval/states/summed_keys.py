@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from xmleval.base.arrays import bytes_of
 from xmleval.base.budget import Resources
 from xmleval.metrics.spec import Spec
 from xmleval.pooled.weight_sums import KeySums
@@ -23,7 +24,7 @@ class SummedKeys(State):
     @property
     def held_bytes(self) -> int:
         """Size of the sums in memory."""
-        return sum(sums.n_bytes for sums in self.sums.values())
+        return bytes_of([sums.tables for sums in self.sums.values()])
 
     def spill_beyond(self, share: int) -> None:
         """Spill the sums in memory if they are larger, so that repeated saves write them once."""
