@@ -30,20 +30,6 @@ NO_LISTED, NO_RELEVANT = -1, -2  # fill up short rows and equal no label
 
 
 @kernel
-def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
-    """Group the rows by their keys.
-
-    keys : int64 (n,)
-    following : int64 (largest key + 1,), where the rows of each key start; advanced to where they end
-    order : int64 (n,), written: the rows, those of equal keys next to one another
-    """
-    for i in range(keys.size):
-        n = keys[i]
-        order[following[n]] = i
-        following[n] += 1
-
-
-@kernel
 def sort_lanes(lanes: Floats) -> None:
     """Sort the 8 numbers of each lane downwards by a sorting network; lanes : float64 (SIZE,), in place."""
     for x in range(LANES):
@@ -231,7 +217,7 @@ def sum_leading_gains(
 
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
-    order : int64 (n,), from `group_rows`: the rows by slot, and so by number of relevant labels
+    order : int64 (n,), from `sorting.group_rows`: the rows by slot, and so by number of relevant labels
     slot_ptr : int64 (slots + 1,), where the rows of each slot start; propensity : float64 (n_labels,)
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to

@@ -34,23 +34,6 @@ def find_groups(numbers: Ints, groups: Bytes) -> None:
 
 
 @kernel
-def order_by_group(groups: Bytes, starts: Ints, rows: Ints) -> None:
-    """Order rows by jackknife group, ascending within each.
-
-    groups : uint8 (n,); starts : int64 (N_GROUPS + 1,), where the rows of each start; rows : int64 (n,)
-    """
-    starts[:] = 0
-    for i in range(groups.size):
-        starts[groups[i] + 1] += 1
-    for group in range(N_GROUPS):
-        starts[group + 1] += starts[group]
-    places = starts[:N_GROUPS].copy()
-    for i in range(groups.size):
-        rows[places[groups[i]]] = i
-        places[groups[i]] += 1
-
-
-@kernel
 def point_to_rows(ptr: Ints, rows: Ints, taken_ptr: Ints) -> None:
     """Find where the entries of some rows start once they follow one another, int64 (n + 1,)."""
     taken_ptr[0] = 0

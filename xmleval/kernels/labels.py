@@ -172,19 +172,6 @@ def subtract_sums(
 
 
 @kernel
-def take_leading(cut: Ints, ptr: Ints, labels: Labels, leading: Labels) -> None:
-    """Copy the leading entries of each row.
-
-    cut : int64 (n,), how many; ptr, labels : int64 (n + 1,), (s,); taken : (cut.sum(),), written
-    """
-    n_taken = 0
-    for i in range(cut.size):
-        for p in range(ptr[i], ptr[i] + cut[i]):
-            leading[n_taken] = labels[p]
-            n_taken += 1
-
-
-@kernel
 def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, untallied: Ints) -> Any:
     """Tally the labels start..stop-1 by their counts tp, n_pred and n_true, if all three are small.
 

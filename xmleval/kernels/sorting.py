@@ -79,3 +79,17 @@ def longest_row(ptr: Ints) -> int:
     for i in range(ptr.size - 1):
         longest = max(longest, ptr[i + 1] - ptr[i])
     return longest
+
+
+@kernel
+def group_rows(keys: Labels, following: Ints, order: Ints) -> None:
+    """Group the rows by their keys.
+
+    keys : int64 or uint8 (n,)
+    following : int64 (largest key + 1,), where the rows of each key start; advanced to where they end
+    order : int64 (n,), written: the rows, those of equal keys next to one another
+    """
+    for i in range(keys.size):
+        n = keys[i]
+        order[following[n]] = i
+        following[n] += 1

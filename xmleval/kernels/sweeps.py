@@ -172,13 +172,8 @@ def sweep(relevant: Scores, irrelevant: Scores, above: Ints, sums: CurveSums) ->
     relevant, irrelevant : (n,), (m,), increasing, the scores in the range
     above : int64 (2,), relevant and irrelevant entries above the range
     """
-    totals, pairs, precision, peak, asked = (
-        sums.totals,
-        sums.pairs,
-        sums.precision,
-        sums.peak,
-        sums.asked.size,
-    )
+    totals, pairs, precision, peak = sums.totals, sums.pairs, sums.precision, sums.peak
+    asked = sums.asked.size
     i, top = relevant.size - 1, irrelevant.size
     seen = above[0]
     while i >= 0:
@@ -188,9 +183,7 @@ def sweep(relevant: Scores, irrelevant: Scores, above: Ints, sums: CurveSums) ->
         seen += start - i
         top, low, high = find_from_high(irrelevant, top, score)
         wrong = above[1] + (irrelevant.size - low)
-        count_group(
-            start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak
-        )  # fmt: skip
+        count_group(start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak)
         if asked:
             count_cut(start - i, high - low, float(score), seen, wrong, sums)
 
@@ -247,13 +240,8 @@ def count_down(
 
     relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
     """
-    totals, pairs, precision, peak, asked = (
-        sums.totals,
-        sums.pairs,
-        sums.precision,
-        sums.peak,
-        sums.asked.size,
-    )
+    totals, pairs, precision, peak = sums.totals, sums.pairs, sums.precision, sums.peak
+    asked = sums.asked.size
     i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
     below = np.isnan(unlisted)
@@ -296,17 +284,13 @@ def sweep_around(
     if not np.isnan(unlisted):
         score = unlisted
         i0, i1 = int(np.searchsorted(relevant, unlisted)), int(np.searchsorted(relevant, unlisted, "right"))
-        j0, j1 = (
-            int(np.searchsorted(irrelevant, unlisted)),
-            int(np.searchsorted(irrelevant, unlisted, "right")),
-        )
+        j0 = int(np.searchsorted(irrelevant, unlisted))
+        j1 = int(np.searchsorted(irrelevant, unlisted, "right"))
     above = np.zeros(2, np.int64)
     sweep(relevant[i1:], irrelevant[j1:], above, sums)
     group, tied = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
     above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + tied
-    count_group(
-        group, tied, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak
-    )  # fmt: skip
+    count_group(group, tied, score, above[0], above[1], sums.totals, sums.pairs, sums.precision, sums.peak)
     if sums.asked.size:
         count_cut(group, tied, score, above[0], above[1], sums)
     sweep(relevant[:i0], irrelevant[:j0], above, sums)

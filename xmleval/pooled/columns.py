@@ -23,7 +23,8 @@ from xmleval.pooled.piles import (
     common_dtype,
     label_of,
     make_keys,
-    sampled_quantiles,
+    quantiles,
+    sampled,
     score_of,
 )
 
@@ -109,7 +110,7 @@ def label_ranges(piles: Sequence[Pile], n_labels: int, resources: Resources) -> 
     for pile in piles:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
-    cuts = sampled_quantiles(piles, n_ranges(piles, resources)).astype(np.int64)
+    cuts = quantiles(sampled(piles), n_ranges(piles, resources)).astype(np.int64)
     cuts = np.union1d(cuts[cuts > 0], np.arange(MOST_LABELS, n_labels, MOST_LABELS))
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), resources.map)
 

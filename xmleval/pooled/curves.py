@@ -13,7 +13,7 @@ from xmleval.files.spill import Keys
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.kernels.sweeps import CurveSums, count_cut, count_group, sweep, trace
-from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
+from xmleval.pooled.piles import Pile, Ranges, common_dtype, quantiles, sampled
 from xmleval.view.facts import Curve
 
 LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
@@ -148,7 +148,7 @@ def sweep_piles(
 def splitters_of(piles: Sequence[Pile], level: float | None, resources: Resources) -> tuple[Keys, int | None]:
     """Return scores to split piles at, and the number of the range of the unlisted score."""
     dtype = common_dtype(piles, np.float64)
-    chosen = sampled_quantiles(piles, n_ranges(piles, resources))
+    chosen = quantiles(sampled(piles), n_ranges(piles, resources))
     if level is not None:
         chosen = np.append(chosen, level)
     splitters: Keys = np.unique(chosen.astype(dtype))

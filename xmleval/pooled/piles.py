@@ -308,27 +308,24 @@ def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
     return max(kinds, key=lambda dtype: dtype.itemsize) if kinds else np.dtype(otherwise)
 
 
-def sampled_quantiles(piles: Iterable[Pile], n_ranges: int) -> Floats:
-    """Return scores, or labels, that split piles into ranges of about equal size."""
-    if n_ranges < 2:
+def quantiles(samples: Sequence[tuple[Floats, int]], n_ranges: int) -> Floats:
+    """Return numbers that split parts into ranges of about equal size, from some of each, every so many."""
+    if n_ranges < 2 or not samples:
         return np.empty(0)
-    values, weights = _sample(piles)
+    values = np.concatenate([sample for sample, _ in samples])
+    weights = np.concatenate([np.full(sample.size, float(stride)) for sample, stride in samples])
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    targets = reached[-1] * np.arange(1, n_ranges) / n_ranges
-    quantiles: Floats = values[order][np.searchsorted(reached, targets)]
-    return quantiles
+    cuts: Floats = values[order][np.searchsorted(reached, reached[-1] * np.arange(1, n_ranges) / n_ranges)]
+    return cuts
 
 
-def _sample(piles: Iterable[Pile]) -> tuple[Keys, Floats]:
-    values, weights = [np.empty(0)], [np.empty(0)]
-    for pile in piles:
-        for part in pile.parts():
-            if isinstance(part, Run):
-                sample, stride = part.sample, part.stride
-            else:
-                stride = max(1, part.size // SAMPLED)
-                sample = part[::stride]
-            values.append((label_of(sample) if sample.dtype.kind != "f" else sample).astype(np.float64))
-            weights.append(np.full(sample.size, float(stride)))
-    return np.concatenate(values), np.concatenate(weights)
+def sampled(piles: Iterable[Pile]) -> list[tuple[Floats, int]]:
+    """Return scores, or labels, of each part of piles as `quantiles` takes them."""
+    samples = []
+    for part in (part for pile in piles for part in pile.parts()):
+        stride = part.stride if isinstance(part, Run) else max(1, part.size // SAMPLED)
+        sample = part.sample if isinstance(part, Run) else part[::stride]
+        values = label_of(sample) if sample.dtype.kind != "f" else sample
+        samples.append((values.astype(np.float64), stride))
+    return samples

@@ -14,7 +14,7 @@ from xmleval.base.arrays import Chunks, Floats, Ints, bytes_of
 from xmleval.base.budget import Resources
 from xmleval.files.spill import Run, SpillFile
 from xmleval.kernels.weight_sums import SUM, add_table, add_to, is_table, merge_tables, tabulate
-from xmleval.pooled.piles import make_keys
+from xmleval.pooled.piles import make_keys, quantiles
 
 WORD = 8  # bytes
 GROWTH = 1.5  # so that two of about equal size are merged, and two of one size with one of the next are not
@@ -220,7 +220,7 @@ class Ranges:
     def __init__(self, collections: Sequence[KeySums], n_wanted: int) -> None:
         self._n_words = [sums.n_words for sums in collections]
         self._parts = [sums.parts for sums in collections]  # another thread may merge or spill them
-        self.cuts = _quantiles([part for parts in self._parts for part in parts], n_wanted)
+        self.cuts = np.unique(quantiles([_sample(part) for parts in self._parts for part in parts], n_wanted))
         self.n = self.cuts.size + 1
         self._places = [[_places(part, self.cuts) for part in parts] for parts in self._parts]
 
@@ -250,20 +250,6 @@ def _sample(part: Floats | Run) -> tuple[Floats, int]:
         return _rows(part.sample)[: -(-part.size // part.stride), 0], part.stride
     stride = max(1, len(part) // SAMPLED)
     return part[::stride, 0], stride
-
-
-def _quantiles(parts: Sequence[Floats | Run], n_wanted: int) -> Floats:
-    """Return first words that cut parts into ranges of about equal size, rising."""
-    samples = [_sample(part) for part in parts]
-    if n_wanted < 2 or not samples:
-        return np.empty(0)
-    words = np.concatenate([sample for sample, _ in samples])
-    weights = np.concatenate([np.full(sample.size, stride) for sample, stride in samples])
-    order = np.argsort(words, kind="stable")
-    reached = np.cumsum(weights[order])
-    at = np.searchsorted(reached, reached[-1] * np.arange(1, n_wanted) // n_wanted)
-    cuts: Floats = np.unique(words[order][at])
-    return cuts
 
 
 def _places(part: Floats | Run, cuts: Floats) -> list[int]:

@@ -23,7 +23,6 @@ from xmleval.kernels.labels import (
     add_weights,
     count_in_bytes,
     subtract_sums,
-    take_leading,
     tally_labels,
 )
 from xmleval.numerics.exact import NO_WEIGHT, as_floats
@@ -134,10 +133,8 @@ class LabelTable:
     def _entries(self, view: View) -> tuple[Sequence[tuple[Labels, Ints]], Floats | None]:
         """Return the hits, the predicted and the relevant labels with their number per row, and weights."""
         truth, predicted = view.block.truth, view.predicted(self.decision)
-        chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
-        if n_chosen < chosen.size:
-            chosen = np.empty(n_chosen, chosen.dtype)
-            take_leading(*predicted, chosen)
+        is_whole = predicted.cut.sum() == predicted.labels.size
+        chosen = predicted.labels if is_whole else predicted.as_sets().labels
         kinds = view.hits(self.decision), (chosen, predicted.cut), (truth.labels, view.n_relevant)
         return kinds, view.block.weight
 

@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.base.arrays import Bytes, Floats, Ints
 from xmleval.input.vectors import Propensity
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
+from xmleval.kernels.gains import WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
@@ -21,7 +21,7 @@ from xmleval.kernels.hit_tables import (
     sum_ideals,
 )
 from xmleval.kernels.jackknife import N_GROUPS
-from xmleval.kernels.sorting import longest_row
+from xmleval.kernels.sorting import group_rows, longest_row
 from xmleval.numerics.exact import NO_WEIGHT
 from xmleval.view.facts import Profile
 from xmleval.view.view import View

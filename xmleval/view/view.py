@@ -16,7 +16,7 @@ from xmleval.input.canonical import Ranking, Truth
 from xmleval.input.rows import pointer
 from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
-from xmleval.kernels.jackknife import N_GROUPS, find_groups, order_by_group
+from xmleval.kernels.jackknife import N_GROUPS, find_groups
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
     count_places,
@@ -39,13 +39,14 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
+from xmleval.kernels.sorting import group_rows
 from xmleval.numerics.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.view.block import Block, Hierarchy
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 from xmleval.view.facts import Counts, Extremes, TieSummary
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-GROUP, IN_GROUPS, GROUP_ORDER = "group", "in groups", "group order"  # what is known of a truth
+GROUP, GROUP_ORDER = "group", "group order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -138,16 +139,15 @@ class View:
         weight = self.block.weight
         if weight is not None:
             return np.bincount(self.jackknife[weight > 0], minlength=N_GROUPS)
-        if IN_GROUPS not in self.shared:
-            self.shared[IN_GROUPS] = np.bincount(self.jackknife, minlength=N_GROUPS)
-        return np.asarray(self.shared[IN_GROUPS])
+        return row_sizes(self.group_order[1])
 
     @property
     def group_order(self) -> tuple[Ints, Ints]:
         """Rows ordered by jackknife group, and where those of each group start."""
         if GROUP_ORDER not in self.shared:
-            rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_GROUPS + 1, np.int64)
-            order_by_group(self.jackknife, starts, rows)
+            starts = pointer(np.bincount(self.jackknife, minlength=N_GROUPS))
+            rows = np.empty(self.n_rows, np.int64)
+            group_rows(self.jackknife, starts[:-1].copy(), rows)
             self.shared[GROUP_ORDER] = rows, starts
         return tuple(self.shared[GROUP_ORDER])
 
