@@ -47,22 +47,24 @@ def sweep_values(
         Memory and threads to use.
     """
     n_groups = unlisted.shape[1]
-    kinds = [as_buckets([values]) for side in sides for values in side]
-    marks = np.concatenate([RELEVANT + np.arange(n_groups), np.arange(n_groups)])
-    marks = np.repeat(marks, [len(kind.parts) for kind in kinds])
     rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
     n_scores: Ints = np.zeros(N_BUCKETS, np.int64)
-    for kind in kinds:
+    kinds = list[tuple[Buckets, Ints]]()  # and the buckets that occur in each, whose sizes alone are kept
+    for values in (values for side in sides for values in side):
+        kind = as_buckets([values])
         n_scores += kind.sizes
+        filled = np.flatnonzero(kind.sizes)
+        kinds.append((kind._replace(sizes=kind.sizes[filled]), filled))
     occurs = n_scores > 0
     if level is not None:
         occurs[rank >> HALF] = True
     buckets = np.flatnonzero(occurs)
-    sizes = np.stack([kind.sizes[buckets] for kind in kinds], axis=1)
-    sizes = np.stack([sizes[:, :n_groups], sizes[:, n_groups:]])
-    parts = np.concatenate([kind.parts for kind in kinds])
-    together = Buckets(parts, n_scores, [part for kind in kinds for part in kind.kept])
-    del kinds  # the sizes of each
+    marks, sizes = list[int](), np.zeros((2, buckets.size, n_groups), np.int64)
+    for number, (kind, filled) in enumerate(kinds):
+        side, group = divmod(number, n_groups)
+        marks += [group if side else RELEVANT + group] * len(kind.parts)
+        sizes[side, np.searchsorted(buckets, filled), group] = kind.sizes
+    parts, of_parts = np.concatenate([kind.parts for kind, _ in kinds]), np.array(marks)
     totals: Ints = sizes.sum(axis=1) + unlisted
     ends = cut(n_scores, TASKS * resources.threads if resources.threads > 1 else 1)
     bounds = np.searchsorted(buckets, ends).tolist()
@@ -73,7 +75,7 @@ def sweep_values(
         above += unlisted if rank >> HALF >= ends[number + 1] else 0
         sums = np.zeros((2, N_SUMS, n_groups))
         sweep_buckets(
-            together.parts, marks, buckets[start:stop], sizes[:, start:stop], rank, unlisted, above, totals,
+            parts, of_parts, buckets[start:stop], sizes[:, start:stop], rank, unlisted, above, totals,
             sums,
         )  # fmt: skip
         return sums
