@@ -13,17 +13,17 @@ from xmleval.base.conventions import Conventions
 from xmleval.base.errors import InputError, Keyword, Message, positive_integer
 from xmleval.evaluation.counts import Counted, read_batch, with_batch
 from xmleval.evaluation.evaluator import make_report
-from xmleval.evaluation.settings import FILES_OF_LABELS, Options, check_settings, file_of
+from xmleval.evaluation.settings import FILES_OF_LABELS, check_settings, file_of
 from xmleval.metrics.spec import DEFAULT_K, conventions_of
 from xmleval.results.report import Report
 from xmleval.view.rule import Rule
 
-FILES = {"y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS}  # what can be files
+FILES = ("y_true", "y_score", "y_pred", "y_train", "candidates", *FILES_OF_LABELS)  # what can be files
 PATHS = (str, os.PathLike, dict)  # and the models of a dict
-WITH_FILES = {
+WITH_FILES = (
     "first_row", "input_format", "true_field", "pred_field", "score_field", "id_field", "separator",
     "checkpoint", "resume", "ranked", "save", "workers", "scheduler",
-}  # fmt: skip
+)  # fmt: skip
 
 
 def evaluate(
@@ -234,9 +234,8 @@ def evaluate(
         return report
     grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     batch = read_batch(n_labels, labels, grades, grades.graded, arguments)
-    matched, options = batch.matched, {name: arguments[name] for name in Options.__annotations__}
-    options["labels"] = None  # their names are those of the rows
-    settings = check_settings(metrics, batch.truth.n_labels, matched.label_names, matched.closed, **options)
+    matched, arguments["labels"] = batch.matched, None  # their names are those of the rows
+    settings = check_settings(metrics, arguments, batch.truth.n_labels, matched.label_names, matched.closed)
     if matched.unknown or not matched.closed:
         settings = replace(settings, unknown=bool(matched.unknown), counts_cells=matched.closed)
     resources = check_resources(memory, threads, block_rows)
@@ -250,13 +249,11 @@ def evaluate(
 
 def reads_files(arguments: Mapping[str, Any]) -> bool:
     """Tell whether any of the arguments of `evaluate` is a file, or for files alone."""
-    for name, value in arguments.items():
-        if value is None:
-            continue
-        may_be_file = name in FILES and isinstance(value, PATHS)
-        if (may_be_file and file_of(name, value)) or (name in WITH_FILES and value):
+    for name in FILES:
+        value = arguments.get(name)
+        if value is not None and isinstance(value, PATHS) and file_of(name, value):
             return True
-    return False
+    return any(map(arguments.get, WITH_FILES))
 
 
 def counting_of(arguments: dict[str, Any]) -> Any:

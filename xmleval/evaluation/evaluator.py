@@ -16,7 +16,7 @@ from xmleval.base.errors import ALL_LABELS, InputError, Keyword, Message, counte
 from xmleval.base.notes import joined_notes
 from xmleval.evaluation.counts import Counted, read_batch, settled, with_batch, with_counted
 from xmleval.evaluation.saved import restored, restored_settings, saved_counts, saved_settings
-from xmleval.evaluation.settings import Options, check_settings, settings_before_rows
+from xmleval.evaluation.settings import Options, check_settings, refuse_unknown, settings_before_rows
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.door import NAMES, excluded_inputs
@@ -73,14 +73,16 @@ class Evaluator:
         block_rows: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        self._settle: Callable[..., Settings] | None = None  # takes the number of labels that rows will tell
+        refuse_unknown(options, Options.__annotations__)
+        # the arguments of settings, until rows tell the number of labels
+        self._unsettled: tuple[str | Iterable[str] | None, Options] | None = None
         if n_labels is None and options.get("labels") is None:
             if isinstance(metrics, Iterable) and not isinstance(metrics, str):
                 metrics = [*metrics]  # an iterator is read once
-            self._settle = partial(check_settings, metrics, **options)
-            self._settings = settings_before_rows(metrics, **options)
+            self._unsettled = metrics, options
+            self._settings = settings_before_rows(metrics, options)
         else:
-            self._settings = check_settings(metrics, n_labels, **options)
+            self._settings = check_settings(metrics, options, n_labels)
         self._resources = check_resources(memory, threads, block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
@@ -90,7 +92,7 @@ class Evaluator:
         """Return an evaluator with checked settings (@private)."""
         created = cls.__new__(cls)
         created.__setstate__(
-            {"_settle": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
+            {"_unsettled": None, "_settings": settings, "_resources": resources, "_counted": Counted()}
         )
         return created
 
@@ -166,7 +168,7 @@ class Evaluator:
         1.0
         """
         arguments = locals()
-        labels_told = None if self._settle is None else labels_of(y_true)
+        labels_told = None if self._unsettled is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:
             settings = self._settings if labels_told is None else self._settled(*labels_told)
@@ -178,7 +180,7 @@ class Evaluator:
                 needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
                 raise InputError("y_true", Message(*needs))
             after = with_batch(settings, self._resources, counted, batch, first_row)
-            self._settings, self._settle = settings, None
+            self._settings, self._unsettled = settings, None
             return after
 
         self._replace(change)
@@ -222,7 +224,7 @@ class Evaluator:
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         with self._lock:
-            bound = next((each._settings for each in (self, other) if each._settle is None), None)
+            bound = next((each._settings for each in (self, other) if each._unsettled is None), None)
             size = (0, None) if bound is None else (bound.n_labels, bound.labels)
             mine, theirs = self._settled(*size), other._settled(*size)
         differs = first_difference(mine.as_dict(), theirs.as_dict()) or mine.unlike(theirs)
@@ -233,7 +235,7 @@ class Evaluator:
         def change(counted: Counted) -> Counted:
             after = with_counted(mine, self._resources, counted, added)
             if bound is not None:
-                self._settings, self._settle = mine, None
+                self._settings, self._unsettled = mine, None
             return after
 
         self._replace(change)
@@ -241,9 +243,10 @@ class Evaluator:
 
     def _settled(self, n_labels: int, labels: list[Any] | None) -> Settings:
         """Return the settings for so many labels, if their number was not known; 0 leaves it unknown."""
-        if self._settle is None or not n_labels:
+        if self._unsettled is None or not n_labels:
             return self._settings
-        return self._settle(n_labels, labels=labels)
+        metrics, options = self._unsettled
+        return check_settings(metrics, {**options, "labels": labels}, n_labels)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.
@@ -327,7 +330,7 @@ class Evaluator:
 
     def as_saved(self) -> Saved:
         """Return the contents of a saved file (@private)."""
-        if self._settle is not None:
+        if self._unsettled is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, counts = saved_settings(self._settings), self.counts()
         return Saved(settings.meta | counts.meta, counts.arrays | settings.arrays)

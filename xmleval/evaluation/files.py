@@ -206,7 +206,7 @@ def settle(run: Run) -> None:
         with naming_files(files):
             if "hierarchy" in values:
                 options["hierarchy"] = hierarchy_of(values["hierarchy"], n_labels, names, closed)
-            settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, n_labels, **options)
+            settings = check_settings(MEASURES_OF_SETS if of_sets else metrics, options, n_labels)
         if rows.by_name:
             settings = replace(settings, named=True, unknown=True, counts_cells=closed)
         if of_sets:  # what cannot be computed is left out

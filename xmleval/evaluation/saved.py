@@ -57,10 +57,11 @@ def restored_settings(meta: dict[str, Any], arrays: dict[str, Any]) -> Settings:
             hierarchy = from_edges(edges, n_labels, n_nodes, saved["labels"])
     explicit: dict[str, bool] = dict(saved["metrics"])
     kept: Any = {name: saved[name] for name in KEPT}
-    settings = check_settings(
-        [*explicit], n_labels, labels=saved["labels"], decision=decision, conventions=saved["conventions"],
-        inverse_propensity=q, label_groups=groups, hierarchy=hierarchy, **kept,
-    )  # fmt: skip
+    options = kept | {
+        "labels": saved["labels"], "decision": decision, "conventions": saved["conventions"],
+        "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy,
+    }  # fmt: skip
+    settings = check_settings([*explicit], options, n_labels)
     settings = replace(
         settings,
         asked=[(spec, bool(explicit[spec.name])) for spec, _ in settings.asked],

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -29,6 +29,7 @@ SCORED = "y_score's scores"  # optional in a top-k list
 KEYED = "keys"  # of rows, by which they are in groups of the jackknife
 GIVEN = frozenset([*INPUTS, SCORED, *NAMES, KEYED])
 OF_PROPENSITY = frozenset(["inverse_propensity", "y_train", *CONSTANTS])
+WITHOUT_DEFAULT = ("labels", *OF_PROPENSITY, "label_groups", "confidence", "curve_points", "hierarchy")
 MISSING = "missing; expected the relevant labels of each row"
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FILES_OF_LABELS = (  # arguments whose files are not read row by row
@@ -164,18 +165,16 @@ def _kept(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool
 
 def check_settings(
     metrics: str | Iterable[str] | None,
+    options: Options,
     n_labels: int | None,
     names: list[Any] | None = None,
     closed: bool = True,
-    /,
-    **options: Unpack[Options],
 ) -> Settings:
-    """Return the settings of arguments of `Evaluator`; raise ValueError for the first invalid one.
+    """Return the settings of options, or refuse the first invalid one; other arguments may be among them.
 
     ``names`` of labels are those of rows; ``closed`` tells whether they were known before these.
     """
-    refuse_unknown(options, Options.__annotations__)
-    names_given = {name for name, value in options.items() if value is not None}
+    names_given = {name for name in WITHOUT_DEFAULT if options.get(name) is not None}
     labels = check_labels(options["labels"], n_labels) if "labels" in names_given else None
     n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, at_most=MOST_LABELS)
     names = names if labels is None else labels
@@ -236,13 +235,13 @@ def check_settings(
     )
 
 
-def settings_before_rows(metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
+def settings_before_rows(metrics: str | Iterable[str] | None, options: Options) -> Settings:
     """Check what can be checked before the number of labels is known; it is 0 until then."""
     needing = {*OF_PROPENSITY, "label_groups", "hierarchy"}
     checked: Any = {name: value for name, value in options.items() if name not in needing}
     if isinstance(checked.get("decision"), Rule):
         del checked["decision"]
-    return replace(check_settings(metrics, MOST_LABELS, **checked), n_labels=0)
+    return replace(check_settings(metrics, checked, MOST_LABELS), n_labels=0)
 
 
 def plan_of(settings: Settings, inputs: frozenset[str]) -> Plan:

@@ -21,8 +21,8 @@ class Cut:
         Options of `Evaluator`.
     """
 
-    def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: dict[str, Any]) -> None:
-        plan = plan_of(check_settings(metrics, n_labels, **options), frozenset({"y_score", SCORED}))
+    def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: Any) -> None:
+        plan = plan_of(check_settings(metrics, options, n_labels), frozenset({"y_score", SCORED}))
         self._depth = None if plan.unlisted is not None else plan.depth
         self._higher_is_better = plan.higher_is_better
 

@@ -20,8 +20,9 @@ class RowCounts(RowSums):
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the first measure that reads each."""
-        read = {self._sets(spec): spec for spec in reversed(self.specs)}
-        of_cells = {self._sets(spec) for spec in self.specs if spec.metric.every_label}
+        self._sets = {spec.name: self._sets_of(spec) for spec in self.specs}
+        read = {self._sets[spec.name]: spec for spec in reversed(self.specs)}
+        of_cells = {self._sets[spec.name] for spec in self.specs if spec.metric.every_label}
         return {
             f"{sets} {part}": spec
             for sets, spec in read.items()
@@ -29,7 +30,7 @@ class RowCounts(RowSums):
             if part != "tn" or sets in of_cells
         }
 
-    def _sets(self, spec: Spec) -> str:
+    def _sets_of(self, spec: Spec) -> str:
         """Return a name for the sets that a measure compares: with ancestors, known labels, or all."""
         kind = "" if "hierarchy" in spec.needs else " inside" if self._is_inside(spec) else " alone"
         return f"{self.plan.decide(spec)}{kind}"
@@ -41,7 +42,7 @@ class RowCounts(RowSums):
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""
         counts = {
-            self._sets(spec): counts_of(spec, view.inside if self._is_inside(spec) else view, self.plan)
+            self._sets[spec.name]: counts_of(spec, view.inside if self._is_inside(spec) else view, self.plan)
             for spec in self.specs
         }
         return [getattr(counts[sets], part) for sets, part in (key.rsplit(" ", 1) for key in self.keys)]
@@ -59,7 +60,8 @@ class RowCounts(RowSums):
         of_key = dict(zip(self.keys, sums, strict=True))
         values = {}
         for spec in self.specs:
-            cells = [np.float64(of_key.get(f"{self._sets(spec)} {part}", np.nan)) for part in Counts._fields]
+            sets = self._sets[spec.name]
+            cells = [np.float64(of_key.get(f"{sets} {part}", np.nan)) for part in Counts._fields]
             counts = Counts(*cells)  # type: ignore[arg-type]
             values[spec.name] = float(spec.metric.value(counts, self.plan.setting(spec)))
         return values

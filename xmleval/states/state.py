@@ -234,8 +234,9 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        results = Results()
-        for state in self._states.values():
+        first, *remaining = self._states.values()
+        results = first.finish()
+        for state in remaining:
             results.add(state.finish())
         values, names = results.values, list[str]()
         for spec in self.plan.specs:

@@ -69,7 +69,8 @@ class Decision:
         return self.kind in ("labels", "weighted")
 
     @cached
-    def _name(self) -> str:
+    def name(self) -> str:
+        """A name that `parse_decision` reads, or one that identifies a fitted rule."""
         if self.kind == "pred":
             return self.kind
         if self.text:
@@ -78,8 +79,8 @@ class Decision:
         return f"{self.kind}{int(self.value) if float(self.value).is_integer() else self.value!r}"
 
     def __str__(self) -> str:
-        """Return a name that `parse_decision` reads, or one that identifies a fitted rule."""
-        return self._name
+        """Return the name."""
+        return self.name
 
     def __eq__(self, operand: object) -> bool:
         """Compare by name."""
@@ -87,7 +88,7 @@ class Decision:
 
     def __hash__(self) -> int:
         """Hash the name."""
-        return hash(self._name)
+        return hash(self.name)
 
 
 @lru_cache

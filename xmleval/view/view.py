@@ -80,7 +80,7 @@ def once_a_decision(compute: Method) -> Method:
 
     @wraps(compute)
     def kept(view: View, decision: Decision, *arguments: Any) -> Any:
-        value = view.by_decision.get(key := (compute.__name__, decision))
+        value = view.by_decision.get(key := (compute.__name__, decision.name))
         if value is None:
             value = view.by_decision[key] = compute(view, decision, *arguments)
         return value
@@ -102,7 +102,7 @@ class View:
         self.shared = shared_facts(block)
         self.n_labels = n_labels
         self.unlisted = unlisted
-        self.by_decision: dict[tuple[str, Decision], Any] = {}
+        self.by_decision: dict[tuple[str, str], Any] = {}
 
     @property
     def inside(self) -> View:
