@@ -33,6 +33,8 @@ from xmleval.view.block import Block
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 OF_ROWS = ("sample_weight", "clusters", "row_groups")  # arguments with a value for each row
 WORKERS_BYTES = 1 << 30
+Placed = tuple[int, Spans, tuple[str, int]]  # of new rows: number of the first, spans and place after them
+ALONE: Placed = 0, {}, (COMMON, 0)  # which nothing is merged with
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 
@@ -107,10 +109,23 @@ def read_batch(
     return Batch(matched, truth, y_score, y_pred, door=door, inputs=inputs, notes=notes, **of_each)
 
 
+def placed(settings: Settings, counted: Counted, n_rows: int, first_row: int | None) -> Placed:
+    """Return the place of new rows, which those of earlier ones must leave free."""
+    (source, row), n_before = counted.place, counted.n_rows
+    start = n_before if first_row is None else positive_integer("first_row", first_row, at_least=0)
+    if first_row is not None or (settings.per_row and not source):  # one order
+        spans = _refusing(settings, with_rows, counted.spans, COMMON, start, start + n_rows)
+        return start, spans, counted.place
+    if not n_rows:  # without any, no source is named, or copies made now would share it
+        return start, counted.spans, counted.place
+    source = source or f"{OWN}{os.urandom(8).hex()}"
+    return start, with_rows(counted.spans, source, row, row + n_rows), (source, row + n_rows)
+
+
 def with_batch(
-    settings: Settings, resources: Resources, counted: Counted, batch: Batch, first_row: int | None = None
+    settings: Settings, resources: Resources, counted: Counted, batch: Batch, place: Placed = ALONE
 ) -> Counted:
-    """Return the counts after adding rows."""
+    """Return the counts after adding rows in their place."""
     matched, inputs, n_rows = batch.matched, batch.inputs, batch.truth.n_rows
     scored = False if batch.y_score is None else has_scores(batch.y_score)
     if scored or (scored is None and (counted.plan is None or SCORED in counted.inputs)):
@@ -128,15 +143,7 @@ def with_batch(
         was_keyed = KEYED in counted.inputs if counted.n_rows else True  # of the rows before
         if was_keyed and (batch.clusters is not None or (counted.n_rows and not n_rows)):
             inputs |= {KEYED}
-    start, (source, row) = counted.n_rows, counted.place
-    if first_row is not None:
-        start = positive_integer("first_row", first_row, at_least=0)
-    spans, place = counted.spans, counted.place
-    if first_row is not None or (settings.per_row and not source):  # one order
-        spans = _refusing(settings, with_rows, spans, COMMON, start, start + n_rows)
-    elif n_rows:  # without any, no source is named, or copies made now would share it
-        source = source or f"{OWN}{os.urandom(8).hex()}"
-        spans, place = with_rows(spans, source, row, row + n_rows), (source, row + n_rows)
+    start, spans, next_place = place
     dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
     blocks = make_blocks(plan, batch, resources, start, dtypes, matched.by_id and not settings.named)
     unread = matched.grades and any(spec.metric.by_row for spec in plan.specs)
@@ -164,7 +171,7 @@ def with_batch(
         waiting=waiting,
         score_dtype=next(iter(dtypes), None),
         spans=spans,
-        place=place,
+        place=next_place,
         row_groups=row_groups,
         notes=joined_notes(counted.notes, notes) if notes else counted.notes,
     )
