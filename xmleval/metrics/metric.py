@@ -53,109 +53,60 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One measure: names, state, formula and properties.
+    """One measure: names, state, formula and properties."""
 
-    Parameters
-    ----------
-    name : str
-        Name in the grammar ``name[.average][(param=value)][@k]``.
-    title, symbol : str
-        One-line title, and printed symbol with ``{k}``, ``{average}`` and parameters to fill in.
-    family : str
-        Family, such as "at k".
-    formula : str
-        Formula in plain text; symbols as in the README.
-    reference : str
-        Source of the formula.
-    state : str or dict of str to str
-        Module of `xmleval.states` that it reads, by average where averages differ; empty for a measure
-        that is computed from its ``parts``.
-    weighted_state : str
-        Module that it reads instead where rows have weights; empty for the same.
-    value : callable
-        The formula: a function of the state's result (see the state's docstring) and a `Setting`.
-    parts : tuple of str
-        Measures whose values the formula takes instead of a state.
-    table : {"hits", "gains", "gains/ideals", "spread", "slots"}
-        Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows. Of
-        `LabelTotals`: "spread" takes the `Spread` of predicted slots over labels, "slots" the numbers of
-        training rows of labels, and returns a whole number for each, which is averaged over slots.
-    by_row : callable, optional
-        Formula used instead, on the state "row_sums", where the truth holds grades, by the convention
-        ``gains``, or tied labels share discounts, by ``ndcg_ties``.
-    needs : tuple of str
-        Required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training" or
-        "grades".
-    averages : tuple of str
-        Averages that the measure has.
-    cutoff : {"none", "required", "optional", "all"}
-        Whether the name takes ``@k``, or ``@all`` for the whole ranking.
-    params : dict of str to Param
-        Parameters in parentheses.
-    empty : {"", "zero", "undefined"}
-        Value of the formula without relevant labels, for the convention ``empty``: 0 or 0/0; "" if the
-        convention does not apply.
-    whole : bool
-        Whether it depends on the whole ranking, not only on the first k labels.
-    every_label : bool
-        Whether it depends on labels that are neither relevant nor listed.
-    gapless : bool
-        Whether it is undefined where labels have no score.
-    bounded : tuple of str
-        Averages, "" for none, of which bounds over all scores of unlisted labels can be computed.
-    pairs_alone : bool
-        Whether the formula needs only the pair counts of a curve, which are cheaper.
-    asks : {"", "recall", "precision", "fallout", "area"}
-        What it asks of a curve of pooled scores beside what every sweep gives: the largest recall with a
-        precision, the largest precision with a recall, the smallest false positive rate with a recall, or the
-        area up to a false positive rate, which its parameter names. ``peak``, ``threshold`` and ``precision``
-        of the curve that the formula gets are about that.
-    threshold : bool
-        Whether the report gives the threshold at which the micro average is reached.
-    unsmooth : tuple of str
-        Averages, "" for none, that the jackknife gives no valid standard error of: of extremes, maxima over
-        thresholds and distinct counts.
-    direction : {"up", "down", "none"}
-        Which values are better.
-    range : tuple of float
-        Smallest and largest possible value.
-    best : callable, optional
-        Best attainable row values, from the number of relevant labels. Measures of sets reach it with the
-        relevant sets and 0/0 = 1, label coverage if no row has more than k relevant labels. None if there is
-        no such value, or if it depends on the propensities.
-    conventions : tuple of str
-        Fields of `Conventions` that affect the value.
-    """
-
-    name: str
-    title: str
-    symbol: str
-    family: str
-    formula: str
-    reference: str
+    name: str  # name in the grammar `name[.average][(param=value)][@k]`
+    title: str  # on one line
+    symbol: str  # as printed, with `{k}`, `{average}` and parameters to fill in
+    family: str  # such as "at k"
+    formula: str  # in plain text; symbols as in the README
+    reference: str  # source of the formula
+    # module of `xmleval.states` that it reads, by average where averages differ; empty for a measure that is
+    # computed from its `parts`
     state: str | Mapping[str, str] = field(default="", hash=False)
-    weighted_state: str = ""
+    weighted_state: str = ""  # module that it reads instead where rows have weights; empty for the same
+    # the formula: a function of the state's result (see the state's docstring) and a `Setting`
     value: Callable[..., Any]
-    parts: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # measures whose values the formula takes instead of a state
+    # {"hits", "gains", "gains/ideals", "spread", "slots"}: which table of a `RankProfile` the formula takes;
+    # "gains/ideals" gives a ratio of sums over rows. Of `LabelTotals`: "spread" takes the `Spread` of
+    # predicted slots over labels, "slots" the numbers of training rows of labels, and returns a whole number
+    # for each, which is averaged over slots
     table: str = "hits"
+    # formula used instead, on the state "row_sums", where the truth holds grades, by the convention `gains`,
+    # or tied labels share discounts, by `ndcg_ties`
     by_row: Callable[..., Any] | None = None
+    # required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training" or "grades"
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
+    # {"none", "required", "optional", "all"}: whether the name takes `@k`, or `@all` for the whole ranking
     cutoff: str = "none"
-    params: Mapping[str, Param] = field(default_factory=dict, hash=False)
+    params: Mapping[str, Param] = field(default_factory=dict, hash=False)  # in parentheses
+    # {"", "zero", "undefined"}: value of the formula without relevant labels, for the convention `empty`: 0
+    # or 0/0; "" if the convention does not apply
     empty: str = ""
-    whole: bool = False
-    every_label: bool = False
-    gapless: bool = False
+    whole: bool = False  # whether it depends on the whole ranking, not only on the first k labels
+    every_label: bool = False  # whether it depends on labels that are neither relevant nor listed
+    gapless: bool = False  # whether it is undefined where labels have no score
+    # averages, "" for none, of which bounds over all scores of unlisted labels can be computed
     bounded: tuple[str, ...] = ()
-    pairs_alone: bool = False
+    pairs_alone: bool = False  # whether the formula needs only the pair counts of a curve, which are cheaper
+    # {"", "recall", "precision", "fallout", "area"}: what it asks of a curve of pooled scores beside what
+    # every sweep gives: the largest recall with a precision, the largest precision with a recall, the
+    # smallest false positive rate with a recall, or the area up to a false positive rate, which its parameter
+    # names. `peak`, `threshold` and `precision` of the curve that the formula gets are about that
     asks: str = ""
-    threshold: bool = False
+    threshold: bool = False  # whether the report gives the threshold at which the micro average is reached
+    # averages, "" for none, that the jackknife gives no valid standard error of: of extremes, maxima over
+    # thresholds and distinct counts
     unsmooth: tuple[str, ...] = ()
-    direction: str = "up"
-    range: tuple[float, float] = (0.0, 1.0)
+    direction: str = "up"  # {"up", "down", "none"}: which values are better
+    range: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
+    # best attainable row values, from the number of relevant labels. Measures of sets reach it with the
+    # relevant sets and 0/0 = 1, label coverage if no row has more than k relevant labels. None if there is no
+    # such value, or if it depends on the propensities
     best: Best | None = None
-    conventions: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()  # fields of `Conventions` that affect the value
 
     @property
     def general(self) -> bool:

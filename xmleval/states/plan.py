@@ -39,55 +39,29 @@ KEPT = ("per_row", "per_label", *FLAGS, "curve_points", "confidence")  # setting
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
-    """What an evaluation is asked for, which two evaluators must share to be merged.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    conventions : Conventions
-        Conventions of the formulas.
-    labels : list of str or int, or None
-        Their names, kept elsewhere if ``named``.
-    asked : list of (Spec, bool)
-        Measures, and whether each was requested by its own name.
-    propensity : Propensity or None
-        Inverse propensities.
-    decision : Decision or None
-        How scores become sets.
-    per_row, per_label : bool or list of str
-        Whether values are kept: of all measures, of none, or of these.
-    higher_is_better : bool
-        Whether higher scores are; if not, scores are negated, as is all that is compared with them.
-    label_groups : Groups or None
-        Groups of labels within which measures are computed, too.
-    hierarchy : Hierarchy or None
-        Ancestors of labels.
-    unknown : bool
-        Whether predictions may hold unknown labels; ``counts_cells`` tells whether measures of all labels are
-        then computed, because the number of labels is known.
-    on_arguments : tuple of str
-        Notes on the arguments.
-    """
+    """What an evaluation is asked for, which two evaluators must share to be merged."""
 
     n_labels: int
     conventions: Conventions
-    labels: list[Any] | None = None
-    asked: Sequence[tuple[Spec, bool]] = ()
+    labels: list[Any] | None = None  # names of labels, kept elsewhere if `named`
+    asked: Sequence[tuple[Spec, bool]] = ()  # measures, and whether each was requested by its own name
     propensity: Propensity | None = None
-    decision: Decision | None = None
-    per_row: bool | Sequence[str] = False
+    decision: Decision | None = None  # how scores become sets
+    per_row: bool | Sequence[str] = False  # whether values are kept: of all measures, of none, or of these
     per_label: bool | Sequence[str] = False
     bounds: bool = False
+    # whether higher scores are; if not, scores are negated, as is all that is compared with them
     higher_is_better: bool = True
     curve_points: int = 0
-    label_groups: Groups | None = None
-    hierarchy: Hierarchy | None = None
+    label_groups: Groups | None = None  # groups of labels within which measures are computed, too
+    hierarchy: Hierarchy | None = None  # ancestors of labels
     confidence: float | None = None
+    # whether predictions may hold unknown labels; `counts_cells` tells whether measures of all labels are
+    # then computed, because the number of labels is known
     unknown: bool = False
     counts_cells: bool = True
     named: bool = False
-    on_arguments: tuple[str, ...] = ()
+    on_arguments: tuple[str, ...] = ()  # notes on the arguments
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
@@ -149,26 +123,14 @@ class Plan(Settings):
     """The settings for some inputs: the measures that these allow, and what they read of rows.
 
     ``decision`` is how sets are given or made, as it applies to scores of which higher ones are better.
-
-    Parameters
-    ----------
-    specs : tuple of Spec
-        The measures to compute.
-    inputs : frozenset of str
-        Names of the inputs.
-    not_computed : dict of str to Message
-        Measures of groups that are left out, and the input they need.
-    keep_curves : bool
-        Whether curves of labels are kept.
-    any_scores : bool
-        Whether scores are fitted to probabilities, which they need not be.
     """
 
-    specs: tuple[Spec, ...]
+    specs: tuple[Spec, ...]  # the measures to compute
     inputs: frozenset[str] = frozenset()
+    # measures of groups that are left out, and the input they need
     not_computed: dict[str, Message] = field(default_factory=dict)
-    keep_curves: bool = False
-    any_scores: bool = False
+    keep_curves: bool = False  # whether curves of labels are kept
+    any_scores: bool = False  # whether scores are fitted to probabilities, which they need not be
     weighted: bool = field(init=False)
     row_groups: bool = field(init=False)
     # score of unlisted labels; None if they rank below every listed label

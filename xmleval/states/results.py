@@ -24,59 +24,37 @@ class Reliability(NamedTuple):
 
 @dataclass
 class Results:
-    """Values by name (NaN if undefined), with their intervals, counts and kept details.
-
-    Parameters
-    ----------
-    values : dict of str to float
-        Values of the specs.
-    intervals : dict of str to tuple of float
-        Lower and upper bounds, where the scores do not determine the value.
-    undefined_rows, undefined_labels : dict of str to int
-        Numbers of undefined rows and labels that a mean excludes, if any.
-    thresholds : dict of str to float
-        Lowest predicted score, for measures that search for the best threshold.
-    rows : dict of str to array
-        Kept per-row values, NaN for excluded rows.
-    labels : dict of str to array
-        Per-label results.
-    points : dict of str to array
-        Points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it.
-    not_computed : dict of str to str
-        Specs that the counted rows leave undefined, and the input they need.
-    notes : dict of str to str
-        What was seen in the rows, and what it does to the values, by kind.
-    short : dict of str to float
-        Specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
-        unlisted labels have a score, only if most rows list the same number of labels, as cut lists do.
-        Within groups of labels, specs that read more than some row lists, and the mean number of these.
-    groups, shares, row_groups : dict of str to Part
-        Results within groups of labels, their parts of the values of all labels, and results of groups of
-        rows, by the name of the group.
-    replicates : dict of str to array
-        Values without each of the jackknife groups of the rows, float64 (n_groups,), for standard errors.
-    reliability : dict of str to Reliability
-        Bins of measures of calibration.
-    estimates : dict of str to Estimate
-        Confidence intervals of saved results, whose values without each jackknife group are not kept.
-    """
+    """Values by name (NaN if undefined), with their intervals, counts and kept details."""
 
     values: dict[str, float] = field(default_factory=dict)
+    # lower and upper bounds, where the scores do not determine the value
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    # numbers of undefined rows and labels that a mean excludes, if any
     undefined_rows: dict[str, int] = field(default_factory=dict)
     undefined_labels: dict[str, int] = field(default_factory=dict)
+    # lowest predicted score, for measures that search for the best threshold
     thresholds: dict[str, float] = field(default_factory=dict)
-    rows: dict[str, Floats] = field(default_factory=dict)
+    rows: dict[str, Floats] = field(default_factory=dict)  # kept per-row values, NaN for excluded rows
     labels: dict[str, Any] = field(default_factory=dict)
+    # points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it
     points: dict[str, Floats] = field(default_factory=dict)
+    # specs that the counted rows leave undefined, and the input they need
     not_computed: dict[str, str] = field(default_factory=dict)
+    # what was seen in the rows, and what it does to the values, by kind
     notes: dict[str, str] = field(default_factory=dict)
+    # specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
+    # unlisted labels have a score, only if most rows list the same number of labels, as cut lists do. Within
+    # groups of labels, specs that read more than some row lists, and the mean number of these
     short: dict[str, float] = field(default_factory=dict)
+    # results within groups of labels, their parts of the values of all labels, and results of groups of rows,
+    # by the name of the group
     groups: dict[str, Part] = field(default_factory=dict)
     shares: dict[str, Part] = field(default_factory=dict)
     row_groups: dict[str, Part] = field(default_factory=dict)
+    # values without each of the jackknife groups of the rows, float64 (n_groups,), for standard errors
     replicates: dict[str, Floats] = field(default_factory=dict)
-    reliability: dict[str, Reliability] = field(default_factory=dict)
+    reliability: dict[str, Reliability] = field(default_factory=dict)  # bins of measures of calibration
+    # confidence intervals of saved results, whose values without each jackknife group are not kept
     estimates: dict[str, Estimate] = field(default_factory=dict)
 
     def add(self, results: Results) -> None:
