@@ -16,7 +16,6 @@ from xmleval.input.rows import Rows, pointer
 
 TWICE = "label {!r} occurs twice{}; expected each label once in a row"
 MADE_BYTES, ROW_BYTES = 48, 16  # of memory for an entry and a row while rows are put together
-Entries = NDArray[Any]  # of a row, a label and, where there are scores or judgements, a value
 
 
 class PlacedRows:
@@ -46,7 +45,7 @@ class PlacedRows:
         self.most_value: float = -np.inf
         self.origin: Any = None
         self._argument, self._limit, self._cell = argument, most_bytes, cell
-        self._parts, self._runs, self._file = list[Entries](), list[Run](), SpillFile()
+        self._parts, self._runs, self._file = list[NDArray[Any]](), list[Run](), SpillFile()
         self.n_rows = self.n_bytes = self.most_labels = 0
         self._sizes: Ints = np.zeros(1, np.int64)  # of rows
 
@@ -95,7 +94,7 @@ class PlacedRows:
             self._runs.append(self._file.write(iter([entries]), entries.size, entries.dtype))
             self._parts, self.n_bytes = [], 0
 
-    def _by_row(self, parts: list[Entries]) -> Entries:
+    def _by_row(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
         """Return entries sorted by row, or refuse a label that stands twice in one."""
         entries = np.concatenate([part for part in parts if part.size] or parts[:1])
         if self._cell and self._is_long and (entry := _find_repeated(entries)) is not None:
@@ -133,10 +132,10 @@ class PlacedRows:
         else:
             entries = self._parts[0][self._ptr[first] : self._ptr[last]]
         values = entries["value"].copy() if self.scored else None
-        return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first)
+        return Rows(None, None, ptr, entries["label"].copy(), None, values, self.best_first, is_written=True)
 
 
-def _find_repeated(entries: Entries) -> int | None:
+def _find_repeated(entries: NDArray[Any]) -> int | None:
     """Return the place of a label that stands in its row before, None if there is none."""
     labels = entries["label"]
     if labels.dtype != np.int32:
@@ -149,7 +148,7 @@ def _find_repeated(entries: Entries) -> int | None:
     return int(np.flatnonzero(cells == repeated[0])[1]) if repeated.size else None
 
 
-def _between(run: Run, first: int, last: int) -> Entries:
+def _between(run: Run, first: int, last: int) -> NDArray[Any]:
     """Return the entries of rows from ``first`` on, before ``last``; the sample tells where to look."""
     rows = run.sample["row"]
     start, stop = max(0, int(np.searchsorted(rows, first)) - 1), int(np.searchsorted(rows, last))

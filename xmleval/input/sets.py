@@ -18,10 +18,7 @@ from xmleval.input.rows import Rows, pointer
 from xmleval.input.tensors import as_plain, is_sparse
 
 GRADED = ("linear", "exp")  # conventions of a truth that holds grades
-LEAST_GAIN, MOST_GAIN = (
-    2.0**-30,
-    2.0**32,
-)  # so that sums over a row are exact
+LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
 MOST_EXPONENT = 32  # of 2, which is the largest gain
 
 

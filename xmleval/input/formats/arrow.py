@@ -375,8 +375,7 @@ def read_pieces(path: Path, kind: str) -> Pieces:
             batches = without_vectors(_batches(file, kind, False, n_bytes), ADVICE)
             if not table.columns.lists:
                 batches = _placed(batches, table.columns.instance).read(n_bytes)
-            for rows in batches:
-                yield rows._replace(is_written=not table.columns.lists)
+            yield from batches
 
     return Pieces(None, table.n_labels, read, named=named)
 
