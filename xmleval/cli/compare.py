@@ -11,9 +11,9 @@ from xmleval.api.compare import compare as compare_files
 from xmleval.api.evaluate import evaluate
 from xmleval.base.errors import did_you_mean
 from xmleval.cli.files import FIGURE, FILE, PAGE
-from xmleval.cli.messages import on_terminal
+from xmleval.cli.messages import on_terminal, spelled
 from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, RESULT, SWITCH, Opt, command
-from xmleval.cli.output import about, in_options, write_figure, write_result, write_text
+from xmleval.cli.output import about, write_figure, write_result, write_text
 from xmleval.cli.patterns import models_of
 from xmleval.cli.types import COUNT, Choice
 from xmleval.metrics.spec import expand_metrics
@@ -71,7 +71,7 @@ def compare(
     options["worst"] = options["worst"] or 0
     compared = compare_files(models, truth, baseline=baseline, progress=on_terminal(), **options)
     if html is not None:
-        write_text(in_options(compared).to_html(about=about([truth, *scores, options["y_train"]])), html)
+        write_text(compared.worded(spelled).to_html(about=about([truth, *scores, options["y_train"]])), html)
     if plot is not None:
         write_figure(compared.plot("differences"), plot)
     write_result(compared, output_format, output)

@@ -88,7 +88,7 @@ def write_result(result: Any, form: str, path: Path | None) -> None:
     if form != "csv" and path is not None:
         tell_counts(result)
     if form != "json":
-        result = in_options(result)
+        result = result.worded(spelled)  # in options, as people at a terminal give them
     if form == "csv":
         for line in result.footnotes():
             if "note: " in line or line.startswith("not computed"):
@@ -117,11 +117,6 @@ def tell_counts(result: Any) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
     reports = result.reports.values() if hasattr(result, "reports") else [result]
     tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))
-
-
-def in_options(result: Any) -> Any:
-    """Say what was seen, and what is missing, in options, as people at a terminal give them."""
-    return result.worded(spelled)
 
 
 def write_figure(axes: Any, path: Path) -> None:

@@ -12,9 +12,9 @@ from xmleval.api.compare import compare
 from xmleval.api.drawn import evaluate_for_figures
 from xmleval.api.evaluate import evaluate
 from xmleval.cli.files import FILE, PAGE
-from xmleval.cli.messages import on_terminal
+from xmleval.cli.messages import on_terminal, spelled
 from xmleval.cli.options import COMPARED, CONFIDENCE, GROUPING, REQUIRED, Opt, command
-from xmleval.cli.output import about, in_options, tell_counts, write_text
+from xmleval.cli.output import about, tell_counts, write_text
 from xmleval.cli.patterns import models_of
 
 OPTIONS = {
@@ -50,4 +50,4 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     models = models_of(truth, scores)
     result = evaluate_for_figures(models, truth, progress=on_terminal(), **options)
     tell_counts(result)
-    return in_options(result)
+    return result.worded(spelled)

@@ -68,7 +68,7 @@ def read_number(text: str) -> float:
 
 def read_names(text: str) -> list[str]:
     """Cut a list of names at its commas, those in parentheses aside."""
-    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+    names = [*map(str.strip, re.split(r",(?![^()]*\))", text))]
     if not all(names):
         raise ValueError(f"{text!r} has an empty name.")
     return names

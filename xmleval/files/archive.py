@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -145,9 +146,10 @@ class _Stored:
 def read_arrays(arrays: Iterable[Array]) -> list[NDArray[Any]]:
     """Return whole arrays."""
     values = []
-    for file, members in itertools.groupby(arrays, lambda array: array.file):
+    for file, members in itertools.groupby(arrays, attrgetter("file")):
         with file.open(0) as handle:
-            values += [array.read(handle) for array in members]
+            for array in members:
+                values.append(array.read(handle))
     return values
 
 
@@ -220,7 +222,7 @@ def _described(
             shape, by_column, dtype = read(head)
     except (*DAMAGE, MemoryError) as error:  # which Python's parser raises where brackets nest deeply
         raise ValueError(f"not a NumPy array ({in_one_line(error)})") from None
-    if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
+    if not dtype.itemsize or not 0 <= min(shape, default=0) <= max(shape, default=0) < 2**62:
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
     by_column = by_column and len(shape) > 1 and 0 not in shape
     name, packed, n_all = "", False, file.size
@@ -228,7 +230,7 @@ def _described(
         name, n_all = member.filename.removesuffix(".npy"), member.file_size
         packed = member.compress_type != zipfile.ZIP_STORED
     n_stored = n_all - head.tell()
-    n_bytes, row_bytes = (math.prod(shape[first:]) * dtype.itemsize for first in (0, 1))
+    n_bytes, row_bytes = math.prod(shape) * dtype.itemsize, math.prod(shape[1:]) * dtype.itemsize
     if n_bytes != n_stored and not dtype.hasobject:
         raise ValueError(f"{n_stored} bytes of data where the header promises {n_bytes}")
     any_row = not (by_column or packed)

@@ -28,6 +28,8 @@ from xmleval.input.pieces import Pieces, joined
 from xmleval.input.stack import read_named, rows_as_csr, stack_rows
 
 FORMATS = NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, JSON, LINES
+BY_NAME = {form.name: form for form in FORMATS}
+ENDINGS = [(form, end) for form in FORMATS for end in form.extensions]
 OF_DOCUMENTS = "true_field", "pred_field", "score_field", "id_field", "separator"  # as in `Fields`
 
 
@@ -100,7 +102,10 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
         sets = find_input(path, "truth", input_format)
         return find_input(path, "scores", input_format) if sets.is_list else sets
     files = _files(path)
-    shards = [Shard(file, form) for form, file in (choose_format(each, input_format, kind) for each in files)]
+    shards = list[Shard]()
+    for each in files:
+        form, file = choose_format(each, input_format, kind)
+        shards.append(Shard(file, form))
     file, form = shards[0]
     if kind is None and len(form.holds) > 1:
         with naming(file, f"a {form.title}"):
@@ -140,22 +145,21 @@ def holds_predictions(name: str) -> bool:
 
 def choose_format(path: Path, name: str | None, kind: str | None) -> tuple[Format, Path]:
     """Return a format and a file, as `xmleval.io.find_format` does."""
-    by_name = {form.name: form for form in FORMATS}
-    if name is not None and name not in by_name:
-        raise ValueError(Message(Keyword("input_format", repr(name)), f" is not one of {', '.join(by_name)}"))
-    asked = by_name.get(name or "")
+    if name is not None and name not in BY_NAME:
+        raise ValueError(Message(Keyword("input_format", repr(name)), f" is not one of {', '.join(BY_NAME)}"))
+    asked = BY_NAME.get(name or "")
     fits = asked is None or kind in (None, "grades", *asked.holds)
     if asked in (QRELS, RUN) and not fits:
         asked, fits = RUN if asked is QRELS else QRELS, True
-    endings = ((form, end) for form in FORMATS for end in form.extensions)
-    by_ending = next((form for form, end in endings if path.name.lower().endswith(end)), None)
+    by_ending = next((form for form, end in ENDINGS if path.name.lower().endswith(end)), None)
     if kind == "scores" and is_other_list(path):
         by_ending = NPY
     whole = completed(path) if by_ending is None else path
     by_ending = NPY if whole != path else by_ending
-    ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of all texts
-    if asked is not None and (by_ending is None or (fits and len(ends) == 1)):
-        return asked, whole
+    if asked is not None:
+        ends = {form.extensions[-1].rpartition(".")[2] for form in (asked, by_ending) if form}  # gz of texts
+        if by_ending is None or (fits and len(ends) == 1):
+            return asked, whole
     if by_ending is None:
         with naming(path, "a file with its ending, such as NAME.npz"):
             version_of(path)  # which tells if there is no such file

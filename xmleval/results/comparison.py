@@ -48,6 +48,7 @@ from xmleval.results.seeds import labels_of, mean_of
 from xmleval.show.printed import Printed
 from xmleval.show.tables import (
     Cell,
+    Rows,
     Table,
     as_csv,
     as_json_value,
@@ -464,9 +465,9 @@ class Comparison(Printed, Plotted):
                 return (values[0], value) if is_marked else (math.nan, math.nan)
         return math.nan, math.nan
 
-    def grid(self) -> list[list[Cell]]:
+    def grid(self) -> Rows:
         """Return a header and one row per measure (@private)."""
-        return [[*row] for row in self._value_table(WHOLE).rows]
+        return self._value_table(WHOLE).rows
 
     def part_tables(self) -> list[Table]:
         """Return the tables of seeds, of pairs, of labels and of groups (@private)."""

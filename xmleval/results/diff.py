@@ -13,7 +13,7 @@ from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.show.printed import Printed
-from xmleval.show.tables import ARROWS, Cell, Table, as_csv, as_json_value, folded, markdown_text, short
+from xmleval.show.tables import ARROWS, Cell, Rows, Table, as_csv, as_json_value, folded, markdown_text, short
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
@@ -201,9 +201,9 @@ class Diff(Printed):
             for unit, by, lines in tables
         ]
 
-    def grid(self) -> list[list[Cell]]:
+    def grid(self) -> Rows:
         """Return the first table (@private)."""
-        return [[*row] for row in self.change_tables()[0].rows]
+        return self.change_tables()[0].rows
 
     def part_tables(self) -> list[Table]:
         """Return the table of labels, if there is one of rows (@private)."""

@@ -13,7 +13,7 @@ import numpy as np
 from xmleval.base.errors import InputError, counted, did_you_mean, real_number
 from xmleval.results.model_values import by_data_set, measure_of, model_values
 from xmleval.show.printed import Printed
-from xmleval.show.tables import Cell, as_csv, as_json_value, short, short_names
+from xmleval.show.tables import Cell, Rows, as_csv, as_json_value, short, short_names
 from xmleval.statistics.friedman import (
     OmnibusTest,
     count_ties,
@@ -92,7 +92,7 @@ class Ranking(Printed):
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def grid(self) -> list[list[Cell]]:
+    def grid(self) -> Rows:
         """Return a header, a row for each data set, and the average ranks (@private)."""
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
         rows = [[head, *map(Cell, self.average_ranks)]]

@@ -36,7 +36,7 @@ from xmleval.results.record import (
 )
 from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.printed import Printed
-from xmleval.show.tables import Cell, Table, as_csv, as_json_value, as_latex
+from xmleval.show.tables import Cell, Rows, Table, as_csv, as_json_value, as_latex
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
@@ -482,10 +482,11 @@ class Report(Printed, Plotted, Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        settings, needs = self.settings_of(self.specs), {need for spec in self.specs for need in spec.needs}
+        settings = self.settings_of(self.specs)
         parts = [self.conventions.signature([*settings])]
         if settings.get("decision"):
             parts.append(f"decision={self.decision}")
+        needs = {need for spec in self.specs for need in spec.needs} if "propensity" in settings else ()
         if "propensity" in needs:
             numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
             constants = " ".join(f"{name}={number}" for name, number in numbers.items())
@@ -502,6 +503,8 @@ class Report(Printed, Plotted, Mapping[str, float]):
 
     def worded(self, say: Callable[[str], str]) -> Report:
         """Return it with notes, and what is missing, in other words (@private)."""
+        if not self.notes and not self.not_computed:
+            return self
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(self, notes=[*map(say, self.notes)], not_computed=missing)
 
@@ -514,7 +517,7 @@ class Report(Printed, Plotted, Mapping[str, float]):
         if results.intervals:
             bounded = [str(spec) for spec in self.specs if spec.name in results.intervals]
             lines.append(f"lower and upper bounds for any scores of unlisted labels: {', '.join(bounded)}")
-        lines += self._about_confidence()
+        lines += [] if self.confidence_level is None else self._about_confidence(self.confidence_level)
         if results.thresholds:  # in full: rounding could exclude the entry with this score
             thresholds = {name: score for name, score in results.thresholds.items() if not math.isnan(score)}
             of_rows = {str(spec) for spec in self.specs if not spec.average}
@@ -532,18 +535,16 @@ class Report(Printed, Plotted, Mapping[str, float]):
         for needed in dict.fromkeys(self.not_computed.values()):
             names = [name for name, needs in self.not_computed.items() if needs == needed]
             lines.append(f"not computed without {needed}: {', '.join(names)}")
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        return [*lines, *map("note: {}".format, self.notes)]
 
-    def _about_confidence(self) -> list[str]:
+    def _about_confidence(self, level: float) -> list[str]:
         """Return the lines below a table that say what ± means, and which measures lack it."""
-        if self.confidence_level is None:
-            return []
         lines = []
         if self.estimates:
             n = next(iter(self.estimates.values())).n_groups
             few = ", too few for a good one" if n < FEW_GROUPS else ""
             groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
-            percent = f"{100 * self.confidence_level:.4g}%"
+            percent = f"{100 * level:.4g}%"
             lines.append(f"± {percent} confidence over test rows, not over training{groups}")
         rough = [str(spec) for spec in self.specs if not spec.smooth]
         undefined = [str(spec) for spec in self.specs if spec.smooth and spec.name not in self.estimates]
@@ -584,20 +585,18 @@ class Report(Printed, Plotted, Mapping[str, float]):
             for spec in report.specs
         ]
 
-    def grid(self, number: Number = as_shown) -> list[list[Cell]]:
+    def grid(self, number: Number = as_shown) -> Rows:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""
-        cutoffs = {spec.cutoff for spec in self.specs}
-        order = sorted(cutoffs, key=lambda cutoff: (cutoff == "all", int(cutoff) if cutoff.isdigit() else 0))
-        columns = {cutoff: Cell(f"@{cutoff}" if cutoff else "value") for cutoff in order}
-        columns |= {end: Cell(end) for end in BOUNDS} if self.intervals else {}
-        cells: dict[tuple[Cell, str], Cell] = {}
+        families, columns, cells = dict[Cell, Cell](), dict[str, Cell](), dict[tuple[Cell, str], Cell]()
+        for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
+            columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
         for record in map(self.record, self.specs):
             family = Cell(record.spec.family, record.spec.metric.direction)
-            cells[family, record.spec.cutoff] = Cell(record.text(number))
-            if record.bounds:
-                cells |= {(family, end): Cell(number(record.spec, BOUNDS[end](record))) for end in BOUNDS}
-        table = table_of("", "measure", {family: family for family, _ in cells}, columns, cells)
-        return [[*row] for row in table.rows]
+            families[family], cells[family, record.spec.cutoff] = family, Cell(record.text(number))
+            for end in BOUNDS if record.bounds else ():
+                columns[end] = Cell(end)
+                cells[family, end] = Cell(number(record.spec, BOUNDS[end](record)))
+        return table_of("", "measure", families, columns, cells).rows
 
     def part_tables(self, number: Number = as_shown) -> list[Table]:
         """Return a table for each kind of groups: a column for all and one for each group (@private)."""
@@ -736,7 +735,8 @@ class Report(Printed, Plotted, Mapping[str, float]):
             "propensity": self.constants or self.propensity,
             "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
-            **{name: self.excluded.get(name) for name in ("exclude", "candidates")},
+            "exclude": self.excluded.get("exclude"),
+            "candidates": self.excluded.get("candidates"),
         }
 
     def settings_of(self, specs: Iterable[Spec]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from xmleval.show.tables import Cell, Table, as_html, as_latex, as_markdown, as_text
+from xmleval.show.tables import Rows, Table, as_html, as_latex, as_markdown, as_text
 
 # forms of results, each of a method such as `Printed.to_latex`, and the endings of names of files in it
 FORMS: dict[str, tuple[str, ...]] = {
@@ -20,7 +20,7 @@ class Printed:
     def _title(self) -> str:
         raise NotImplementedError
 
-    def grid(self) -> list[list[Cell]]:
+    def grid(self) -> Rows:
         """Return the header and the rows (@private)."""
         raise NotImplementedError
 

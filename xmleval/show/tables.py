@@ -208,7 +208,7 @@ def _lined_up(rows: Rows, colour: bool) -> str:
             ]
         return "".join(texts).rstrip()
 
-    lines = [line(row) for row in rows]
+    lines = [*map(line, rows)]
     rule = "-" * max(len(text.replace(BEST, "").replace(PLAIN, "")) for text in lines)
     return "\n".join([lines[0], rule, *lines[1:]])
 

@@ -78,11 +78,12 @@ def array_pieces(
 
     Rows that take more memory than is allowed are refused; ``expected`` completes messages about damage.
     """
+    n_rows, row_bytes, any_row = arrays[0].shape[0], 0, True
     for array in arrays:
         with naming(array.file.path, expected):
             memory_limit().take(array.by_column and array.n_bytes)
             memory_limit().check(ROW_ENTRY_BYTES * array.shape[1])
-    n_rows, row_bytes = arrays[0].shape[0], sum(array.row_bytes for array in arrays)
+        row_bytes, any_row = row_bytes + array.row_bytes, any_row and array.any_row
 
     def rows(array: Array, *steps: Any) -> Iterator[NDArray[Any]]:
         with naming(array.file.path, expected):
@@ -93,7 +94,7 @@ def array_pieces(
         for parts in zip(*(rows(array, step, first, stop) for array in arrays), strict=True):
             yield make(*parts)
 
-    return Pieces(n_rows, n_labels, read, read_from=read if all(array.any_row for array in arrays) else None)
+    return Pieces(n_rows, n_labels, read, read_from=read if any_row else None)
 
 
 def dense_pieces(array: Array, kind: str) -> Pieces:
@@ -195,14 +196,16 @@ def open_npz(path: Path) -> Archive:
 def _layout(archive: Archive) -> tuple[str, tuple[int, int]]:
     """Return the storage scheme and the shape of a matrix."""
     arrays = archive["format"], check_array(archive["shape"], "iu", 1)
-    memory_limit().take(sum(array.n_bytes for array in arrays))
+    memory_limit().take(arrays[0].n_bytes + arrays[1].n_bytes)
     scheme, shape = read_arrays(arrays)
     name, (n_rows, n_labels) = str(np.asarray(scheme, str).item()), shape.tolist()
     if name not in SCHEMES:
         raise ValueError(f"format {name!r} is not one of {', '.join(SCHEMES)}")
     n_stored = math.prod(archive["data"].shape)
-    for array in (archive[inner] for inner in ("data", *INDICES) if inner in archive):
-        check_array(array, "biuf" if array.name == "data" else "iu", None)
+    check_array(archive["data"], REAL, None)
+    for inner in INDICES:
+        if inner in archive:
+            check_array(archive[inner], "iu", None)
     if not 0 <= n_rows <= ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_stored or not 0 <= n_labels < 2**62:
         raise ValueError(f"shape {(n_rows, n_labels)} for {n_stored} stored values")  # rows take memory
     return name, (n_rows, n_labels)
@@ -236,10 +239,10 @@ def _matrix_pieces(archive: Archive, kind: str) -> Pieces:
 def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
     """Read a CSR matrix some rows at a time."""
     path, n_rows = archive.file.path, shape[0]
-    ptr, *entries = arrays = [archive[name] for name in ("indptr", "indices", "data")]
-    n_stored, entry_bytes = entries[0].shape[0], sum(array.row_bytes for array in entries)
-    if len(entries[1].shape) != 1 or entries[0].shape != entries[1].shape:
-        raise ValueError(f"data of shape {entries[1].shape}, but indices of shape {entries[0].shape}")
+    ptr, indices, data = archive["indptr"], archive["indices"], archive["data"]
+    n_stored, entry_bytes = indices.shape[0], indices.row_bytes + data.row_bytes
+    if len(data.shape) != 1 or indices.shape != data.shape:
+        raise ValueError(f"data of shape {data.shape}, but indices of shape {indices.shape}")
     if ptr.shape != (n_rows + 1,):
         raise ValueError(f"indptr is of shape {ptr.shape}, for {n_rows} rows")
 
@@ -253,7 +256,8 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
         step, places = max(2, n_bytes // POINTER_BYTES), np.empty(0, np.int64)
         with naming(path, MATRIX), contextlib.ExitStack() as opened:
             ends = place_of(first) if first else 0, None if stop is None else place_of(stop)
-            takes = [opened.enter_context(array.rows(*ends)) for array in entries]
+            take_labels = opened.enter_context(indices.rows(*ends))
+            take_values = opened.enter_context(data.rows(*ends))
             for pointers in ptr.batches(step, first, None if stop is None else stop + 1):
                 places = np.concatenate((places[-1:], pointers.astype(np.int64)))
                 refuse_pointer("indptr", places, n_stored, first)
@@ -264,11 +268,10 @@ def _csr_pieces(archive: Archive, shape: tuple[int, int]) -> Pieces:
                     lo, hi = int(places[row]), int(places[last])
                     if last == row + 1:
                         memory_limit().check(ROW_ENTRY_BYTES * (hi - lo))
-                    labels, values = (take_part(lo, hi) for take_part in takes)
-                    yield rows_by_id(places[row : last + 1] - lo, labels, values)
+                    yield rows_by_id(places[row : last + 1] - lo, take_labels(lo, hi), take_values(lo, hi))
                     row = last
 
-    any_row = all(array.any_row for array in arrays)
+    any_row = ptr.any_row and indices.any_row and data.any_row
     return Pieces(n_rows, shape[1], read, read_from=read if any_row else None)
 
 
