@@ -95,8 +95,8 @@ class Array(NamedTuple):
         """Return the array of an .npy file as a read-only map of it, or that of a remote one as read."""
         if self.file.is_remote or 0 in self.shape:
             return read_arrays([self])[0]
-        values: NDArray[Any] = np.load(self.file.path, mmap_mode="r")
-        return values
+        order: Any = "F" if self.by_column else "C"
+        return np.memmap(str(self.file.path), self.dtype, "r", self.header_bytes, self.shape, order)
 
     def _stream(self, handle: IO[bytes], first: int, stop: int | None) -> Any:
         """Return the bytes of rows; those of a member of an archive check its checksum at the end."""
