@@ -16,6 +16,7 @@ from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import as_floats
 from xmleval.states.contents import Contents, expect
+from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import Plan, kept_of
 from xmleval.states.rank_tables import profile_of_rows, slots_of, tables_of
 from xmleval.states.results import Results
@@ -49,7 +50,7 @@ class RankProfile(State):
         self.n_groups = 1 if plan.confidence is None else N_GROUPS
         kept = filter(lambda spec: spec.metric.table != RATIO, kept_of(plan.per_row, specs))
         self.of_rows = {spec.name: spec for spec in kept}
-        self.kept_names = [*self.of_rows]
+        self.kept = KeptRows(tuple(self.of_rows))
         self.keys: Ints = np.empty(0, np.int64)  # number of relevant labels * number of groups + group
         limbs = (LIMBS,) if plan.weighted else ()  # hits and rows are then fixed-point sums, too
         empty: Ints = np.zeros((0, 0, LIMBS), np.int64)
@@ -69,16 +70,17 @@ class RankProfile(State):
         for name in tables.keys() & {"hits", "gains"}:
             tables[name] = tables[name][:, : filled[-1] + 1 if filled.size else 0]
         self._add(slots.keys, tables, int(slots.n_rows[slots.keys < self.n_groups].sum()))
-        if self.kept_names:
+        if self.kept.names:
             specs = self.of_rows.values()
             gains = any(spec.metric.table != "hits" for spec in specs)
             rows = profile_of_rows(view, self.depth, self.propensity if gains else None)
-            self.keep(view, [_terms(spec, rows, self.plan.setting(spec)) for spec in specs])
+            columns = [_terms(spec, rows, self.plan.setting(spec)) for spec in specs]
+            self.kept = self.kept.with_rows(view, columns)
 
     def merge(self, added: RankProfile) -> None:
         """Merge a state of other rows."""
         self._add(added.keys, added.tables, added.n_empty)
-        self.kept = [*self.kept, *added.kept]
+        self.kept = self.kept.plus(added.kept.blocks)
 
     def _add(self, keys: Ints, tables: dict[str, Ints], n_empty: int) -> None:
         """Add tables out of place, since other states may share the old ones."""
@@ -107,8 +109,7 @@ class RankProfile(State):
             results.values[spec.name] = _values(spec, whole, self.plan, 1)[0]
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.undefined_rows[spec.name] = self.n_empty
-        if self.kept_names:
-            results.rows = self.kept_rows()
+        results.rows = self.kept.columns()
         if self.n_groups > 1:
             values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
             for n, profile in self._without_groups(sizes, tables):
@@ -136,7 +137,7 @@ class RankProfile(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {"keys": self.keys, **self.tables, "n_empty": np.array([self.n_empty]), **self.kept_arrays()}
+        return {"keys": self.keys, **self.tables, "n_empty": np.array([self.n_empty]), **self.kept.arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -152,7 +153,7 @@ class RankProfile(State):
             self.tables["ideals"] = ideals = contents.take_sums("ideals", n_keys, None)
             expect(ideals.shape[1] <= min(self.depth, n_labels), f"ideals at {ideals.shape[1]} ranks")
         self.n_empty = int(contents.take("n_empty", 1)[0])
-        self.take_kept(contents)
+        self.kept = self.kept.restored(contents)
 
 
 def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:

@@ -16,6 +16,7 @@ from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.exact import LARGE_UNIT, NO_WEIGHT, SCALE, as_integer, sum_of_large, without_large
 from xmleval.states.contents import Contents
+from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
 from xmleval.states.state import Arrays, State
@@ -40,7 +41,8 @@ class RowSums(State):
         of = self.names()
         self.keys = list(of)
         kept = plan.per_row if self.keeps else False
-        self.kept_names = [key for key in self.keys if kept is True or (kept and key in kept)]
+        names = (key for key in self.keys if kept is True or (kept and key in kept))
+        self.kept = KeptRows(tuple(names))
         self.n_groups = N_GROUPS if self.by_group and plan.confidence is not None else 1
         self.unbounded = {key for key, spec in of.items() if spec.metric.range[1] == np.inf}
         shape = self.n_groups, len(self.keys)
@@ -75,8 +77,9 @@ class RowSums(State):
         self.totals, self.n_large, self.n_defined, self.n_rows = totals, n_large, n_defined, n_rows
         if self.n_groups > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
-        if self.kept_names:
-            self.keep(view, [values[self.keys.index(name)] for name in self.kept_names])
+        if self.kept.names:
+            columns = [values[self.keys.index(name)] for name in self.kept.names]
+            self.kept = self.kept.with_rows(view, columns)
 
     def add(self, values: Floats, weight: Floats, total: Ints, total_weight: Ints) -> int:
         """Add values to their sum, and weights, if any, to theirs; return how many are not NaN."""
@@ -95,7 +98,7 @@ class RowSums(State):
         self.totals, self.n_large = carried(self.totals + added.totals), self.n_large + added.n_large
         self.n_defined, self.n_rows = self.n_defined + added.n_defined, self.n_rows + added.n_rows
         self.n_weighing = self.n_weighing + added.n_weighing
-        self.kept = [*self.kept, *added.kept]
+        self.kept = self.kept.plus(added.kept.blocks)
 
     def finish(self) -> Results:
         """Return the means over the rows."""
@@ -104,8 +107,7 @@ class RowSums(State):
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
                 results.undefined_rows[key] = n_rows - n_defined
-        if self.kept_names:
-            results.rows = self.kept_rows()
+        results.rows = self.kept.columns()
         if self.n_groups > 1:
             of_groups = zip(self.totals, self.n_large, self.n_defined, strict=True)
             groups = [group for group, n in zip(of_groups, self.n_weighing, strict=True) if n]
@@ -140,7 +142,7 @@ class RowSums(State):
             out["n_weighing"] = self.n_weighing
         if self.unbounded:
             out["n_large"] = self.n_large
-        return {**out, **self.kept_arrays()}
+        return {**out, **self.kept.arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -152,7 +154,7 @@ class RowSums(State):
         self.totals = contents.take_sums("totals", *shape, 2)
         if self.unbounded:
             self.n_large = contents.take("n_large", *shape, 2)
-        self.take_kept(contents)
+        self.kept = self.kept.restored(contents)
 
 
 def carried(totals: Ints) -> Ints:

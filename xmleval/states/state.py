@@ -16,7 +16,8 @@ from xmleval.base.budget import Resources, size_text
 from xmleval.base.errors import InputError, Keyword, Message
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.spec import Spec
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents
+from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import ROW_GROUPS, Plan
 from xmleval.states.results import Results
 from xmleval.view.block import Block
@@ -49,8 +50,7 @@ class State:
     with_unknown = False  # whether it takes predictions with unknown labels
     table_bytes = 0  # size of the tables that a state promises to take, however many rows it counts
     parts: Mapping[str, States] = MappingProxyType({})  # states of parts of the data
-    kept_names: Sequence[str] = ()  # measures whose row values are kept
-    kept: Sequence[tuple[int, Floats]] = ()  # first row of each block, and values (kept_names, rows)
+    kept = KeptRows()  # values of rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], resources: Resources) -> None:
         self.plan = plan
@@ -90,29 +90,6 @@ class State:
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
-
-    def keep(self, view: View, columns: Sequence[Floats]) -> None:
-        """Keep the values of the rows of a block, an array for each of `kept_names`."""
-        if view.n_rows:
-            self.kept = [*self.kept, (view.block.first_row, np.array(columns, np.float64))]
-
-    def kept_rows(self) -> dict[str, Floats]:
-        """Return the values of all rows in their order."""
-        blocks = [values for _, values in sorted(self.kept, key=lambda block: block[0])]
-        columns = np.concatenate([np.empty((len(self.kept_names), 0)), *blocks], axis=1)
-        return dict(zip(self.kept_names, columns, strict=True))
-
-    def kept_arrays(self) -> Arrays:
-        """Return the values of rows to save."""
-        return {f"kept{number}.{first}": values for number, (first, values) in enumerate(self.kept)}
-
-    def take_kept(self, contents: Contents) -> None:
-        """Restore what `kept_arrays` returned."""
-        for name, first_row in contents.kept() if self.kept_names else ():
-            values = contents.take(name, len(self.kept_names), None, dtype=np.float64, low=None)
-            self.kept = [*self.kept, (first_row, values)]
-        n_kept, n_rows = sum(values.shape[1] for _, values in self.kept), contents.n_rows
-        expect(not self.kept_names or n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
 
     def replicates(self, groups: Sequence[Self]) -> dict[str, Floats]:
         """Return the values of this state without each group that it was merged from, float64 (n,)."""
@@ -208,7 +185,7 @@ class States:
         """Return the same states, but with ``n_rows`` other rows before those that are kept."""
         moved = {name: copy(state) for name, state in self._states.items()}
         for state in moved.values():
-            state.kept = [(n_rows + first, values) for first, values in state.kept]
+            state.kept = state.kept.behind(n_rows)
         return States(self.plan, self.resources, moved)
 
     def empty(self) -> States:
