@@ -132,7 +132,7 @@ class Spec:
     @property
     def symbol(self) -> str:
         """Return the printed symbol, e.g. ``nDCG@5``."""
-        values = {name: _number(value) for name, value in self.params}
+        values = {name: _number(value) for name, value in self.params} if self.params else {}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
         named = not self.cutoff or text.endswith(f"@{self.cutoff}")
         return text if named else f"{text}@{self.cutoff}"

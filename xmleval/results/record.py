@@ -130,9 +130,12 @@ def table_of(
     cells: Mapping[tuple[Any, Any], Cell],
 ) -> Table:
     """Return a table of cells by row and column, whose heads are given; other cells are empty."""
-    empty = Cell("")
-    lines = [[head, *(cells.get((row, column), empty) for column in columns)] for row, head in rows.items()]
-    return Table(caption, [[Cell(corner), *columns.values()], *lines])
+    empty, lines = Cell(""), [[Cell(corner), *columns.values()]]
+    for row, head in rows.items():
+        lines.append([head])
+        for column in columns:
+            lines[-1].append(cells.get((row, column), empty))
+    return Table(caption, lines)
 
 
 def as_frame(header: list[str], lines: Iterable[list[Any]], hidden: Iterable[str] = ()) -> Any:

@@ -482,18 +482,17 @@ class Report(Printed, Plotted, Mapping[str, float]):
         >>> report.signature()
         'empty=zero unlisted=below'
         """
-        settings = self.settings_of(self.specs)
-        parts = [self.conventions.signature([*settings])]
-        if settings.get("decision"):
+        conventions, needs = self._affecting(self.specs)
+        parts = [self.conventions.signature(conventions)]
+        if self.decision and "sets" in needs:
             parts.append(f"decision={self.decision}")
-        needs = {need for spec in self.specs for need in spec.needs} if "propensity" in settings else ()
         if "propensity" in needs:
             numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
             constants = " ".join(f"{name}={number}" for name, number in numbers.items())
             parts.append(f"propensity=({constants or self.propensity})")
         elif "n" in self.constants and "training" in needs:
             parts.append(f"y_train=({self.constants['n']:.0f} rows)")
-        if "hierarchy" in settings:
+        if "hierarchy" in needs:
             parts.append(f"hierarchy=({self.hierarchy})")
         if not self.higher_is_better:
             parts.append("higher_is_better=False")
@@ -559,7 +558,7 @@ class Report(Printed, Plotted, Mapping[str, float]):
 
     def record(self, spec: Spec) -> Record:
         """Return the value of a measure with its bounds and its confidence interval (@private)."""
-        bounds, interval = self.intervals.get(spec.name), self.estimates.get(spec.name)
+        bounds, interval = self.results.intervals.get(spec.name), self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], bounds=bounds, estimate=interval)
 
     def records(self) -> list[Record]:
@@ -741,17 +740,23 @@ class Report(Printed, Plotted, Mapping[str, float]):
 
     def settings_of(self, specs: Iterable[Spec]) -> dict[str, Any]:
         """Return the conventions and settings that affect some measures, as JSON values (@private)."""
-        specs = [*specs]
-        needs = {need for spec in specs for need in spec.needs}
+        names, needs = self._affecting(specs)
         affect = {  # others affect all measures
             "decision": "sets" in needs,
             "propensity": not needs.isdisjoint({"propensity", "training"}),
             "hierarchy": "hierarchy" in needs,
         }
         conventions = self.conventions.as_dict()
-        names = dict.fromkeys(name for spec in specs for name in spec.conventions(self.decision))
         settings = {name: value for name, value in self.settings().items() if affect.get(name, True)}
         return {name: conventions[name] for name in names} | settings
+
+    def _affecting(self, specs: Iterable[Spec]) -> tuple[list[str], set[str]]:
+        """Return the names of the conventions that affect some measures, and what these need."""
+        names, needs = list[str](), set[str]()
+        for spec in specs:
+            names += spec.conventions(self.decision)
+            needs.update(spec.needs)
+        return [*dict.fromkeys(names)], needs
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Report:

@@ -196,21 +196,16 @@ def _text_of(cell: Cell) -> str:
 
 def _lined_up(rows: Rows, colour: bool) -> str:
     """Return a table in lines, under a header and a rule."""
-    first, *widths = _widths(rows)
-
-    def line(row: Sequence[Cell]) -> str:
-        texts = [_text_of(row[0]).ljust(first)]
-        texts += [_text_of(cell).rjust(width) for cell, width in zip(row[1:], widths, strict=True)]
-        if colour:
-            texts = [
-                f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text
-                for text, cell in zip(texts, row, strict=True)
-            ]
-        return "".join(texts).rstrip()
-
-    lines = [*map(line, rows)]
-    rule = "-" * max(len(text.replace(BEST, "").replace(PLAIN, "")) for text in lines)
-    return "\n".join([lines[0], rule, *lines[1:]])
+    widths, lines, longest = _widths(rows), list[str](), 0
+    for row in rows:
+        line = shown = ""
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            text = _text_of(cell).rjust(width) if column else _text_of(cell).ljust(width)
+            line += text
+            shown += f"{BEST}{text}{PLAIN}" if colour and cell.tail == "best" else text
+        longest = max(longest, len(line.rstrip()))
+        lines.append(shown.rstrip())
+    return "\n".join([lines[0], "-" * longest, *lines[1:]])
 
 
 def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
