@@ -151,6 +151,9 @@ def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
     for part in parts:
         ptr += part.ptr[start : stop + 1] - part.ptr[start]
     dtype = np.result_type(np.float32, *(part.scores.dtype for part in parts))
+    if len(parts) == 1:  # one copy, which is twice as fast where both lie alike in their pages
+        (part,) = parts
+        return Columns(ptr, part.scores[part.ptr[start] : part.ptr[stop]].astype(dtype))
     columns = Columns(ptr, np.empty(ptr[-1], dtype))
     place_of = ptr[:-1].copy()
     for part in parts:

@@ -185,11 +185,11 @@ def count_tied(view: View, cutoffs: Ints) -> int:
         return count_tied_rows(truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels)
     above, tied = view.standing
     is_tied = tied > 1
+    if not is_tied.any():
+        return 0
     if view.unlisted is None:  # labels below all others earn nothing
         is_tied &= view.positions > 0
     places = np.flatnonzero(is_tied)
-    if not places.size:
-        return 0
     above, tied = above[places], tied[places]
     rows = np.repeat(np.arange(view.n_rows), view.n_relevant)[places]
     depends = np.zeros(view.n_rows, np.bool_)
