@@ -109,7 +109,8 @@ class RankProfile(State):
             results.values[spec.name] = _values(spec, whole, self.plan, 1)[0]
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.undefined_rows[spec.name] = self.n_empty
-        results.rows = self.kept.columns()
+        if self.kept.names:
+            results.rows = self.kept.columns()
         if self.n_groups > 1:
             values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
             for n, profile in self._without_groups(sizes, tables):

@@ -107,7 +107,8 @@ class RowSums(State):
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
                 results.undefined_rows[key] = n_rows - n_defined
-        results.rows = self.kept.columns()
+        if self.kept.names:
+            results.rows = self.kept.columns()
         if self.n_groups > 1:
             of_groups = zip(self.totals, self.n_large, self.n_defined, strict=True)
             groups = [group for group, n in zip(of_groups, self.n_weighing, strict=True) if n]
