@@ -9,63 +9,43 @@ from xmleval.base.errors import Keyword, Message
 
 
 class NoteKind(NamedTuple):
-    """What is counted and what becomes of it, each for several and for one.
+    """What is counted and what becomes of it, for several and for one by the words of `SEVERAL` and `SINGLE`.
 
     ``adds`` tells that counts of different rows add up; different batches may have the same labels.
     """
 
-    subjects: tuple[str, str]
-    effects: tuple[str, str]
+    subject: str
+    effect: tuple[str | Keyword, ...]
     adds: bool = True
 
 
-LABELS_KEYWORD = Keyword("labels")
-IGNORED = "they are ignored", "it is ignored"
-WRONG = "they count as wrong", "it counts as wrong"
+SEVERAL = {"s": "s", "v": "", "have": "have", "are": "are", "they": "they", "them": "them"}
+SINGLE = {"s": "", "v": "s", "have": "has", "are": "is", "they": "it", "them": "it"}
+IGNORED, WRONG = ("{they} {are} ignored",), "{they} count{v} as wrong"
+BY_NAME = f"{WRONG} (", Keyword("labels"), " picks columns)"
 NOTE_KINDS = {
     "rows without predictions": NoteKind(
-        ("rows of the truth have no prediction", "row of the truth has no prediction"),
-        ("they count as empty", "it counts as empty"),
+        "row{s} of the truth {have} no prediction", ("{they} count{v} as empty",)
     ),
     "rows without candidates": NoteKind(
-        ("rows of the truth have no candidates", "row of the truth has no candidates"),
-        ("nothing is ranked in them", "nothing is ranked in it"),
+        "row{s} of the truth {have} no candidates", ("nothing is ranked in {them}",)
     ),
-    "ignored rows": NoteKind(("rows are not in the truth", "row is not in the truth"), IGNORED),
-    "unknown labels": NoteKind(
-        ("predicted labels never occur in the truth", "predicted label never occurs in the truth"),
-        WRONG,
-        adds=False,
-    ),
-    "unknown columns": NoteKind(
-        ("columns are no labels of the truth", "column is no label of the truth"),
-        (
-            Message("they count as wrong (", LABELS_KEYWORD, " picks columns)"),
-            Message("it counts as wrong (", LABELS_KEYWORD, " picks columns)"),
-        ),
-        adds=False,
-    ),
+    "ignored rows": NoteKind("row{s} {are} not in the truth", IGNORED),
+    "unknown labels": NoteKind("predicted label{s} never occur{v} in the truth", (WRONG,), adds=False),
+    "unknown columns": NoteKind("column{s} {are} no label{s} of the truth", BY_NAME, adds=False),
     "labels without column": NoteKind(
-        ("labels of the truth have no column", "label of the truth has no column"),
-        ("they count as not predicted", "it counts as not predicted"),
-        adds=False,
+        "label{s} of the truth {have} no column", ("{they} count{v} as not predicted",), adds=False
     ),
-    "ignored labels": NoteKind(
-        ("labels occur in no other input", "label occurs in no other input"), IGNORED, adds=False
-    ),
-    "unmatched rows": NoteKind(("rows occur in no other input", "row occurs in no other input"), IGNORED),
+    "ignored labels": NoteKind("label{s} occur{v} in no other input", IGNORED, adds=False),
+    "unmatched rows": NoteKind("row{s} occur{v} in no other input", IGNORED),
     "labels unknown in fitting": NoteKind(
-        ("labels did not occur in fitting", "label did not occur in fitting"),
-        ("they are never predicted", "it is never predicted"),
-        adds=False,
+        "label{s} did not occur in fitting", ("{they} {are} never predicted",), adds=False
     ),
     "excluded pairs": NoteKind(
-        ("pairs are excluded", "pair is excluded"),
-        ("the others match no relevant and no predicted label",) * 2,
+        "pair{s} {are} excluded", ("the others match no relevant and no predicted label",)
     ),
     "pairs excluded from predictions": NoteKind(
-        ("pairs are excluded from the predictions", "pair is excluded from the predictions"),
-        ("the others match no predicted label",) * 2,
+        "pair{s} {are} excluded from the predictions", ("the others match no predicted label",)
     ),
 }
 
@@ -98,10 +78,12 @@ class Note(Message):
         number, size = f"{'at least ' if at_least else ''}{n}", n
         if total is not None:
             number, size = f"{number} of {total}", total
-        subject, effect = (texts[size == 1] for texts in (of_kind.subjects, of_kind.effects))
+        words = SINGLE if size == 1 else SEVERAL
+        effect = [part.format(**words) if isinstance(part, str) else part for part in of_kind.effect]
         such_as = f", such as {example}" if example else ""
-        ends = ("; ", effect) if total is None or n < total else ()
-        note = super().__new__(cls, f"{argument}: {number} ", subject, such_as, *ends)
+        ends = ("; ", *effect) if total is None or n < total else ()
+        subject = of_kind.subject.format(**words)
+        note = super().__new__(cls, f"{argument}: {number} {subject}{such_as}", *ends)
         assert isinstance(note, Note)
         note.fields = argument, kind, n, total, example, at_least
         return note
