@@ -299,6 +299,7 @@ def test_labels_that_differ_most_are_in_every_form() -> None:
     for moved, record in zip(comparison.labels, records, strict=True):
         for one, label in zip(moved.records(), record["labels"], strict=True):
             assert label["difference"] == label["value_a"] - label["value_b"] == -one.change
+            assert f"{label['difference']:+.0f}" in str(comparison)
             assert (label["name"], label["support"]) == (f"label {label['number']}", one.support)
             assert all(str(one.name) in text for text in (str(comparison), comparison.to_markdown()))
 

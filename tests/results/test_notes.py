@@ -28,6 +28,14 @@ def test_notes_are_shown_in_every_form() -> None:
         assert all(note in text.replace("\\", "") for note in ("note: all", "b: note: a_b"))
 
 
+def test_means_of_numbers_that_are_too_large_are_noted() -> None:
+    for scale, is_noted in ((1e20, False), (1e30, True)):
+        report = evaluate(np.eye(4), DENSE[:4, :4] * scale, metrics=["margin.macro", "margin.samples"])
+        assert all(np.isfinite(value) != is_noted for value in report.values())
+        about = [note for note in report.notes if "(2^80) or more in size count as infinite" in note]
+        assert len(about) == 2 * is_noted
+
+
 RANDOM = np.random.default_rng(8)
 TRUTH = RANDOM.random((40, 9)) < 0.3
 DENSE = RANDOM.random((40, 9))

@@ -14,6 +14,7 @@ from xmleval.kernels.products import split
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
 LARGE = 2.0**80  # numbers without bounds count as infinite from here on,
+ABOUT_LARGE = "{}: numbers of 1.2e24 (2^80) or more in size count as infinite"
 LARGE_UNIT = 2.0**48  # and are added up in this unit, so that 2^31 of them fit a sum
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 

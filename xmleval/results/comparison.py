@@ -108,7 +108,8 @@ class Comparison(Printed, Plotted):
         ``p_value``, ``corrected_p``, ``outcomes`` with ``wins``, ``ties`` and ``losses``, ``n_rows``,
         ``better``; then those within groups, with ``kind`` and ``group``. Empty without a test.
     labels : list of Diff
-        The labels that differ most between each pair: ``a``, ``b``, ``label_column``, ``labels``.
+        The labels that differ most between each pair: ``a``, ``b``, ``label_column``, and ``labels`` with
+        their values by both.
     n_tests : int
         Number of p-values that are corrected together.
     notes : list of str
@@ -473,8 +474,18 @@ class Comparison(Printed, Plotted):
         """Return the tables of seeds, of pairs, of labels and of groups (@private)."""
         tables = self.tables_by_kind()
         names = self.names
-        labels = [replace(pair, a=names[pair.a], b=names[pair.b]).change_tables()[-1] for pair in self.labels]
+        labels = [self._label_table(names[pair.a], names[pair.b], pair) for pair in self.labels]
         return [*tables["values"], *tables["differences"], *labels, *tables["groups"]]
+
+    def _label_table(self, a: str, b: str, pair: Diff) -> Table:
+        """Return the labels that differ most between two models, with differences as of measures."""
+        by, lines = pair.label_column, list[list[str]]()
+        for label in pair.labels or []:
+            text_b, text_a, difference = label._replace(a=label.b, b=label.a).texts(by)
+            lines.append([label.title, text_a, text_b, difference, str(label.support)])
+        header = ["label", f"{by} {a}", f"{by} {b}", "difference", "support"]
+        caption = f"{a} - {b}: labels that differ most by {by}"
+        return Table(caption, [[*map(Cell, line)] for line in (header, *lines)])
 
     def tables_by_kind(self) -> dict[str, list[Table]]:
         """Return further tables by the kind of their figure (@private)."""

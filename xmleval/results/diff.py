@@ -54,7 +54,7 @@ class Change(NamedTuple):
 
     def texts(self, label_column: str = "") -> tuple[str, str, str]:
         """Return both values and the change as tables show them; hits, which are of labels, are counts."""
-        if label_column.partition("@")[0] == "tp":
+        if label_column.partition("@")[0] == "tp" and self.a.is_integer() and self.b.is_integer():
             return f"{self.a:.0f}", f"{self.b:.0f}", f"{self.change:+.0f}"
         return short(self.a), short(self.b), signed(self.change)
 

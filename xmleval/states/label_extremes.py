@@ -9,7 +9,7 @@ from xmleval.base.budget import Resources
 from xmleval.base.cached import cached
 from xmleval.kernels.extremes import widen_extremes
 from xmleval.metrics.spec import SETS_OF_LABELS, Spec
-from xmleval.numerics.exact import NO_WEIGHT, exact_mean
+from xmleval.numerics.exact import ABOUT_LARGE, LARGE, NO_WEIGHT, exact_mean
 from xmleval.states.contents import Contents, expect
 from xmleval.states.plan import Plan, kept_of
 from xmleval.states.results import Results
@@ -67,6 +67,8 @@ class LabelExtremes(State):
         for spec in self.specs:
             values = spec.metric.value(extremes, self.plan.setting(spec))
             results.values[spec.name] = exact_mean(values)
+            if (np.abs(values) >= LARGE).any():
+                results.notes[f"large {spec.name}"] = ABOUT_LARGE.format(spec.name)
             n_left_out = int(np.count_nonzero(np.isnan(values)))
             if n_left_out:
                 results.undefined_labels[spec.name] = n_left_out

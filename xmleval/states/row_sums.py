@@ -14,7 +14,15 @@ from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.jackknife import N_GROUPS
 from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.spec import Spec
-from xmleval.numerics.exact import LARGE_UNIT, NO_WEIGHT, SCALE, as_integer, sum_of_large, without_large
+from xmleval.numerics.exact import (
+    ABOUT_LARGE,
+    LARGE_UNIT,
+    NO_WEIGHT,
+    SCALE,
+    as_integer,
+    sum_of_large,
+    without_large,
+)
 from xmleval.states.contents import Contents
 from xmleval.states.kept_rows import KeptRows
 from xmleval.states.plan import Plan
@@ -107,6 +115,8 @@ class RowSums(State):
         for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
             if n_defined < n_rows:
                 results.undefined_rows[key] = n_rows - n_defined
+        for place in np.flatnonzero(sums[1].any(axis=1)).tolist():
+            results.notes[f"large {self.keys[place]}"] = ABOUT_LARGE.format(self.keys[place])
         if self.kept.names:
             results.rows = self.kept.columns()
         if self.n_groups > 1:
