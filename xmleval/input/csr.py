@@ -129,7 +129,7 @@ def matrix_rows(argument: str, matrix: Any, n_labels: int | None) -> Rows:
             types = f"indptr is {ptr.dtype} of shape {ptr.shape}, and indices are {labels.dtype}"
             raise InputError(argument, f"{types}; expected {n_rows + 1} integers, and integers")
         refuse_pointer(argument, ptr, min(labels.shape[0], matrix.data.shape[0]))
-        return rows_by_id(ptr.astype(np.int64), labels, np.asarray(matrix.data))
+        return rows_by_id(as_signed(ptr), labels, np.asarray(matrix.data))
     try:
         if hasattr(matrix, "check_format"):  # whose indices SciPy would follow unseen
             matrix = copy.copy(matrix)

@@ -104,7 +104,7 @@ class Rows(NamedTuple):
     def part(self, start: int, stop: int) -> Rows:
         """Return rows start..stop-1 of those without keys."""
         first, last = int(self.ptr[start]), int(self.ptr[stop])
-        ptr = self.ptr[start : stop + 1] - first
+        ptr = np.subtract(self.ptr[start : stop + 1], first, dtype=np.int64)  # of all rows it may be narrower
         values = None if self.values is None else self.values[first:last]
         return self._replace(ptr=ptr, labels=self.labels[first:last], values=values)
 

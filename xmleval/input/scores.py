@@ -182,7 +182,7 @@ def list_rows(argument: str, labels: NDArray[Any], scores: NDArray[Any] | None =
         raise InputError(argument, f"{message}{labels.shape}")
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
-    ptr = np.arange(len(labels) + 1) * labels.shape[1]
+    ptr = np.arange(len(labels) + 1, dtype=label_dtype(labels.size)) * labels.shape[1]
     return rows_by_id(ptr, labels.reshape(-1), None if scores is None else scores.reshape(-1), True)
 
 
