@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from xmleval.states.parts import Parts
 from xmleval.states.plan import Plan
 from xmleval.states.results import Results
 from xmleval.states.state import States, jackknife_states, state_class
-from xmleval.view.parts import part_of
+from xmleval.view.parts import split_rows
 from xmleval.view.view import View
 
 
@@ -36,10 +35,9 @@ class Jackknife(Parts):
     def split(self, view: View) -> Iterator[tuple[str, View]]:
         """Yield the rows of each group."""
         self.sums = self.sums + view.n_weighing
-        rows, starts = view.group_order
-        for group, (start, stop) in enumerate(pairwise(starts.tolist())):
-            if start < stop:
-                yield str(group), part_of(view, rows[start:stop])
+        for group, rows in enumerate(split_rows(view, view.jackknife, N_GROUPS)):
+            if rows.n_rows:
+                yield str(group), rows
 
     def finish(self) -> Results:
         """Return the results of all rows, and the values without one group each."""

@@ -18,7 +18,7 @@ from xmleval.states.plan import Plan
 from xmleval.states.results import Part, Results
 from xmleval.states.state import Arrays, States, table_bytes
 from xmleval.view.block import MOST_GROUPS
-from xmleval.view.parts import rows_of
+from xmleval.view.parts import split_rows
 from xmleval.view.view import View
 
 SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
@@ -57,9 +57,9 @@ class RowGroups(Parts):
         """Yield the rows of each group."""
         groups = view.block.row_groups
         assert groups is not None
-        for number in np.unique(groups.of).tolist():
-            rows = np.flatnonzero(groups.of == number)
-            yield groups.names[number], View(rows_of(view.block, rows), view.n_labels, view.unlisted)
+        for name, rows in zip(groups.names, split_rows(view, groups.of, len(groups.names)), strict=True):
+            if rows.n_rows:
+                yield name, rows
 
     @property
     def counted(self) -> dict[str, States]:

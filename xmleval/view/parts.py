@@ -3,42 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.base.arrays import Bools, Ints, Labels, as_score, label_dtype, row_sizes
 from xmleval.base.cached import cached
 from xmleval.input.canonical import Ranking, RawScores, Truth
-from xmleval.kernels.jackknife import point_to_rows, take_entries
+from xmleval.input.rows import pointer
+from xmleval.kernels.jackknife import group_entries
 from xmleval.kernels.ranking import count_reaching
+from xmleval.kernels.sorting import group_rows
 from xmleval.view.block import Block, Groups
 from xmleval.view.decision import Chosen, Decision
 from xmleval.view.view import View
 
 
-def rows_of(block: Block, rows: Ints) -> Block:
-    """Return some rows of a block, which keep what does not depend on their numbers or on other rows."""
+def split_rows(view: View, groups: NDArray[Any], n_groups: int) -> list[View]:
+    """Return a view of the rows of each group; they keep what does not depend on their numbers.
+
+    groups : integers (n,), below ``n_groups``; sets stay as they were decided
+    """
+    starts, order = pointer(np.bincount(groups, minlength=n_groups)), np.empty(groups.size, np.int64)
+    group_rows(groups, starts[:-1].copy(), order)
+    split = partial(_split, groups=groups, order=order, starts=starts)
     names = ("truth", "ranking", "pred", "weight", "n_reachable", "jackknife", "judged")
-    parts = {name: _take_rows(getattr(block, name), rows) for name in names}
-    return Block(**parts, first_row=0, unknown=block.unknown)
+    parts_of = {name: split(getattr(view.block, name)) for name in names}
+    decided = view.decided if isinstance(view, WithinLabels) else {}
+    sets_of = {decision: split(sets) for decision, sets in decided.items()}
+    views = list[View]()
+    for group in range(n_groups):
+        parts = {name: parts[group] for name, parts in parts_of.items()}
+        block = Block(**parts, first_row=0, unknown=view.block.unknown)
+        sets = {decision: parts[group] for decision, parts in sets_of.items()}
+        of_view = block, view.n_labels, view.unlisted
+        views.append(WithinLabels(*of_view, sets) if isinstance(view, WithinLabels) else View(*of_view))
+    return views
 
 
-def _take_rows(part: Any, rows: Ints) -> Any:
-    """Return some rows of sets, of lists, or of an array; None of None."""
+def _split(part: Any, groups: NDArray[Any], order: Ints, starts: Ints) -> list[Any]:
+    """Return the rows of each group of sets, of lists, or of an array; None of None."""
+    spans = [*pairwise(starts.tolist())]
     if part is None or isinstance(part, np.ndarray):
-        return part if part is None else part[rows]
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(part.ptr, rows, ptr)
+        return [part if part is None else part[order[start:stop]] for start, stop in spans]
+    ptr: Ints = pointer(row_sizes(part.ptr)[order])
     columns: Any = [None if values is None else np.empty(ptr[-1], values.dtype) for values in part[1:3]]
     for values, column in zip(part[1:3], columns, strict=True):
         if column is not None:
-            take_entries(part.ptr, values, rows, column)
-    if isinstance(part, Truth):
-        return Truth(ptr, *columns)
-    raw, n_above = RawScores(int(ptr[-1]), False), part.n_above[rows]
-    return Ranking(ptr, columns[0], columns[1], n_above, part.ordered, raw, tie_order=part.tie_order)
+            group_entries(part.ptr, values, groups, ptr[starts[:-1]], column)
+    parts = list[Any]()
+    for start, stop in spans:
+        first, last = ptr[start], ptr[stop]
+        within: Any = [ptr[start : stop + 1] - first]
+        within += [None if column is None else column[first:last] for column in columns]
+        if isinstance(part, Truth):
+            parts.append(Truth(*within))
+        else:
+            raw, n_above = RawScores(int(last - first), False), part.n_above[order[start:stop]]
+            lists = within[0], within[1], within[2], n_above, part.ordered, raw
+            parts.append(Ranking(*lists, tie_order=part.tie_order))
+    return parts
 
 
 class WithinLabels(View):
@@ -46,29 +73,17 @@ class WithinLabels(View):
 
     def __init__(self, block: Block, n_labels: int, unlisted: float | None, sets: dict[Decision, Truth]):
         super().__init__(block, n_labels, unlisted)
-        self._sets = sets
+        self.decided = sets
 
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
-        chosen = self._sets[decision]
+        chosen = self.decided[decision]
         return Chosen(row_sizes(chosen.ptr), *chosen[:2])
 
     @cached
-    def with_relevant(self) -> WithinLabels:
+    def with_relevant(self) -> View:
         """The rows that have relevant labels."""
-        return self.of_rows(np.flatnonzero(self.n_relevant))
-
-    def of_rows(self, rows: Ints) -> WithinLabels:
-        """Return some of the rows."""
-        sets = {decision: _take_rows(chosen, rows) for decision, chosen in self._sets.items()}
-        return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
-
-
-def part_of(view: View, rows: Ints) -> View:
-    """Return some of the rows of a view, whose sets stay as they were decided."""
-    if isinstance(view, WithinLabels):
-        return view.of_rows(rows)
-    return View(rows_of(view.block, rows), view.n_labels, view.unlisted)
+        return split_rows(self, np.minimum(self.n_relevant, 1), 2)[1]
 
 
 class Credited(View):
