@@ -162,12 +162,8 @@ class Comparison(Printed, Plotted):
         differences = [*self._find_differences(weight, clusters, row_groups)]
         self.differences = correct(differences, self.level or 0.0)
         self.n_tests = sum(not (math.isnan(each.p_value) or each.same_as) for each in differences)
-        self._depth_notes = self._about_depths(WHOLE)
-        for kind, group in self._tested:
-            if kind == "groups":
-                self._depth_notes += [f"group {group}: {note}" for note in self._about_depths((kind, group))]
         self.notes = self._shared_first({name: report.notes for name, report in self.reports.items()}, names)
-        self.notes += self._depth_notes
+        self.notes += self._about_lists({name: name for name in names})
         self.labels = [*self._find_labels()] if worst else []
 
     def _groups(self) -> Iterator[tuple[Place, dict[str, Report]]]:
@@ -303,7 +299,7 @@ class Comparison(Printed, Plotted):
             specs = tuple([spec for spec in report.specs if any(spec.name == s.name for s in self.specs)])
             lines[name] = replace(report, specs=specs).footnotes()
         shared = self._shared_first(lines, self.names.values())
-        return [*self._about_test(), *shared, *(f"note: {note}" for note in self._depth_notes)]
+        return [*self._about_test(), *shared, *(f"note: {note}" for note in self._about_lists(self.names))]
 
     def _shared_first(self, lines: Mapping[str, list[str]], names: Collection[str]) -> list[str]:
         """Return the lines that all reports have, and the others, behind the names of theirs if without."""
@@ -361,18 +357,21 @@ class Comparison(Printed, Plotted):
         }
         return {name: max(of_model) for name, of_model in lengths.items() if of_model}
 
-    def _about_depths(self, place: Place) -> list[str]:
-        """Name the measures whose best value is not marked, and how many labels a row lists."""
-        specs = self._specs_of(self._parts[place])
-        unfair = [spec for spec in specs if not self._is_fair(place, spec)]
-        if not unfair:
-            return []
-        shown = ", ".join(f"{n} {length:.4g}" for n, length in self._list_lengths(place, unfair).items())
-        unmarked = "no value is marked as best for"
-        if self.test is not None:
-            unmarked = "models whose lists differ are not tested for"
-        reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
-        return [f"{reason} {', '.join(map(str, unfair))}"]
+    def _about_lists(self, names: Mapping[str, str]) -> list[str]:
+        """Name the measures whose best value is not marked, and how many labels a row of each model lists."""
+        lines = []
+        for place in (WHOLE, *(place for place in self._tested if place[0] == "groups")):
+            specs = self._specs_of(self._parts[place])
+            unfair = [spec for spec in specs if not self._is_fair(place, spec)]
+            lengths = self._list_lengths(place, unfair)
+            shown = ", ".join(f"{names[name]} {length:.4g}" for name, length in lengths.items())
+            unmarked = "no value is marked as best for"
+            if self.test is not None:
+                unmarked = "models whose lists differ are not tested for"
+            reason = f"lists hold different numbers of labels a row ({shown}), so that {unmarked}"
+            of_group = f"group {place[1]}: " if place[1] else ""
+            lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
+        return lines
 
     def records(self) -> list[Record]:
         """Return a record of each printed value.
