@@ -175,7 +175,7 @@ def gather_gains(propensity: Floats, listed: Labels, matched: Labels, depth: int
 def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
     """Add numbers to sums that are split as those of `hit_tables.sum_exact_gains`.
 
-    values, high, low : float64 (SIZE,); depth : how many numbers of each lane count
+    values, high, low : float64 (SIZE,); depth : how many numbers of each lane to add
     """
     for x in range(depth * LANES):
         whole = (values[x] + SPLIT_HIGH) - SPLIT_HIGH
@@ -185,7 +185,10 @@ def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
 
 @kernel
 def fold_lanes(lanes: Numbers, begin: int, end: int, totals: Numbers) -> None:
-    """Add the numbers of lanes begin..end-1 to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
+    """Add the numbers of lanes begin..end-1, at least one, to totals.
+
+    lanes : (SIZE,), overwritten if all are added; totals : (up to WIDTH,), added to
+    """
     for r in range(totals.size):
         first, size = r * LANES, end - begin
         if size == LANES:  # four sums side by side: none waits for the last
@@ -218,9 +221,11 @@ def sum_leading_gains(
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
     order : int64 (n,), from `sorting.group_rows`: the rows by slot, and so by number of relevant labels
-    slot_ptr : int64 (slots + 1,), where the rows of each slot start; propensity : float64 (n_labels,)
+    slot_ptr : int64 (slots + 1,), where the rows of each slot start; none is empty, and all rows of one have
+        equally many relevant labels
+    propensity : float64 (n_labels,), bounded as in `hit_tables`
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
-        added to
+        added to; column 0 is rank 1, unlike that of `hit_tables`
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
     relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
@@ -257,7 +262,7 @@ def sum_leading_gains(
             for x in range(depth * LANES):
                 counts[x] += matched[x]
             if stop + LANES <= slot_ptr[slot + 1]:
-                continue  # all lanes stay with the same slot
+                continue  # the next block is of this slot alone, too: its lanes are added first
             place = start
             while place < stop:
                 until = min(stop, slot_ptr[slot + 1])

@@ -4,7 +4,7 @@ Entries are counted in int64 (2, groups): relevant and irrelevant ones of each g
 come counted by value, see `kernels.values`, or as sorted keys, as those of labels do: from the highest bit
 on, the label, the rank of the score, whether the entry is relevant, and its group.
 
-Sums are float64 (2, 3, groups), each with its rounding error, of the entries outside each group: pairs in the
+Sums are float64 (2, 3, groups), and their rounding errors, of the entries outside each group: pairs in the
 right order, tied pairs, and for every relevant entry the precision at the end of its tie group.
 """
 
@@ -36,7 +36,7 @@ MARK_BITS = GROUP_BITS + 1  # of a key
 BELOW_LABEL = RANK_BITS + MARK_BITS
 LAST_RANK = (1 << RANK_BITS) - 1
 MOST_LABELS = (1 << 63 - BELOW_LABEL) - 1  # so that the number behind the last fits, too
-PIECE = 1 << 12  # relevant scores of a bucket at a time, which bounds the table
+PIECE = 1 << 12  # tie groups of a bucket at a time, which bounds the lines
 N_SUMS = 3
 RIGHT, TIED, PRECISION = range(N_SUMS)
 
@@ -55,7 +55,7 @@ def add_rounded(sums: Floats, kind: int, group: int, term: float) -> None:
 def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
     """Add pairs and precision of a tie group outside each jackknife group.
 
-    tied : int64 (2, groups), entries of the tie group; they are added to those ``above``
+    tied : int64 (2, groups), relevant and irrelevant entries of the tie group, which are added to ``above``
     above, totals : int64 (2, groups), entries that rank above, and all; sums : see the top of the file
     """
     n_good, n_tied, hits, wrong, n_bad = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -72,7 +72,7 @@ def leave_out(tied: Ints, above: Ints, totals: Ints, sums: Floats) -> None:
         hits_left, wrong_left = hits - above[0, group], wrong - above[1, group]
         add_rounded(sums, RIGHT, group, left * (n_bad - totals[1, group] - wrong_left))
         add_rounded(sums, TIED, group, left * (n_tied - tied[1, group]))
-        precision = hits_left / max(hits_left + wrong_left, 1)  # of no entry, 0
+        precision = hits_left / max(hits_left + wrong_left, 1)  # 0 where the group alone has entries
         add_rounded(sums, PRECISION, group, left * precision)
 
 
@@ -140,10 +140,10 @@ def sweep_labels(labels: Ints, keys: Ints, n_true: Ints, n_rows: Ints, level: in
 
 
 @kernel
-def count_rows(part: Ints, bucket: int, rows: Labels, table: Ints, listed: Labels, counted: Ints) -> None:
-    """Count the scores of a part in a bucket by the row of their place.
+def count_lines(part: Ints, bucket: int, line_of: Labels, table: Ints, listed: Labels, counted: Ints) -> None:
+    """Count the scores of a part in a bucket by the line of their place, see `lines_around`.
 
-    part : int64 (FIELDS,), see `kernels.values`; rows : int32 (N_PLACES,)
+    part : int64 (FIELDS,), see `kernels.values`; line_of : int32 (N_PLACES,)
     table : int64 (N_PLACES,), zeros, and again at the end; listed : uint16 (N_PLACES + 1,), overwritten
     counted : int64 (n,), added to
     """
@@ -154,7 +154,7 @@ def count_rows(part: Ints, bucket: int, rows: Labels, table: Ints, listed: Label
         starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
         start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
         for place in carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16):
-            counted[rows[place]] += 1
+            counted[line_of[place]] += 1
         return
     offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
     if offsets[bucket - first] == offsets[bucket - first + 1]:
@@ -164,27 +164,29 @@ def count_rows(part: Ints, bucket: int, rows: Labels, table: Ints, listed: Label
     n_listed = add_packed(at, table, listed, 0 if few else -1)
     for i in range(n_listed if few else N_PLACES):
         place = np.int64(listed[i]) if few else i
-        counted[rows[place]] += table[place]
+        counted[line_of[place]] += table[place]
     clear_table(table, listed, n_listed)
 
 
 @kernel
-def rows_around(places: Labels, start: int, stop: int, rows: Labels) -> None:
-    """Find the rows of all places around places[start:stop].
+def lines_around(places: Labels, start: int, stop: int, line_of: Labels) -> None:
+    """Find the line of each place, in a table of tie groups and of what lies between them.
 
-    Row 2 i + 1 is that of the i-th of them, row 2 i that of places between it and the one before; those below
-    places[start], unless it is the first, and from places[stop] on have the row after these.
+    Line 2 i + 1 is that of the i-th of places[start:stop], line 2 i that of the places between it and the one
+    before; the last even line takes those above the last one. A line behind it takes the places that are
+    counted with other tie groups. Of the places 5, 8 and 20, start 1 and stop 2: 8 is in line 1, 9 to 19 in
+    line 2, and all others in line 3.
 
-    places : uint16 (n,), increasing; rows : int32 (N_PLACES,), written
+    places : uint16 (n,), increasing; line_of : int32 (N_PLACES,), written
     """
-    rows[:] = 2 * (stop - start) + 1
+    line_of[:] = 2 * (stop - start) + 1
     reached = np.int64(places[start]) if start > 0 else 0
     for i in range(start, stop):
         place = np.int64(places[i])
-        rows[reached:place] = 2 * (i - start)
-        rows[place] = 2 * (i - start) + 1
+        line_of[reached:place] = 2 * (i - start)
+        line_of[place] = 2 * (i - start) + 1
         reached = place + 1
-    rows[reached : np.int64(places[stop]) if stop < places.size else N_PLACES] = 2 * (stop - start)
+    line_of[reached : np.int64(places[stop]) if stop < places.size else N_PLACES] = 2 * (stop - start)
 
 
 @kernel
@@ -194,12 +196,14 @@ def sweep_buckets(
 ) -> None:  # fmt: skip
     """Sweep scores counted by value in some buckets, best first.
 
-    parts : of the scores, those of relevant entries first; marks : int64 (p,), group of each, and `RELEVANT`
+    parts : of the scores, those of relevant entries first, as they must stand
+    marks : int64 (p,), jackknife group of each part, and `RELEVANT` more if its entries are relevant
     buckets : int64 (b,), increasing; sizes : int64 (2, b, groups), relevant and irrelevant scores of each
-    level, unlisted, above, totals, sums : as in `sweep_keys`; unlisted entries are in the bucket of the level
+    level : as in `sweep_keys`; if it is -1, or in none of these buckets, unlisted entries are not counted
+    unlisted, above, totals, sums : as in `sweep_keys`
     """
     listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
-    table, rows = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int32)
+    table, line_of = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int32)
     counted = np.empty((2 * PIECE + 2, 2, sizes.shape[2]), np.int64)
     relevant = parts[: np.count_nonzero(marks >= RELEVANT)]
     for number in range(buckets.size - 1, -1, -1):
@@ -210,6 +214,7 @@ def sweep_buckets(
             continue
         n_listed, n = list_bucket(relevant, bucket, n_relevant, table, listed, spare)
         new = at_level >= 0 and table[at_level] == 0  # a tie group of its own
+        # the places alone are needed here; they are counted by group below
         clear_table(table, listed, n if n_listed >= 0 else -1)
         if new:
             listed[n] = np.uint16(at_level)
@@ -217,16 +222,16 @@ def sweep_buckets(
             sort_places(listed, n, spare)
         for end in range(n, 0, -PIECE):
             start = max(0, end - PIECE)
-            rows_around(listed[:n], start, end, rows)
-            n_rows = 2 * (end - start) + 1
-            counted[: n_rows + 1] = 0
+            lines_around(listed[:n], start, end, line_of)
+            n_lines = 2 * (end - start) + 1
+            counted[: n_lines + 1] = 0
             for p in range(parts.shape[0]):
                 side, group = 1 - (marks[p] >> GROUP_BITS), marks[p] & (RELEVANT - 1)
-                count_rows(parts[p], bucket, rows, table, spare, counted[:, side, group])
-            if at_level >= 0 and rows[at_level] < n_rows:
-                counted[rows[at_level]] += unlisted
-            for row in range(n_rows - 1, -1, -1):
-                if row & 1:
-                    leave_out(counted[row], above, totals, sums)
+                count_lines(parts[p], bucket, line_of, table, spare, counted[:, side, group])
+            if at_level >= 0 and line_of[at_level] < n_lines:
+                counted[line_of[at_level]] += unlisted
+            for line in range(n_lines - 1, -1, -1):
+                if line & 1:
+                    leave_out(counted[line], above, totals, sums)
                 else:
-                    above[1] += counted[row, 1]
+                    above[1] += counted[line, 1]

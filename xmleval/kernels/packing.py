@@ -4,9 +4,10 @@
 
     bytes | 16: n * 256 + form, sum of counts      | 2 n: places | n * width: counts |   n places
           | 16: 65,536 * 256 + form, sum of counts | 65,536 * width: counts          |   the whole table
-    form    logarithm of the width (1, 2, 4 or 8 bytes); `WHOLE` more for the whole table
+    form    logarithm, to base 2, of the width in bytes; `WHOLE` more for the whole table
 
-Places and counts are each padded to 8 bytes; empty buckets take nothing.
+Places and counts are each padded to 8 bytes, which stay as they were; empty buckets take nothing. The places
+0, 1 and 3, each once, are the words 3 * 256 + 0 and 3, then 0, 1, 3 in two bytes each, and 1, 1, 1 in one.
 """
 
 from __future__ import annotations

@@ -20,14 +20,16 @@ class CurveSums(NamedTuple):
 
     totals : int64 (2,), all relevant and all irrelevant entries
     pairs : int64 (2, 2), pairs of relevant entries with any irrelevant one that are in the right order, and
-        tied, as limbs of `add_product`
+        tied, each as limbs of `add_product`, the high one first
     precision : int64 (4,), fixed point: for every relevant entry, the precision at the end of its group
     peak : float64 (2,), the largest F1 of a cut, and its score
     asked : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with precision >= x,
         largest precision with recall >= x, smallest false positive rate with recall >= x, or the area under
         the ROC curve up to the false positive rate x
-    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant entries
-    cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score
+    areas : int64 (n, 4), fixed point: that area as a share of x, times the number of relevant entries; zeros
+        where no area is asked for
+    cuts : float64 (n, 2), value of the best cut (negated, if small ones are better) and its score; unused
+        where an area is asked for
     """
 
     totals: Any

@@ -1,13 +1,16 @@
 """Counts of float32 scores by value.
 
-The rank of a score among all float32 numbers has two halves: the leading one is its bucket, the trailing one
-its place within the bucket. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
+The rank of a score among all float32 numbers, 0 for the lowest, has two halves: the leading one is its
+bucket, the trailing one its place within the bucket. That of 0.5 is BF00|0000, that of the next number
+BF00|0001. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
 
 - ordered scores: the place of each score, bucket after bucket;
 - packed counts: for each bucket, the counts of its places.
 
 The fields of a part are its first bucket, the one after its last, the addresses of where its buckets start
-and of its places, and whether it is packed.
+and of its places, and whether it is packed. Where buckets start is uint32, in places, of ordered scores, and
+int64, in bytes, of packed ones. With the scores 0.75, 0.5 and the second one after it, BF00 starts at 0, BF01
+at 2 and BF41 at 3, and the places are 0, 2 and 0.
 """
 
 from __future__ import annotations
@@ -175,7 +178,7 @@ def sum_counts(counts: Ints) -> Any:
 
 @kernel
 def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
-    """Return the pairs of a score in one table and a lower one in the other, and of two that are tied.
+    """Return the pairs of a score in ``good`` and a lower one in ``bad``, and of two that are tied.
 
     good, bad : (N_PLACES,), counts by place
     """
@@ -253,11 +256,12 @@ def sweep_buckets(
 
     relevant, irrelevant : parts of the scores, see `count_bucket`
     sizes : int64 (2, b), relevant and irrelevant scores of each bucket from ``first`` on, see `add_sizes`
-    above : int64 (2,), relevant and irrelevant entries above these buckets
-    level : rank of the score of unlisted entries, -1 if they rank below all
+    above : int64 (2,), relevant and irrelevant entries above these buckets, unlisted ones among them
+    level : rank of the score of unlisted entries; if it is in none of these buckets, or -1, they are not
+        counted here
     unlisted : int64 (2,), relevant and irrelevant unlisted entries
-    pairs_alone : whether precision and peak are not needed
-    tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
+    pairs_alone : whether precision, peak, areas and cuts may be left incomplete
+    tables : (2, N_PLACES), counts of relevant and irrelevant places, wide enough; zeros, and again at the end
     """
     listed, bad_places = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
@@ -278,10 +282,11 @@ def sweep_buckets(
         if n_relevant == 0 and at_level < 0:
             wrong += n_irrelevant
             continue
+        # places that are listed, -1 where a table has too many; n are those of tie groups
         n_listed = n = count_bucket(relevant, bucket, n_relevant, good, listed, spare)
         n_others = count_bucket(irrelevant, bucket, n_irrelevant, bad, bad_places, spare)
         n_bad: Any = n_irrelevant
-        before: Any = wrong
+        before: Any = wrong  # irrelevant entries above this bucket
         simple = pairs_alone and at_level < 0 and max(n_relevant, n_bad) < SIMPLE
         right: Any = np.int64(0)
         tied_pairs: Any = np.int64(0)
