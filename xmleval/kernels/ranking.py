@@ -235,7 +235,8 @@ def select_heads(
         for r in range(depth):
             p = first + order[r]
             head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]
-        tied[i] = n_found > depth and row[order[depth]] == head_scores[lo + depth - 1]
+        if n_found > depth:
+            tied[i] = row[order[depth]] == row[order[depth - 1]]
 
 
 @kernel
