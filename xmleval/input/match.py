@@ -247,7 +247,7 @@ class Match:
             row = rows.row_of(int(entries[first.min()]))
             raise rows.error(seen.argument, Message(message, *hint), row, new_names[0])
         else:
-            codes[new[order]] = self.label_ids(new_names)
+            codes[new[order]] = self._add(new_names, self.unknown, self.unknown, self.n_labels)
             seen.unknown |= dict.fromkeys(codes[new[order]].tolist())
         return codes[labels]
 
