@@ -149,6 +149,13 @@ def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
     return write_lines(path, ".lines", (separator.join(map(str, row)) for row in rows_of(matrix)))
 
 
+def fasttext(path: Path, matrix: Any, kind: str) -> Path:
+    """Names behind a mark, before a text, or each before its score."""
+    form, end = ("__label__{} {}", "") if kind == "scores" else ("__label__{}", " a text")
+    rows = ([form.format(*item) for item in row] for row in items_of(matrix))
+    return write_lines(path, ".lines", (" ".join(row) + end for row in rows))
+
+
 def mulan(path: Path, matrix: Any) -> Path:
     """Sparse ARFF; labels stand before a feature, in another order than in the XML file."""
     n = matrix.shape[1]
@@ -235,6 +242,7 @@ TRUTHS: dict[str, Writer] = {
     "parquet": partial(parquet, kind="truth"),
     "parquet-entries": partial(entries, kind="truth"),
     "feather": partial(feather, kind="truth"),
+    "dense": dense,
 }
 SCORES: dict[str, Writer] = {
     "npz": npz,
@@ -250,14 +258,13 @@ SCORES: dict[str, Writer] = {
     "parquet": partial(parquet, kind="scores"),
     "parquet-entries": partial(entries, kind="scores"),
     "feather": partial(feather, kind="scores"),
+    "dense": dense,
+    "dense-columns": partial(dense, order="F"),
+    "npz-dense": npz_dense,
 }
 NUMBERED: dict[str, Writer] = {  # whose rows and labels have numbers
     **{f"truth {name}": write for name, write in TRUTHS.items()},
     **{f"scores {name}": write for name, write in SCORES.items()},
-    "truth dense": dense,
-    "scores dense": dense,
-    "scores dense-columns": partial(dense, order="F"),
-    "scores npz-dense": npz_dense,
 }
 NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and its writer
     "qrels": ("truth", qrels),
@@ -270,6 +277,8 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
     "beir": ("truth", beir_qrels),
     "json": ("truth", json_run),
     "json-scores": ("scores", json_run),
+    "fasttext": ("truth", partial(fasttext, kind="truth")),
+    "fasttext-scores": ("scores", partial(fasttext, kind="scores")),
 }
 
 
