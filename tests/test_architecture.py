@@ -16,8 +16,8 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 # from the top down; a room imports itself and rooms of lower floors
 FLOORS = """
 __main__ > cli dask ray > demo integrations > api > calibrate thresholds cluster > evaluation
-> results > states show > metrics labels pooled > view statistics io effectiveness > input numerics
-> files kernels > base version
+> results > states > metrics labels pooled > view statistics io effectiveness > input numerics
+> files kernels show > base version
 """
 ROOMS = {room: number for number, floor in enumerate(FLOORS.split(">")) for room in floor.split()}
 HOSTS = {

@@ -15,7 +15,7 @@ from xmleval.cli.output import write_figure
 from xmleval.cli.report import figures_of
 from xmleval.cli.types import Choice
 from xmleval.metrics.spec import expand_metrics
-from xmleval.show.figures import KINDS
+from xmleval.results.figures import KINDS
 
 OPTIONS = {
     "kind": Opt(

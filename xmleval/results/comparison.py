@@ -45,7 +45,6 @@ from xmleval.results.record import (
 )
 from xmleval.results.report import Report
 from xmleval.results.seeds import labels_of, mean_of
-from xmleval.show.printed import Printed
 from xmleval.show.tables import (
     Cell,
     Rows,
@@ -71,7 +70,7 @@ COLUMNS: Fields = {  # of a table of differences, behind the difference
 }
 
 
-class Comparison(Printed, Plotted):
+class Comparison(Plotted):
     """Models side by side; with a test, their differences, too.
 
     Parameters
@@ -753,7 +752,8 @@ class Comparison(Printed, Plotted):
             fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
             values = [[field(difference) for field in fields.values()] for difference in self.differences]
             return [*fields], [[math.nan if value is None else value for value in line] for line in values]
-        header, lines = [*MEASURE], [[spec.name, spec.symbol, spec.metric.direction] for spec in self.specs]
+        header = [*MEASURE]
+        lines: list[list[Any]] = [[spec.name, spec.symbol, spec.metric.direction] for spec in self.specs]
         for name, report in self.reports.items():
             groups = report.values_by_group()
             header += [name, *(f"{name} {column}" for column in (*BOUNDS, *groups))]

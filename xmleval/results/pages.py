@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
+from xmleval.results.comparison import Comparison
+from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
 from xmleval.results.diff import MOST_CHANGED
-from xmleval.show.diagrams import draw_average_ranks, draw_critical_differences
+from xmleval.results.figures import KINDS, Models
+from xmleval.results.plotted import Plotted
 from xmleval.show.drawing import draw
-from xmleval.show.figures import KINDS
 from xmleval.show.page import Section, as_page, rows_of
 from xmleval.show.tables import Table, short
 
@@ -24,7 +26,7 @@ MOST_ROWS = 1000  # of the tables below a figure
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
-def page_of(result: Any, title: str | None, about: Mapping[str, str] | None) -> str:
+def page_of(result: Plotted, title: str | None, about: Mapping[str, str] | None) -> str:
     """Return the page of a `Report` or a `Comparison`."""
     models = result._models()
     title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
@@ -32,7 +34,7 @@ def page_of(result: Any, title: str | None, about: Mapping[str, str] | None) -> 
     return as_page(title, summary_of(result, models), _sections(result, models), about)
 
 
-def _sections(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
+def _sections(result: Plotted, models: Models) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
     tables = result.tables_by_kind()
     figures = []
@@ -44,7 +46,7 @@ def _sections(result: Any, models: Mapping[str, Any]) -> Iterator[Section]:
     without_figure = [table for of_kind in tables.values() for table in of_kind]
     yield Section("Results", [Table(result.size(), result.grid()), *without_figure], result.footnotes())
     yield from figures
-    if len(models) > 1:
+    if isinstance(result, Comparison) and len(models) > 1:
         yield from _changed(result)
     first = next(iter(models.values()))
     shown = {spec.name for spec in result.specs}
@@ -66,7 +68,7 @@ def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
     return first, []
 
 
-def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
+def summary_of(result: Plotted, models: Models) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
     spec = next((spec for spec in result.specs if spec.metric.direction in SUPERLATIVES), None)
     if spec is None:
@@ -84,12 +86,12 @@ def summary_of(result: Any, models: Mapping[str, Any]) -> list[str]:
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
     start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
-    if not result.pairs:
+    if not isinstance(result, Comparison) or not result.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(result, spec, best)]) + ".", *_tests(result)]
 
 
-def _decision(comparison: Any, spec: Spec, best: str) -> list[str]:
+def _decision(comparison: Comparison, spec: Spec, best: str) -> list[str]:
     """Return what is known of the differences to the best model."""
     worse, similar, untested = list[str](), list[str](), list[str]()
     for difference in comparison.differences:
@@ -103,9 +105,9 @@ def _decision(comparison: Any, spec: Spec, best: str) -> list[str]:
     return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
 
 
-def _tests(comparison: Any) -> list[str]:
+def _tests(comparison: Comparison) -> list[str]:
     """Return how all tests ended."""
-    if not comparison.n_tests:
+    if not comparison.n_tests or comparison.level is None:
         return []
     wins = [each.better for each in comparison.differences if each.better is not None]
     chance = f"p < {1 - comparison.level:.4g} after Holm's correction"
@@ -119,9 +121,9 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _changed(result: Any) -> Iterator[Section]:
+def _changed(comparison: Comparison) -> Iterator[Section]:
     """Yield the labels and the rows that changed most from the first model to the second."""
-    diff = result.changes or result.diff_of_first(MOST_CHANGED)
+    diff = comparison.changes or comparison.diff_of_first(MOST_CHANGED)
     if diff.labels:
         yield Section("Labels that changed most", diff.change_tables()[-1:])
     if diff.rows:

@@ -8,18 +8,28 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import Message, did_you_mean
 from xmleval.metrics.spec import Spec, expand_metrics
 from xmleval.metrics.spellings import not_there
+from xmleval.show.printed import Printed
 
 if TYPE_CHECKING:
+    from xmleval.results.report import Report
     from xmleval.show.drawing import Draw
+    from xmleval.show.tables import Table
 
 
-class Plotted:
+class Plotted(Printed):
     """Reports of models that have figures."""
 
-    specs: Any
-    pairs: Sequence[tuple[str, str]] = ()  # of models that were compared
+    specs: Sequence[Spec]
 
-    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Any]:
+    def size(self) -> str:
+        """Return the size of the data in words (@private)."""
+        raise NotImplementedError
+
+    def tables_by_kind(self) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to (@private)."""
+        raise NotImplementedError
+
+    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         """Return the reports by name, with lengths of lists where some are too short for measures."""
         raise NotImplementedError
 
@@ -67,15 +77,15 @@ class Plotted:
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
+        from xmleval.results.figures import KINDS
         from xmleval.show.drawing import plot  # only here: few look at pictures
-        from xmleval.show.figures import KINDS
 
         draw_panels = self.drawing(kind, metrics)
         return plot(draw_panels, ax, Message(f"kind: {kind!r} needs ", KINDS[kind].needs))
 
     def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
         """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
-        from xmleval.show.figures import KINDS
+        from xmleval.results.figures import KINDS
 
         if kind not in KINDS:
             hint = did_you_mean(str(kind), KINDS) or f"there are {', '.join(KINDS)}"

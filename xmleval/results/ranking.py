@@ -274,7 +274,7 @@ def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
 
 def plot_ranks(rankings: Sequence[Ranking], kind: str = "critical_difference", ax: Any = None) -> Any:
     """Draw a figure of rankings by one or more measures, and return its axes."""
-    from xmleval.show.diagrams import KINDS  # only here: few look at pictures
+    from xmleval.results.diagrams import KINDS  # only here: few look at pictures
     from xmleval.show.drawing import plot
 
     if kind not in KINDS:

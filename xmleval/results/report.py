@@ -35,7 +35,6 @@ from xmleval.results.record import (
     table_of,
 )
 from xmleval.results.saved_results import arguments_of, read_results
-from xmleval.show.printed import Printed
 from xmleval.show.tables import Cell, Rows, Table, as_csv, as_json_value, as_latex
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -75,7 +74,7 @@ class BySpelling(dict[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Printed, Plotted, Mapping[str, float]):
+class Report(Plotted, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.

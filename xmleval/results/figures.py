@@ -17,12 +17,15 @@ import numpy as np
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
+from xmleval.results.comparison import Comparison
+from xmleval.results.plotted import Plotted
+from xmleval.results.report import Report
 from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_line
 from xmleval.show.style import COLOURS, INK, abridged
 from xmleval.show.tables import ARROWS
 from xmleval.statistics.jackknife import estimate
 
-Models = Mapping[str, Any]  # reports by name
+Models = Mapping[str, Report]
 MOST_PANELS = 6  # of groups
 BINS = 10  # of scores
 MOST_OUTLIERS = 6
@@ -35,7 +38,7 @@ MOST_ACROSS = 36  # characters of names below a panel; beyond these they are tur
 class Kind(NamedTuple):
     """A figure: how it is drawn, what it shows, what it needs, and its heading and caption on a page."""
 
-    draw: Callable[[NewAxes, Models, Sequence[Spec], Any], None]
+    draw: Callable[[NewAxes, Models, Sequence[Spec], Plotted], None]
     shows: str
     needs: str | Keyword
     heading: str
@@ -44,7 +47,7 @@ class Kind(NamedTuple):
     against_k: bool = False  # shows a measure at several cutoffs
 
 
-def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw a row of dots for each measure with values within [0, 1]."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
     if specs:
@@ -54,10 +57,10 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result
         draw_dots(new_axes, x_label, _symbols(specs), series)
 
 
-def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw differences of each pair with their intervals, full where they are significant."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
-    if not result.pairs or not specs:
+    if not isinstance(result, Comparison) or not result.pairs or not specs:
         return
     names = dict(zip(result.reports, models, strict=True))
     wins = [difference.better for difference in result.differences if not difference.kind]
@@ -77,7 +80,7 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], r
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 
 
-def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw a panel for each measure with two or more cutoffs."""
     families: dict[str, list[Spec]] = {}
     for spec in specs:
@@ -93,7 +96,7 @@ def draw_cutoffs(new_axes: NewAxes, models: Models, specs: Sequence[Spec], resul
             axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw precision at each rank alone, from P@1, P@2, ... without a gap."""
     names = {int(s.cutoff): s.name for s in specs if s.metric.name == "p" and _is_within(s, models)}
     deepest = next((rank - 1 for rank in range(1, len(names) + 2) if rank not in names), 0)
@@ -107,16 +110,17 @@ def draw_ranks(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result:
     title, y_label = "Precision at each rank", "share of rows with a relevant label there"
     axes = new_axes(title=title, xlabel="rank", ylabel=y_label)
     for name, report in models.items():
-        values, ends, replicates = at_ranks(report.results.values), None, report.results.replicates
-        if all(names[rank] in replicates for rank in ranks):
+        values, ends, level = at_ranks(report.results.values), None, report.confidence_level
+        replicates = report.results.replicates
+        if level is not None and all(names[rank] in replicates for rank in ranks):
             pairs = zip(values.tolist(), at_ranks(replicates), strict=True)
-            estimates = [estimate(value, each, report.confidence_level, 0.0, 1.0) for value, each in pairs]
+            estimates = [estimate(value, each, level, 0.0, 1.0) for value, each in pairs]
             ends = np.array([e[:2] if e else (math.nan, math.nan) for e in estimates]).T
         draw_line(axes, name, ranks, values, ends)
     axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_groups(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw a panel for each measure, at its last cutoff, within groups of labels in their order."""
     first, *_ = models.values()
     names = [name for name in first.groups if all(name in report.groups for report in models.values())]
@@ -145,7 +149,7 @@ def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
     return sorted(names, key=lambda name: -n_rows[name]) if is_mixed else names
 
 
-def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw ROC curves of all entries."""
     curves = {name: report.roc_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -154,7 +158,7 @@ def draw_roc(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: A
         draw_diagonal(axes)
 
 
-def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_precision_recall(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw precision-recall curves of all entries."""
     curves = {name: report.pr_curve() for name, report in _with_curves(models).items()}
     if curves:
@@ -174,7 +178,7 @@ def _with_curves(models: Models) -> Models:
     return {name: report for name, report in models.items() if "micro" in report.results.points}
 
 
-def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     for name, report in _with_curves(models).items():
         fpr, tpr, thresholds = report.roc_curve()
@@ -186,7 +190,7 @@ def draw_scores(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result
             draw_line(axes, kind, thresholds[is_listed], of_listed, marker="")
 
 
-def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw the share of relevant entries by score: of bins of measures, or by points of a curve."""
     y_label = "share that is relevant"
     tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table of bins that measures share
@@ -232,7 +236,7 @@ def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
     return x, y
 
 
-def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Any) -> None:
+def draw_labels(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw values by label of the first two models; the labels that differ most have their names."""
     if len(models) < 2:
         return
@@ -337,7 +341,7 @@ def _symbols(specs: Sequence[Spec]) -> list[str]:
     return [f"{spec.symbol} {ARROWS[spec.metric.direction]}".rstrip() for spec in specs]
 
 
-def _values_of(pairs: Sequence[tuple[Any, Spec]]) -> tuple[Floats, Floats | None]:
+def _values_of(pairs: Sequence[tuple[Report, Spec]]) -> tuple[Floats, Floats | None]:
     """Return the value of each measure in its report, and the ends of their confidence intervals, if any."""
     values = np.array([report[spec.name] for report, spec in pairs])
     ends = np.array([report.confidence.get(spec.name, (math.nan, math.nan)) for report, spec in pairs]).T

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xmleval.show.drawing import NewAxes, add_series, draw_dots
 from xmleval.show.style import INK, abridged
+
+if TYPE_CHECKING:
+    from xmleval.results.ranking import Ranking
 
 STEP = 0.36  # inches between names of models
 WIDTH, MARGIN = 7.2, 0.9  # of a diagram, and above its axis, in inches
@@ -16,7 +19,7 @@ MOST_TICKS = 20  # with a number
 X_LABEL = "average rank over data sets (1 is best)"
 
 
-def draw_average_ranks(rankings: Sequence[Any], new_axes: NewAxes) -> None:
+def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a row of dots for each ranking, a dot for each model."""
     models = dict.fromkeys(model for ranking in rankings for model in ranking.average_ranks)
     series = {
@@ -26,13 +29,13 @@ def draw_average_ranks(rankings: Sequence[Any], new_axes: NewAxes) -> None:
     draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
 
-def draw_critical_differences(rankings: Sequence[Any], new_axes: NewAxes) -> None:
+def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a critical difference diagram (Demsar 2006) for each ranking."""
     for ranking in rankings:
         _draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
 
 
-def _draw_critical_difference(ranking: Any, new_axes: NewAxes, title: str) -> None:
+def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -> None:
     """Draw the diagram of one ranking.
 
     Models hang from an axis of average ranks, the best on the left. Bars join models that are not
