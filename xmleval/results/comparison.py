@@ -415,16 +415,14 @@ class Comparison(Plotted):
         """Return the values of all models, of all rows and labels or within a group."""
         records = self._records[place]
         cells = {(record.spec.name, record.model): self._cell(record) for record in records}
-        columns = {name: Cell(shown, "other") for name, shown in self.names.items()}
-        if self._has_letters(place):  # of one width, they line up the numbers of a column
-            for name, shown in self.names.items():
-                widest = max((len(cells[key].above) for key in cells if key[1] == name), default=0)
-                columns[name] = Cell(f"{self.letters[name]}: {shown}", "", " " * widest)
-                for key in cells:
-                    if key[1] == name:
-                        cells[key] = cells[key]._replace(above=cells[key].above.ljust(widest))
+        columns = self._heads(place, "" if self._has_letters(place) else "other")
         rows = measure_cells(record.spec for record in records)
         return table_of(self._caption(place), "measure", rows, columns, cells)
+
+    def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
+        """Return the head of each model: its name, behind its letter where letters say what it beats."""
+        letters = {name: f"{self.letters[name]}: " for name in self.names if self._has_letters(place)}
+        return {name: Cell(f"{letters.get(name, '')}{shown}", tail) for name, shown in self.names.items()}
 
     def _caption(self, place: Place) -> str:
         """Return the title of the table of values, of all rows and labels or within a group."""
@@ -618,11 +616,7 @@ class Comparison(Plotted):
 
     def _paper_table(self, number: Number, models: str) -> Table:
         """Return the values of all models as papers print them, those within groups under their headings."""
-        columns = {
-            name: Cell(f"{self.letters[name]}: {shown}" if self._has_letters(WHOLE) else shown)
-            for name, shown in self.names.items()
-        }
-        p_values = {}
+        columns, p_values = self._heads(WHOLE), {}
         if len(self.pairs) == 1:
             columns[""] = Cell("p (Holm)")
             p_values = {(d.kind, d.group, d.name): _p_text(d.corrected_p) for d in self.differences}

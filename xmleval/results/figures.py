@@ -74,8 +74,8 @@ def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], r
         bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
         is_significant = np.array([difference.better is not None for difference in differences])
         series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
-    what = next(iter(series)) if len(series) == 1 else "difference"
-    x_label = f"{what}, {result.level:.4g} interval (full: significant)"
+    pair = next(iter(series)) if len(series) == 1 else "difference"
+    x_label = f"{pair}, {result.level:.4g} interval (full: significant)"
     axes = draw_dots(new_axes, x_label, _symbols(specs), series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 

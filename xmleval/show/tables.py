@@ -31,10 +31,7 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 
 class Cell(NamedTuple):
-    """A text, such as a name or a number, what follows it (a key of the tails above), and a superscript.
-
-    Superscripts of a column are padded to one width, which lines up their numbers on a terminal.
-    """
+    """A text, such as a name or a number, what follows it (a key of the tails above), and a superscript."""
 
     text: str
     tail: str = ""
@@ -84,9 +81,8 @@ class Form(NamedTuple):
 
     def written(self, cell: Cell) -> str:
         """Return a cell in this form."""
-        above = cell.above.strip()
         text = self.marks[cell.tail].format(self.escape(cell.text))
-        return f"{text}{self.above.format(above)}" if above else text
+        return f"{text}{self.above.format(cell.above)}" if cell.above else text
 
 
 MARKS = {key: f"{{}}{tail.rstrip() and tail}" for key, tail in TEXT_TAILS.items()}
@@ -185,22 +181,28 @@ def _blocks(rows: Rows, width: int) -> list[Rows]:
 
 def _widths(rows: Rows) -> list[int]:
     """Return the widths of columns, with the gaps before all but the first."""
-    widths = [max(map(len, map(_text_of, column))) for column in zip(*rows, strict=True)]
+    widths = [max(map(len, _texts_of(column))) for column in zip(*rows, strict=True)]
     return [widths[0], *(width + len(GAP) for width in widths[1:])]
 
 
-def _text_of(cell: Cell) -> str:
-    above = f" {cell.above}" if cell.above else ""
-    return f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}{above}"
+def _texts_of(column: Sequence[Cell]) -> list[str]:
+    """Return the texts of a column, with superscripts of one width, which line up their numbers."""
+    widest = max(len(cell.above) for cell in column)
+    texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in column]
+    return [
+        f"{text} {cell.above.ljust(widest)}" if widest else text
+        for text, cell in zip(texts, column, strict=True)
+    ]
 
 
 def _lined_up(rows: Rows, colour: bool) -> str:
     """Return a table in lines, under a header and a rule."""
     widths, lines, longest = _widths(rows), list[str](), 0
-    for row in rows:
+    columns = [_texts_of(column) for column in zip(*rows, strict=True)]
+    for row, texts in zip(rows, zip(*columns, strict=True), strict=True):
         line = shown = ""
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            text = _text_of(cell).rjust(width) if column else _text_of(cell).ljust(width)
+        for column, (cell, text, width) in enumerate(zip(row, texts, widths, strict=True)):
+            text = text.rjust(width) if column else text.ljust(width)
             line += text
             shown += f"{BEST}{text}{PLAIN}" if colour and cell.tail == "best" else text
         longest = max(longest, len(line.rstrip()))
