@@ -108,7 +108,8 @@ class Comparison(Plotted):
         ``better``; then those within groups, with ``kind`` and ``group``. Empty without a test.
     labels : list of Diff
         The labels that differ most between each pair: ``a``, ``b``, ``label_column``, and ``labels`` with
-        their values by both.
+        their values by both. Tables and JSON have their differences, a minus b; ``change`` is b minus a,
+        as in `diff`.
     n_tests : int
         Number of p-values that are corrected together.
     notes : list of str
