@@ -338,10 +338,12 @@ def number_of(value: Any, kind: str = "scores") -> float:
 
     Of the last two, true is 1 and false is 0.
     """
-    text = (value if isinstance(value, str) else json.dumps(value)).strip()
-    number = decimal_number(text)
-    if number is None and kind != "scores":
-        number = TRUTHS.get(text.lower())
+    number = value if type(value) is float else None
+    if number is None:
+        text = (value if isinstance(value, str) else json.dumps(value)).strip()
+        number = decimal_number(text)
+        if number is None and kind != "scores":
+            number = TRUTHS.get(text.lower())
     if number is None or number != number:
         raise ValueError(f"{_json(value)} is no {'relevance, an integer' if kind == 'truth' else 'score'}")
     if kind == "truth" and not (number.is_integer() and abs(number) < MOST_RELEVANCE):
