@@ -104,6 +104,8 @@ def test_a_wrong_value_is_named_by_its_row(row: int, label: Any, score: Any, mes
             evaluate(make_truth(), form)
     truth, read = str(npz(Path("Y"), make_truth())), set()
     for name, write in {**SCORES, "run": trec_run}.items():
+        if label is not None and "dense" in name:
+            continue  # a column for each label, which cannot be wrong
         try:
             path = str(write(Path(name), scores.copy()))
         except ValueError as error:
