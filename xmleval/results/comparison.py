@@ -285,6 +285,10 @@ class Comparison(Plotted):
         changed.notes = [*map(say, self.notes)]
         return changed
 
+    def compared(self) -> Comparison:
+        """Return itself (@private)."""
+        return self
+
     def _plotted(self) -> Sequence[Spec]:
         return self._shared
 

@@ -10,22 +10,23 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from xmleval.base.arrays import Floats
 from xmleval.base.errors import Keyword, counted
 from xmleval.metrics.spec import Spec
-from xmleval.results.comparison import Comparison
-from xmleval.results.plotted import Plotted
-from xmleval.results.report import Report
 from xmleval.show.drawing import NewAxes, add_series, draw_diagonal, draw_dots, draw_line
 from xmleval.show.style import COLOURS, INK, abridged
 from xmleval.show.tables import ARROWS
 from xmleval.statistics.jackknife import estimate
 
-Models = Mapping[str, Report]
+if TYPE_CHECKING:
+    from xmleval.results.plotted import Plotted
+    from xmleval.results.report import Report
+
+Models = Mapping[str, "Report"]
 MOST_PANELS = 6  # of groups
 BINS = 10  # of scores
 MOST_OUTLIERS = 6
@@ -60,22 +61,23 @@ def draw_values(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result
 def draw_differences(new_axes: NewAxes, models: Models, specs: Sequence[Spec], result: Plotted) -> None:
     """Draw differences of each pair with their intervals, full where they are significant."""
     specs = [spec for spec in specs if spec.metric.range == (0, 1)]
-    if not isinstance(result, Comparison) or not result.pairs or not specs:
+    comparison = result.compared()
+    if comparison is None or not comparison.pairs or not specs:
         return
-    names = dict(zip(result.reports, models, strict=True))
-    wins = [difference.better for difference in result.differences if not difference.kind]
-    best = max(result.reports, key=wins.count)
+    names = dict(zip(comparison.reports, models, strict=True))
+    wins = [difference.better for difference in comparison.differences if not difference.kind]
+    best = max(comparison.reports, key=wins.count)
     series = {}
-    for a, b in result.pairs:
-        if len(result.pairs) > MOST_PAIRS and best not in (a, b):
+    for a, b in comparison.pairs:
+        if len(comparison.pairs) > MOST_PAIRS and best not in (a, b):
             continue
-        differences = [result.difference(spec.name, a, b) for spec in specs]
+        differences = [comparison.difference(spec.name, a, b) for spec in specs]
         values = np.array([difference.value for difference in differences])
         bounds = [(math.nan, math.nan) if d.estimate is None else d.estimate[:2] for d in differences]
         is_significant = np.array([difference.better is not None for difference in differences])
         series[f"{abridged(names[a])} - {abridged(names[b])}"] = values, np.array(bounds).T, is_significant
     pair = next(iter(series)) if len(series) == 1 else "difference"
-    x_label = f"{pair}, {result.level:.4g} interval (full: significant)"
+    x_label = f"{pair}, {comparison.level:.4g} interval (full: significant)"
     axes = draw_dots(new_axes, x_label, _symbols(specs), series)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.comparison import Comparison
 from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
 from xmleval.results.diff import MOST_CHANGED
 from xmleval.results.figures import KINDS, Models
-from xmleval.results.plotted import Plotted
 from xmleval.show.drawing import draw
 from xmleval.show.page import Section, as_page, rows_of
 from xmleval.show.tables import Table, short
 
 if TYPE_CHECKING:
+    from xmleval.results.comparison import Comparison
+    from xmleval.results.plotted import Plotted
     from xmleval.results.ranking import Ranking
 
 MOST_ROWS = 1000  # of the tables below a figure
@@ -46,8 +46,9 @@ def _sections(result: Plotted, models: Models) -> Iterator[Section]:
     without_figure = [table for of_kind in tables.values() for table in of_kind]
     yield Section("Results", [Table(result.size(), result.grid()), *without_figure], result.footnotes())
     yield from figures
-    if isinstance(result, Comparison) and len(models) > 1:
-        yield from _changed(result)
+    comparison = result.compared()
+    if comparison is not None and len(models) > 1:
+        yield from _changed(comparison)
     first = next(iter(models.values()))
     shown = {spec.name for spec in result.specs}
     of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown]
@@ -86,9 +87,10 @@ def summary_of(result: Plotted, models: Models) -> list[str]:
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
     start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
-    if not isinstance(result, Comparison) or not result.pairs:
+    comparison = result.compared()
+    if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
-    return ["; ".join([start, *_decision(result, spec, best)]) + ".", *_tests(result)]
+    return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]
 
 
 def _decision(comparison: Comparison, spec: Spec, best: str) -> list[str]:

@@ -11,6 +11,7 @@ from xmleval.metrics.spellings import not_there
 from xmleval.show.printed import Printed
 
 if TYPE_CHECKING:
+    from xmleval.results.comparison import Comparison
     from xmleval.results.report import Report
     from xmleval.show.drawing import Draw
     from xmleval.show.tables import Table
@@ -32,6 +33,10 @@ class Plotted(Printed):
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         """Return the reports by name, with lengths of lists where some are too short for measures."""
         raise NotImplementedError
+
+    def compared(self) -> Comparison | None:
+        """Return itself if it has models side by side (@private)."""
+        return None
 
     def _plotted(self) -> Sequence[Spec]:
         """Return the measures that figures may show, unless measures are named."""
