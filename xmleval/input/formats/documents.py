@@ -339,6 +339,8 @@ def number_of(value: Any, kind: str = "scores") -> float:
     Of the last two, true is 1 and false is 0.
     """
     number = value if type(value) is float else None
+    if type(value) is int and abs(value) < MOST_RELEVANCE:  # text makes the largest infinite
+        number = float(value)
     if number is None:
         text = (value if isinstance(value, str) else json.dumps(value)).strip()
         number = decimal_number(text)
