@@ -1,5 +1,6 @@
 """Which tasks a run has, what it refuses, and what each task sends."""
 
+import functools
 import itertools
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from tests.cluster.executors import ShuffledExecutor, count_leaves, job_of, leaf
 from tests.limits import small_limits
 from xmleval import Evaluator, evaluate
+from xmleval.cluster.counting import add_states, call
 from xmleval.cluster.job import opened
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
@@ -47,6 +49,20 @@ def test_error_of_the_lowest_row_is_raised(metrics: Any, step: int, tmp_path: Pa
     for seed, folder in itertools.product(range(5), (None, tmp_path)):
         with pytest.raises(ValueError, match=r"^y_true: row 7: "):
             count_leaves(new_job(metrics), leaves(range(0, 31, step), truth), ShuffledExecutor(seed), folder)
+
+
+def test_states_may_be_merged_in_pairs_and_errors_pass_through() -> None:
+    job, wrong = new_job(METRICS), TRUTH.copy()
+    wrong[18, 0] = 3
+
+    def add_all(evaluator: Evaluator, truth: Any) -> None:
+        states = [call(job, None, each.add, *each.arguments) for each in leaves(range(0, 31, 5), truth)]
+        add_states(evaluator, [functools.reduce(lambda *pair: call(job, None, add_states, pair), states)])
+
+    add_all(whole := opened(job), TRUTH)
+    assert whole.compute().to_json() == evaluate(TRUTH, SCORES, metrics=METRICS).to_json()
+    with pytest.raises(ValueError, match=r"^y_true: row 18: "):
+        add_all(opened(job), wrong)
 
 
 def test_worker_whose_arithmetic_differs_is_refused() -> None:

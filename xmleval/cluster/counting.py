@@ -19,10 +19,10 @@ from xmleval.input.pieces import Pieces, joined, rows_between
 from xmleval.input.shards import FORMATS, Input, Shard
 
 FORM = Form("xmleval part", 4, "part of a run")
-State = str | bytes  # a file, or what it holds
+SentState = str | bytes  # a file, or what it holds
 
 
-def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) -> State | ValueError:
+def call(job: Job, path: str | None, add: Callable[..., None], *arguments: Any) -> SentState | ValueError:
     """Return the state of a new evaluator after ``add(evaluator, *arguments)``.
 
     Parameters
@@ -73,9 +73,11 @@ def add_block(evaluator: Evaluator, first_row: int, block: Any) -> None:
         raise InputError(error.argument, error.reason, row=row, value=error.value) from None
 
 
-def add_states(evaluator: Evaluator, states: Sequence[State]) -> None:
-    """Merge states of other rows each; rows that two of them hold are refused, and damaged files."""
+def add_states(evaluator: Evaluator, states: Sequence[SentState | ValueError]) -> None:
+    """Merge states of other rows each; an error among them is raised, damage and rows held twice refused."""
     for state in states:
+        if isinstance(state, ValueError):
+            raise state
         if isinstance(state, bytes):
             part = evaluator.with_counts(from_bytes(state))
         else:

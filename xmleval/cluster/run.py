@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from xmleval.base.budget import available_processors
 from xmleval.base.errors import counted
 from xmleval.cluster import cutting
-from xmleval.cluster.counting import State, add_files, add_states, call
+from xmleval.cluster.counting import SentState, add_files, add_states, call
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import PROPENSITY, parts_in
 from xmleval.cluster.job import Job, digest_of, opened
@@ -71,7 +71,7 @@ def run(
     job = job if folder is None else job.with_file(folder / PROPENSITY)
     whole, failed = opened(job, available_processors()), dict[int, ValueError]()
     are_few = folder is None or len(tasks) <= cutting.FAN_IN
-    futures, states, done = dict[Future[Any], int](), dict[int, State](), 0
+    futures, states, done = dict[Future[Any], int](), dict[int, SentState](), 0
     for place, task in enumerate(tasks):
         name = f"{task.key}.npz"
         path = None if folder is None else str(folder / name)
@@ -107,8 +107,8 @@ def run(
 
 
 def _merged(
-    executor: Executor, job: Job, folder: Path, level: Sequence[State], futures: dict[Future[Any], int]
-) -> list[State]:
+    executor: Executor, job: Job, folder: Path, level: Sequence[SentState], futures: dict[Future[Any], int]
+) -> list[SentState]:
     """Return the sums of states in files, so many at a time, in files named by what they are sums of."""
     groups = [level[start : start + cutting.FAN_IN] for start in range(0, len(level), cutting.FAN_IN)]
     paths = [str(folder / f"{digest_of(['merge', *group])}.npz") for group in groups]

@@ -34,7 +34,7 @@ def find_groups(numbers: Ints, groups: Bytes) -> None:
 
 
 @kernel
-def group_entries(
+def split_entries(
     ptr: Ints, entries: NDArray[Any], groups: NDArray[Any], place_of: Ints, out: NDArray[Any]
 ) -> None:
     """Copy the entries of rows to those of the rows of their groups, in the order of rows.
@@ -47,10 +47,7 @@ def group_entries(
     """
     for i in range(groups.size):
         group = groups[i]
-        start, place = (
-            np.uint64(ptr[i]),
-            np.uint64(place_of[group]),
-        )  # unsigned: no check for negative indices
+        start, place = np.uint64(ptr[i]), np.uint64(place_of[group])  # unsigned: indices need no check
         size = np.uint64(ptr[i + 1]) - start
         for entry in range(size):
             out[place + entry] = entries[start + entry]

@@ -14,7 +14,7 @@ from xmleval.base.arrays import Bools, Ints, Labels, as_score, label_dtype, row_
 from xmleval.base.cached import cached
 from xmleval.input.canonical import Ranking, RawScores, Truth
 from xmleval.input.rows import pointer
-from xmleval.kernels.jackknife import group_entries
+from xmleval.kernels.jackknife import split_entries
 from xmleval.kernels.ranking import count_reaching
 from xmleval.kernels.sorting import group_rows
 from xmleval.view.block import Block, Groups
@@ -53,7 +53,7 @@ def _split(part: Any, groups: NDArray[Any], order: Ints, starts: Ints) -> list[A
     columns: Any = [None if values is None else np.empty(ptr[-1], values.dtype) for values in part[1:3]]
     for values, column in zip(part[1:3], columns, strict=True):
         if column is not None:
-            group_entries(part.ptr, values, groups, ptr[starts[:-1]], column)
+            split_entries(part.ptr, values, groups, ptr[starts[:-1]], column)
     parts = list[Any]()
     for start, stop in spans:
         first, last = ptr[start], ptr[stop]
