@@ -212,12 +212,12 @@ def test_compare_refuses_by_argument(change: dict[str, Any], message: str) -> No
 
 def test_letters_name_the_worse_models() -> None:
     comparison = compared(metrics=["p@1"])
-    assert [cell.above.strip() for cell in comparison.grid()[1][1:]] == ["bc", "", ""]
+    assert [cell.above.strip() for cell in comparison.tables()[0].rows[1][1:]] == ["bc", "", ""]
     assert "$^{bc}$" in comparison.to_latex()
     assert comparison.to_latex().count("Holm over 3 tests, n = 400 rows") == 2
     assert all("<sup>bc</sup>" in text for text in (comparison.to_markdown(), page_of(comparison)))
     many = {f"m{n}": MODELS["good"] if n else MODELS["fair"] for n in range(28)}
-    assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").grid()[1][2].above.strip() == "1"
+    assert compare(many, TRUTH, metrics=["p@1"], baseline="m0").tables()[0].rows[1][2].above.strip() == "1"
 
 
 @pytest.mark.parametrize("options", [{}, {"percent": True}])

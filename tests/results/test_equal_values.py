@@ -65,7 +65,7 @@ def test_compare_ties_sums_of_rows_that_cancel(more: Any) -> None:
 def test_evaluate_marks_no_best_of_equal_values() -> None:
     models = {**MODELS, "c": lists(11, 12)}
     reports = {name: evaluate(TRUTH, lists, metrics="map@12") for name, lists in models.items()}
-    marks = [cell.tail for cell in Comparison(reports).grid()[1][1:]]
+    marks = [cell.tail for cell in Comparison(reports).tables()[0].rows[1][1:]]
     assert marks == ["best", "best", "other"]
     del reports["c"]
     assert "*" not in str(Comparison(reports)).replace("* best", "")

@@ -61,7 +61,7 @@ def marked(a: Any, b: Any, unlisted: float | None = None) -> tuple[set[str], str
     notes = [note for note in both.notes if "ties across a cutoff" not in note]
     assert json.loads(both.to_json())["notes"] == both.notes
     assert not notes or f"note: {notes[-1]}" in str(both)
-    rows = both.grid()[1:]
+    rows = both.tables()[0].rows[1:]
     best = {row[0].text for row in rows if any(cell.tail == "best" for cell in row[1:])}
     return best, notes[-1] if notes else ""
 

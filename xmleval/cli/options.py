@@ -32,7 +32,7 @@ from xmleval.input.shards import FORMATS
 from xmleval.labels.datasets import PUBLISHED
 from xmleval.metrics import GROUPS
 from xmleval.metrics.spec import DEFAULT_K
-from xmleval.show.printed import FORMS
+from xmleval.show.tables import FORMS
 
 SUFFIXES = {
     **dict.fromkeys([".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"], "none"),

@@ -21,6 +21,7 @@ from xmleval.files.input import digest
 from xmleval.files.output import naming_output, replacing
 from xmleval.results.details import lines_of_labels, lines_of_rows, without_labels
 from xmleval.results.report import Report
+from xmleval.results.result import Result
 
 MOST_FILES = 20  # whose digests a page has
 WIDE = 200  # columns where no terminal sets them
@@ -78,7 +79,7 @@ def write_lines(lines: Iterable[str], path: Path) -> None:
         file.writelines(encoded)
 
 
-def write_result(result: Any, form: str, path: Path | None) -> None:
+def write_result(result: Result[Any], form: str, path: Path | None) -> None:
     """Write a result in a form; a table fits the terminal that it goes to.
 
     CSV is a table alone: notes and what was not computed go to standard error. So do the counts of what does
@@ -96,7 +97,7 @@ def write_result(result: Any, form: str, path: Path | None) -> None:
     write_text(text_in(form, result, path), path)
 
 
-def text_in(form: str, result: Any, path: Path | None) -> str:
+def text_in(form: str, result: Result[Any], path: Path | None) -> str:
     """Return a result in a form; a table fits the terminal where it goes to one."""
     if form == "table":
         return str(result.to_text(*screen()) if path is None else result)
@@ -113,7 +114,7 @@ def write_details(reports: Mapping[str, Report], per_label: Path | None, per_row
         write_lines(lines_of_rows(reports), per_row)
 
 
-def tell_counts(result: Any) -> None:
+def tell_counts(result: Result[Any]) -> None:
     """Print the notes with a count on standard error, for results that go to a file."""
     reports = result.reports.values() if hasattr(result, "reports") else [result]
     tell_notes(dict.fromkeys(note for report in reports for note in report.notes if isinstance(note, Note)))

@@ -13,7 +13,7 @@ from xmleval.base.errors import InputError, did_you_mean
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.report import Report
+from xmleval.results.report import KINDS, Report
 from xmleval.results.saved_results import known_spec
 from xmleval.statistics.jackknife import Estimate, estimate
 
@@ -85,9 +85,18 @@ def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Ite
             yield Failure("", name, value, limit, line)
 
 
+def values_by_group(report: Report) -> dict[str, Mapping[str, float]]:
+    """Return the values within each group by the name of its column in CSV, such as "groups tail"."""
+    return {
+        f"{kind} {name}": part.results.values
+        for kind in KINDS
+        for name, part in getattr(report.results, kind).items()
+    }
+
+
 def _group_names(report: Report) -> dict[str, str]:
     """Return the name of each group by that of its column: without the kind, unless this tells them apart."""
-    columns = report.values_by_group()
+    columns = values_by_group(report)
     names = Counter(column.partition(" ")[2] for column in columns if not column.startswith("shares "))
     shown = {}
     for column in columns:
@@ -99,7 +108,7 @@ def _group_names(report: Report) -> dict[str, str]:
 
 def _values_by_name(report: Report) -> Callable[[str], float | str]:
     """Return what returns a value of a report by its name, or why there is none."""
-    columns, names = report.values_by_group(), _group_names(report)
+    columns, names = values_by_group(report), _group_names(report)
     values = columns | {shown: columns[column] for column, shown in names.items()}
     values[""] = report.results.values
 
@@ -125,7 +134,7 @@ def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
     yield from ((name, name, value) for name, value in report.items())
     names = _group_names(report)
-    for column, values in report.values_by_group().items():
+    for column, values in values_by_group(report).items():
         if not column.startswith("shares "):
             yield from ((f"{names[column]}:{name}", name, value) for name, value in values.items())
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from xmleval.base.arrays import Floats, Ints
 from xmleval.base.cached import cached
-from xmleval.base.errors import InputError, counted
+from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import Diff, Lists, find_changes, find_labels, signed
+from xmleval.results.diff import Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import (
     FIELDS,
     GROUPS_OF,
@@ -28,49 +28,33 @@ from xmleval.results.differences import (
     correct,
     find_differences,
 )
-from xmleval.results.plotted import Plotted
 from xmleval.results.record import (
-    BOUNDS,
-    MEASURE,
-    Fields,
+    Lines,
     Number,
     Record,
-    about_percent,
-    as_frame,
-    as_shown,
-    half_width,
+    field_lines,
     measure_cells,
-    one_number_of_digits,
+    measure_lines,
     table_of,
 )
 from xmleval.results.report import Report
+from xmleval.results.result import Result
 from xmleval.results.seeds import labels_of, mean_of
-from xmleval.show.tables import (
-    Cell,
-    Rows,
-    Table,
-    as_csv,
-    as_json_value,
-    as_latex,
-    latex_text,
-    short_names,
-)
+from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
+
+if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
 
 SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Place = tuple[str, str]  # kind and name of a group
 WHOLE: Place = ("", "")
 GROUPED = ("groups", "row_groups")
-COLUMNS: Fields = {  # of a table of differences, behind the difference
-    "p (Holm)": lambda difference: _p_text(difference.corrected_p),
-    "wins/ties/losses": lambda difference: "/".join(map(str, difference.outcomes or ())),
-    "rows": lambda difference: "" if difference.n_rows is None else str(difference.n_rows),
-}
 
 
-class Comparison(Plotted):
+class Comparison(Result[Record]):
     """Models side by side; with a test, their differences, too.
 
     Parameters
@@ -226,9 +210,7 @@ class Comparison(Plotted):
         >>> compare(models, np.eye(4), metrics="p@1", worst=1).changes.n_changed
         (0, 0, 4)
         """
-        if not self.worst or max(map(len, self.seeds.values())) > 1:
-            return None
-        return self.diff_of_first(self.worst)
+        return self.diff_of_first(self.worst) if self.worst and not self._has_seeds else None
 
     def diff_of_first(self, worst: int) -> Diff:
         """Return the rows and labels that changed most between the first two models (@private)."""
@@ -277,20 +259,30 @@ class Comparison(Plotted):
         within = f" within group {group!r}; groups are {groups or 'none'}" if group else ""
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}{within}; compared are {pairs}")
 
-    def worded(self, say: Callable[[str], str]) -> Comparison:
-        """Return it with notes, and what is missing, in other words (@private)."""
+    def worded(self, say: Callable[[str], str]) -> Self:  # noqa: D102
         changed = copy.copy(self)
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         changed._parts = {**self._parts, WHOLE: changed.reports}
         changed.notes = [*map(say, self.notes)]
         return changed
 
-    def compared(self) -> Comparison:
-        """Return itself (@private)."""
+    @property
+    def _has_seeds(self) -> bool:
+        return max(map(len, self.seeds.values())) > 1
+
+    def _compared(self) -> Comparison:
         return self
+
+    def _specs(self) -> Sequence[Spec]:
+        return self.specs
 
     def _plotted(self) -> Sequence[Spec]:
         return self._shared
+
+    def _kinds(self) -> Mapping[str, Kind]:
+        from xmleval.results.figures import KINDS
+
+        return KINDS
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         lengths = self._list_lengths(WHOLE, [spec for spec in specs if not self._is_fair(WHOLE, spec)])
@@ -377,27 +369,14 @@ class Comparison(Plotted):
             lines += [f"{of_group}{reason} {', '.join(map(str, unfair))}"] * bool(unfair)
         return lines
 
-    def records(self) -> list[Record]:
-        """Return a record of each printed value.
+    def _records(self) -> list[Record]:
+        return [record for records in self._by_place.values() for record in records]
 
-        Returns
-        -------
-        list of Record
-            Each value of each ``model``, with its ``spec``, ``bounds`` and ``estimate``, and which models it
-            is ``better_than``; then those within groups, with their ``kind`` and ``group``. `differences` has
-            those of pairs.
-
-        Examples
-        --------
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> records = compare(models, np.eye(40), metrics=["p@1"]).records()
-        >>> [(record.model, record.value, record.better_than) for record in records]
-        [('a', 1.0, ('b',)), ('b', 0.5, ())]
-        """
-        return [record for records in self._records.values() for record in records]
+    def _printed(self) -> Iterator[tuple[Spec, float]]:
+        return ((record.spec, record.value) for record in self.records())
 
     @cached
-    def _records(self) -> dict[Place, list[Record]]:
+    def _by_place(self) -> dict[Place, list[Record]]:
         """The records of all rows and labels, and of each group."""
         worse: dict[tuple[str, ...], list[str]] = {}
         for pair in self.differences:
@@ -416,13 +395,31 @@ class Comparison(Plotted):
             for (kind, group), reports in self._parts.items()
         }  # fmt: skip
 
-    def _value_table(self, place: Place) -> Table:
+    def _tables(self, number: Number) -> list[Table]:
+        """Return the values, then those of seeds, pairs, and labels, then values and pairs within groups."""
+        tables = [
+            self._value_table(WHOLE, number),
+            *self._seed_tables(number),
+            *self._pair_tables("", number),
+        ]
+        for pair in self.labels:
+            a, b = self.names[pair.a], self.names[pair.b]
+            lines = pair.label_lines(a, b, "difference", sign=-1)
+            caption = f"{a} - {b}: labels that differ most by {pair.label_column}"
+            tables.append(Table(caption, rows_of(lines), "labels"))
+        for kind in GROUPED:
+            tables += [self._value_table(place, number) for place in self._parts if place[0] == kind]
+            tables += self._pair_tables(kind, number)
+        return tables
+
+    def _value_table(self, place: Place, number: Number) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
-        records = self._records[place]
-        cells = {(record.spec.name, record.model): self._cell(record) for record in records}
+        records = self._by_place[place]
+        cells = {(record.spec.name, record.model): self._cell(record, number) for record in records}
         columns = self._heads(place, "" if self._has_letters(place) else "other")
         rows = measure_cells(record.spec for record in records)
-        return table_of(self._caption(place), "measure", rows, columns, cells)
+        kind = "groups" if place[0] else ""
+        return table_of(self._caption(place), "measure", rows, columns, cells, kind)
 
     def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
         """Return the head of each model: its name, behind its letter where letters say what it beats."""
@@ -433,7 +430,7 @@ class Comparison(Plotted):
         """Return the title of the table of values, of all rows and labels or within a group."""
         kind, group = place
         if not kind:
-            return self._title()
+            return f"{self._title()}{'' if self.test else '; * best'}"
         report = next(iter(self._parts[place].values()))
         sizes = f"{counted(report.n_labels, 'labels')}, {counted(report.n_rows, 'rows')}"
         return f"group of {GROUPS_OF[kind]} {group}: {sizes}"
@@ -441,9 +438,9 @@ class Comparison(Plotted):
     def _has_letters(self, place: Place) -> bool:
         return place in self._tested and len(self.reports) != 2
 
-    def _cell(self, record: Record) -> Cell:
+    def _cell(self, record: Record, number: Number) -> Cell:
         """Return a value: with a star for the best or for the better of two, or with letters for more."""
-        text = f"{record.text()}{_bounds_text(record, as_shown)}"
+        text = record.with_bounds(number)
         if self._has_letters(record.place):
             return Cell(text, "", self._letters_of(record))
         is_best = bool(record.better_than)
@@ -467,76 +464,41 @@ class Comparison(Plotted):
                 return (values[0], value) if is_marked else (math.nan, math.nan)
         return math.nan, math.nan
 
-    def grid(self) -> Rows:
-        """Return a header and one row per measure (@private)."""
-        return self._value_table(WHOLE).rows
-
-    def part_tables(self) -> list[Table]:
-        """Return the tables of seeds, of pairs, of labels and of groups (@private)."""
-        tables = self.tables_by_kind()
-        names = self.names
-        labels = [self._label_table(names[pair.a], names[pair.b], pair) for pair in self.labels]
-        return [*tables["values"], *tables["differences"], *labels, *tables["groups"]]
-
-    def _label_table(self, a: str, b: str, pair: Diff) -> Table:
-        """Return the labels that differ most between two models, with differences as of measures."""
-        by, lines = pair.label_column, list[list[str]]()
-        for label in pair.labels or []:
-            text_b, text_a, difference = label._replace(a=label.b, b=label.a).texts(by)
-            lines.append([label.title, text_a, text_b, difference, str(label.support)])
-        header = ["label", f"{by} {a}", f"{by} {b}", "difference", "support"]
-        caption = f"{a} - {b}: labels that differ most by {by}"
-        return Table(caption, [[*map(Cell, line)] for line in (header, *lines)])
-
-    def tables_by_kind(self) -> dict[str, list[Table]]:
-        """Return further tables by the kind of their figure (@private)."""
-        return {
-            "values": self._seed_tables(),
-            "differences": self._pair_tables("", as_shown),
-            "groups": self._group_tables(),
-        }
-
-    def _group_tables(self) -> list[Table]:
-        """Return the values within each group, and the differences of each pair within all groups."""
-        tables = []
-        for kind in GROUPED:
-            tables += [self._value_table(place) for place in self._parts if place[0] == kind]
-            tables += self._pair_tables(kind, as_shown)
-        return tables
-
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
         """Return the differences of each pair, of all rows and labels or within all groups of a kind."""
         is_tested = any(place[0] == kind for place in self._tested)
         return [self._pair_table(kind, pair, number) for pair in self.pairs if is_tested]
 
     def _pair_table(self, kind: str, pair: tuple[str, str], number: Number) -> Table:
-        columns: dict[str, Callable[[Any], str]] = {
-            "difference": partial(_difference_text, number), **COLUMNS, "result": self._verdict,
-        }  # fmt: skip
+        columns: dict[str, Callable[[Difference], str]] = {
+            "difference": lambda each: each.text(number),
+            "p (Holm)": lambda each: _p_text(each.corrected_p),
+            "wins/ties/losses": lambda each: "/".join(map(str, each.outcomes or ())),
+            "rows": lambda each: "" if each.n_rows is None else str(each.n_rows),
+            "result": self._verdict,
+        }
         if kind or len(self._numbers_of_rows) < 2:
             del columns["rows"]
         if kind == "groups":
             del columns["wins/ties/losses"]
-        rows, cells = dict[Any, Cell](), dict[tuple[Any, str], Cell]()
-        for difference in self.differences:
-            if (difference.kind, difference.a, difference.b) == (kind, *pair):
-                key, spec = (difference.group, difference.name), difference.spec
-                group = f"{difference.group}, " if kind else ""
-                rows[key] = Cell(f"{group}{spec.symbol}", spec.metric.direction)
-                cells |= {(key, head): Cell(text(difference)) for head, text in columns.items()}
         caption = " - ".join(self.names[name] for name in pair)
-        caption += f" within groups of {GROUPS_OF[kind]}" if kind else ""
-        corner = "group, measure" if kind else "measure"
-        return table_of(caption, corner, rows, {head: Cell(head) for head in columns}, cells)
+        rows = [[Cell("group, measure" if kind else "measure"), *map(Cell, columns)]]
+        for each in self.differences:
+            if (each.kind, each.a, each.b) == (kind, *pair):
+                group = f"{each.group}, " if kind else ""
+                head = Cell(f"{group}{each.spec.symbol}", each.spec.metric.direction)
+                rows.append([head, *(Cell(text(each)) for text in columns.values())])
+        within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
+        return Table(f"{caption}{within}", rows, "groups" if kind else "differences")
 
     def _verdict(self, difference: Difference) -> str:
         if math.isnan(difference.corrected_p):
             return ""
         return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
 
-    def _seed_tables(self, number: Number = as_shown) -> list[Table]:
+    def _seed_tables(self, number: Number) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
-        if max(map(len, self.seeds.values())) == 1:
+        if not self._has_seeds:
             return []
         cells = {}
         for name, of_seeds in self.seeds.items():
@@ -547,13 +509,10 @@ class Comparison(Plotted):
                 cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
         columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
-        return [table_of(caption, "measure", measure_cells(self.specs), columns, cells)]
+        return [table_of(caption, "measure", measure_cells(self.specs), columns, cells, "values")]
 
     def _title(self) -> str:
-        return f"{self.size()}{'' if self.test else '; * best'}"
-
-    def size(self) -> str:
-        """Return the size of the data in words, of each report if the labels differ (@private)."""
+        """Return the size of the data in words, of each report if the labels differ."""
         widths = {self.names[name]: report.n_labels for name, report in self.reports.items()}
         first = next(iter(self.reports.values()))
         labels = counted(first.n_labels, "labels")
@@ -561,63 +520,15 @@ class Comparison(Plotted):
             labels = f"{', '.join(f'{n} ({name})' for name, n in widths.items())} labels"
         return f"{counted(first.n_rows, 'rows')} x {labels}"
 
-    def to_latex(self, *, percent: bool = False, models: str = "columns") -> str:
-        r"""Return the tables as LaTeX tabulars (package booktabs), as papers print them.
-
-        The best value of a measure is bold, the second best of three or more is underlined, and all values
-        of a measure have as many digits after the point. Values within groups stand below those of the whole.
-        Where models were compared, the better of two has a star, and there is a column of p-values; of more,
-        each has the letters of those that it beats.
-
-        Parameters
-        ----------
-        percent : bool, default False
-            Whether to print values times 100, of measures that are at most 1.
-        models : {"columns", "rows"}, default "columns"
-            Whether each model has a column, or a row.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        InputError
-            If ``models`` is neither.
-
-        Examples
-        --------
-        >>> models = {"a": np.eye(4) + 1, "b": np.eye(4)[::-1] + 1}
-        >>> reports = {name: evaluate(np.eye(4), scores, metrics="p@1") for name, scores in models.items()}
-        >>> print(Comparison(reports).to_latex(percent=True, models="rows"))
-        % values times 100: p@1
-        % empty=zero unlisted=below
-        \begin{tabular}{lr}
-        \toprule
-        model & P@1 $\uparrow$ \\
-        \midrule
-        a & \textbf{100.00} \\
-        b & 0.00 \\
-        \bottomrule
-        \end{tabular}
-        <BLANKLINE>
-        \smallskip{\footnotesize bold: best; values times 100\par}
-        <BLANKLINE>
-        """
-        if models not in ("columns", "rows"):
-            raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
-        number = one_number_of_digits(self.records(), percent)
+    def _paper_tables(self, number: Number, models: str) -> list[Table]:
         tables = [self._paper_table(number, models), *self._seed_tables(number)]
-        tables += [table for kind in GROUPED for table in self._pair_tables(kind, number)]
-        about = about_percent(self.specs, percent)
-        legend = [
-            "bold: best",
-            *["underlined: second best"] * (len(self.reports) > 2),
-            *self._about_test()[:1],
-        ]
-        text = latex_text("; ".join([*legend, *["values times 100"] * bool(about)]))
-        text = text.replace("* better", "$^*$ better", 1)
-        return f"{as_latex(tables, [*about, *self.footnotes()])}\n\\smallskip{{\\footnotesize {text}\\par}}\n"
+        return tables + [table for kind in GROUPED for table in self._pair_tables(kind, number)]
+
+    def _legend(self, percent: bool) -> str:
+        legend = ["bold: best", *["underlined: second best"] * (len(self.reports) > 2)]
+        legend += [*self._about_test()[:1], *["values times 100"] * percent]
+        text = latex_text("; ".join(legend)).replace("* better", "$^*$ better", 1)
+        return f"\n\\smallskip{{\\footnotesize {text}\\par}}\n"
 
     def _paper_table(self, number: Number, models: str) -> Table:
         """Return the values of all models as papers print them, those within groups under their headings."""
@@ -629,7 +540,7 @@ class Comparison(Plotted):
         for place in self._parts:
             cells = {
                 (record.spec.name, record.model): self._paper_cell(record, number)
-                for record in self._records[place]
+                for record in self._by_place[place]
             }
             heads = measure_cells(self.specs if models == "rows" else self._specs_of(self._parts[place]))
             cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
@@ -650,142 +561,63 @@ class Comparison(Plotted):
         above = (
             self._letters_of(record) if self._has_letters(record.place) else "*" * bool(record.better_than)
         )
-        return Cell(f"{record.text(number)}{_bounds_text(record, number)}", mark, above)
+        return Cell(record.with_bounds(number), mark, above)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return reports, differences and notes as JSON values.
-
-        Returns
-        -------
-        dict
-            ``reports`` by model (those of seeds as ``seeds``), all ``notes``, and of compared models
-            ``comparison`` with ``differences``, those of groups as ``groups`` and ``row_groups``.
-
-        Examples
-        --------
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> compared.to_dict()["comparison"]["differences"][0]["difference"]
-        0.5
-        """
+    def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
         if self.test is None:
             return contents
+        by_place: dict[Place, list[dict[str, Any]]] = {place: [] for place in self._parts}
+        for each in self.differences:
+            by_place[each.kind, each.group].append({name: field(each) for name, field in FIELDS.items()})
         comparison = contents["comparison"] = {
             "confidence_level": self.level,
             "test": self.test,
             "correction": "holm",
             "n_tests": self.n_tests,
             "baseline": self.baseline,
-            "differences": self._as_json(WHOLE),
+            "differences": by_place.pop(WHOLE),
         }
         if self.labels:
             comparison["labels"] = [
-                {"a": pair.a, "b": pair.b, "labels_by": pair.label_column, "labels": _labels_as_json(pair)}
+                {"a": pair.a, "b": pair.b, "labels_by": pair.label_column, "labels": _label_members(pair)}
                 for pair in self.labels
             ]
-        for kind, group in [*self._parts][1:]:
+        for (kind, group), differences in by_place.items():
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            differences = self._as_json((kind, group))
             comparison.setdefault(kind, {})[group] = {**sizes, "differences": differences}
-        if max(map(len, self.seeds.values())) > 1:
+        if self._has_seeds:
             comparison["seeds"] = {
                 name: [report.to_dict() for report in of_seeds] for name, of_seeds in self.seeds.items()
             }
         return contents
 
-    def _as_json(self, place: Place) -> list[dict[str, Any]]:
-        """Return the differences of a group, or of the whole, as JSON values."""
-        chosen = [each for each in self.differences if (each.kind, each.group) == place]
-        lines = [{name: field(difference) for name, field in FIELDS.items()} for difference in chosen]
-        return [
-            {n: as_json_value(v) if isinstance(v, float) else v for n, v in line.items()} for line in lines
-        ]
-
-    def to_csv(self) -> str:
-        """Return CSV in full precision.
-
-        Returns
-        -------
-        str
-            A line for each measure: name, symbol and direction, and value and bounds by report. Of models
-            compared by `compare`, a line for each measure of each pair, also within groups.
-
-        Examples
-        --------
-        >>> print(Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])}).to_csv())
-        name,symbol,direction,a,a lower,a upper
-        p@1,P@1,up,1.0,,
-        <BLANKLINE>
-        """
-        return as_csv(*self._lines())
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The lines of `to_csv`, by name of the measure; bounds only if there are any.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> compared = Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])})
-        >>> compared.to_frame()["a"].tolist()  # doctest: +SKIP
-        [1.0]
-        """
-        bounded = any(report.intervals for report in self.reports.values())
-        hidden = () if bounded else [f"{name} {end}" for name in self.reports for end in BOUNDS]
-        return as_frame(*self._lines(), hidden)
-
-    def _lines(self) -> tuple[list[str], list[list[Any]]]:
-        """Return a header, and a line for each difference or, where nothing was compared, each measure."""
+    def _lines(self, bounded: bool) -> Lines:
         if self.test is not None:
-            fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
-            values = [[field(difference) for field in fields.values()] for difference in self.differences]
-            return [*fields], [[math.nan if value is None else value for value in line] for line in values]
-        header = [*MEASURE]
-        lines: list[list[Any]] = [[spec.name, spec.symbol, spec.metric.direction] for spec in self.specs]
-        for name, report in self.reports.items():
-            groups = report.values_by_group()
-            header += [name, *(f"{name} {column}" for column in (*BOUNDS, *groups))]
-            for line, record in zip(lines, map(report.record, self.specs), strict=True):
-                line += [record.value, *(end(record) for end in BOUNDS.values())]
-                line += [values.get(record.spec.name, math.nan) for values in groups.values()]
-        return header, lines
-
-
-def _bounds_text(record: Record, number: Number) -> str:
-    """Return what follows a value that has bounds."""
-    return (
-        "" if record.bounds is None else f" [{', '.join(number(record.spec, end) for end in record.bounds)}]"
-    )
-
-
-def _difference_text(number: Number, difference: Difference) -> str:
-    value = signed(difference.value, partial(number, difference.spec))
-    return f"{value}{half_width(difference.spec, difference.estimate, number)}"
+            return field_lines(self.differences, {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS)
+        records = (
+            record._replace(model=name)
+            for name, report in self.reports.items()
+            for record in report.records()
+            if record.spec in self.specs
+        )
+        return measure_lines(records, bounded, by_model=True)
 
 
 def _p_text(p: float) -> str:
     return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _labels_as_json(pair: Diff) -> list[dict[str, Any]]:
+def _label_members(pair: Diff) -> list[dict[str, Any]]:
     return [
         {
             "number": label.number,
             "name": label.name,
-            "value_a": as_json_value(label.a),
-            "value_b": as_json_value(label.b),
-            "difference": as_json_value(-label.change),
+            "value_a": label.a,
+            "value_b": label.b,
+            "difference": -label.change,
             "support": label.support,
         }
         for label in pair.labels or []

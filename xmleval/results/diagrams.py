@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xmleval.results.figures import Kind
 from xmleval.show.drawing import NewAxes, add_series, draw_dots
 from xmleval.show.style import INK, abridged
 
@@ -21,6 +22,7 @@ X_LABEL = "average rank over data sets (1 is best)"
 
 def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a row of dots for each ranking, a dot for each model."""
+    rankings = [ranking.with_short_names() for ranking in rankings]
     models = dict.fromkeys(model for ranking in rankings for model in ranking.average_ranks)
     series = {
         model: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
@@ -32,7 +34,8 @@ def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
 def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a critical difference diagram (Demsar 2006) for each ranking."""
     for ranking in rankings:
-        _draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
+        title = ranking.symbol if len(rankings) > 1 else ""
+        _draw_critical_difference(ranking.with_short_names(), new_axes, title)
 
 
 def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -> None:
@@ -76,4 +79,16 @@ def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -
         axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
 
 
-KINDS = {"critical_difference": draw_critical_differences, "average_ranks": draw_average_ranks}
+def kinds_of(rankings: Sequence[Ranking]) -> dict[str, Kind]:
+    """Return the figures of rankings by one or more measures."""
+    return {
+        "critical_difference": Kind(
+            lambda new_axes, *_: draw_critical_differences(rankings, new_axes),
+            "critical differences", "", "Critical differences",
+            "Models that a bar joins are not significantly different.",
+        ),
+        "average_ranks": Kind(
+            lambda new_axes, *_: draw_average_ranks(rankings, new_axes),
+            "average ranks of models", "", "Average ranks", "Average rank of each model by each measure.",
+        ),
+    }  # fmt: skip

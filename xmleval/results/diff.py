@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, counted, printable
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.show.printed import Printed
-from xmleval.show.tables import ARROWS, Cell, Rows, Table, as_csv, as_json_value, folded, markdown_text, short
+from xmleval.results.record import Fields, Lines, Number, as_shown, signed
+from xmleval.results.result import Result
+from xmleval.show.tables import ARROWS, Table, folded, markdown_text, rows_of, short
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
@@ -52,15 +54,25 @@ class Change(NamedTuple):
         """The name, or the number where there is none."""
         return str(self.number) if self.name is None else self.name
 
-    def texts(self, label_column: str = "") -> tuple[str, str, str]:
-        """Return both values and the change as tables show them; hits, which are of labels, are counts."""
-        if label_column.partition("@")[0] == "tp" and self.a.is_integer() and self.b.is_integer():
-            return f"{self.a:.0f}", f"{self.b:.0f}", f"{self.change:+.0f}"
-        return short(self.a), short(self.b), signed(self.change)
+    def texts(self, number: Callable[[float], str], column: str = "", sign: int = 1) -> list[str]:
+        """Return both values and the change, or minus it, as tables show them; hits of labels are counts."""
+        change = sign * self.change
+        if column.partition("@")[0] == "tp" and self.a.is_integer() and self.b.is_integer():
+            return [f"{self.a:.0f}", f"{self.b:.0f}", f"{change:+.0f}"]
+        return [number(self.a), number(self.b), signed(change, number)]
+
+
+FIELDS: Fields = {  # of a JSON object and, with what it is of and the lists, of a line of CSV
+    "number": lambda change: change.number,
+    "name": lambda change: change.name,
+    "value_a": lambda change: change.a,
+    "value_b": lambda change: change.b,
+    "change": lambda change: change.change,
+}
 
 
 @dataclass(frozen=True)
-class Diff(Printed):
+class Diff(Result[Change]):
     """Rows and labels that changed most from one model to another.
 
     Parameters
@@ -104,7 +116,7 @@ class Diff(Printed):
     label_names: tuple[Sequence[Any], Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
-    def worded(self, say: Callable[[str], str]) -> Diff:
+    def worded(self, say: Callable[[str], str]) -> Self:
         """Return it with notes in other words (@private)."""
         return replace(self, notes=[*map(say, self.notes)])
 
@@ -125,21 +137,14 @@ class Diff(Printed):
             lines.append(f"no labels: {self.spec} has no values by label, and no cutoff to count hits at")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def records(self) -> list[Change]:
-        """Return all rows and labels.
+    def _specs(self) -> list[Spec]:
+        return [self.spec]
 
-        Returns
-        -------
-        list of Change
-            The ``rows``, then the ``labels``, which have a ``support``.
-
-        Examples
-        --------
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> [(change.number, change.support) for change in diff(models, np.eye(3), metric="p@1").records()]
-        [(1, None), (1, 1)]
-        """
+    def _records(self) -> list[Change]:
         return [*(self.rows or []), *(self.labels or [])]
+
+    def _printed(self) -> Iterator[tuple[Spec, float]]:
+        return ((self.spec, value) for change in self.records() for value in (change.a, change.b))
 
     def _names(self, lists: Lists) -> list[list[Any]]:
         """Return the labels of the truth and of both lists, by name where they have names."""
@@ -161,16 +166,15 @@ class Diff(Printed):
         blocks = [[self._title()]]
         widest = max(len("truth"), len(self.a), len(self.b))
         for row in self.rows or []:
+            before, after, change = row.texts(short)
             name = "" if row.name is None else f" {row.name}"
-            before, after, change = row.texts()
-            lines = [f"row {row.number}{name}: {before} -> {after}, {change}"]
-            for title, text in zip(("truth", self.a, self.b), self._marked(row.lists), strict=False):
-                lines.append(f"  {title.ljust(widest)}  {text}")
-            blocks.append(lines)
+            lists = zip(("truth", self.a, self.b), self._marked(row.lists), strict=False)
+            lines = [f"  {title.ljust(widest)}  {text}" for title, text in lists]
+            blocks.append([f"row {row.number}{name}: {before} -> {after}, {change}", *lines])
         if self.labels:
             blocks.append([f"labels by {self.label_column}:"])
             for label in self.labels:
-                before, after, change = label.texts(self.label_column)
+                before, after, change = label.texts(short, self.label_column)
                 n_rows = counted(label.support or 0, "rows")
                 blocks[-1].append(f"  {label.title}: {before} -> {after}, {change} ({n_rows} with it)")
         blocks.append(self.footnotes())
@@ -178,134 +182,62 @@ class Diff(Printed):
             "\n".join(folded(printable(line), width) for line in lines) for lines in blocks if lines
         )
 
-    def change_tables(self) -> list[Table]:
+    def _markdown(self) -> str:
+        return f"{markdown_text(self._title())}\n\n{super()._markdown()}"
+
+    def _tables(self, number: Number) -> list[Table]:
+        first, *following = self.change_tables(number)
+        return [first._replace(caption=self._title()), *following]
+
+    def change_tables(self, number: Number = as_shown) -> list[Table]:
         """Return the tables of rows and of labels, as far as the measure has values of these (@private)."""
-        tables = []
+        write, tables = partial(number, self.spec), []
         if self.rows is not None or self.labels is None:
             header = ["row", self.a, self.b, "change"]
             if any(row.lists for row in self.rows or []):
                 header += ["truth", f"list of {self.a}", f"list of {self.b}"]
-            lines = [[row.title, *row.texts(), *self._marked(row.lists)] for row in self.rows or []]
-            by = f"{self.spec.symbol}; of equal changes, losses first"
-            tables.append(("rows", by, [header, *lines]))
+            lines = [[row.title, *row.texts(write), *self._marked(row.lists)] for row in self.rows or []]
+            tables.append(("rows", f"{self.spec.symbol}; of equal changes, losses first", [header, *lines]))
         if self.labels is not None:
-            by = self.label_column
-            header = ["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]
-            lines = [[label.title, *label.texts(by), str(label.support)] for label in self.labels]
-            tables.append(("labels", by, [header, *lines]))
+            lines = self.label_lines(self.a, self.b, "change", write)
+            tables.append(("labels", self.label_column, lines))
         return [
-            Table(
-                f"{unit} that changed most from {self.a} to {self.b} by {by}",
-                [[*map(Cell, line)] for line in lines],
-            )
+            Table(f"{unit} that changed most from {self.a} to {self.b} by {by}", rows_of(lines), unit)
             for unit, by, lines in tables
         ]
 
-    def grid(self) -> Rows:
-        """Return the first table (@private)."""
-        return self.change_tables()[0].rows
+    def label_lines(
+        self, a: str, b: str, head: str, number: Callable[[float], str] = short, sign: int = 1
+    ) -> list[list[str]]:
+        """Return the header and the lines of a table of the labels (@private)."""
+        by = self.label_column
+        lines = [[each.title, *each.texts(number, by, sign), str(each.support)] for each in self.labels or []]
+        return [["label", f"{by} {a}", f"{by} {b}", head, "support"], *lines]
 
-    def part_tables(self) -> list[Table]:
-        """Return the table of labels, if there is one of rows (@private)."""
-        return self.change_tables()[1:]
-
-    def to_markdown(self) -> str:
-        r"""Return the tables as Markdown.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> print(changes.to_markdown())
-        P@1 ↑: 1.0000 (old) -\> 0.6667 (new), -0.3333; 0 rows better, 1 worse, 2 as good
-        <BLANKLINE>
-        | row | old | new | change | truth | list of old | list of new |
-        |---|---:|---:|---:|---:|---:|---:|
-        | 1 | 1.0000 | 0.0000 | -1.0000 | 1 | 1\* | 2 |
-        <BLANKLINE>
-        labels that changed most from old to new by tp@1
-        <BLANKLINE>
-        | label | tp@1 old | tp@1 new | change | support |
-        |---|---:|---:|---:|---:|
-        | 1 | 1 | 0 | -1 | 1 |
-        <BLANKLINE>
-        \* relevant
-        <BLANKLINE>
-        """
-        return f"{markdown_text(self._title())}\n\n{super().to_markdown()}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values; labels by name where they have names.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> changes.to_dict()["changes"]["rows"][0]["list_b"]
-        [2]
-        """
-
-        def record(change: Change) -> dict[str, Any]:
-            values = (change.a, change.b, change.change)
-            numbers = zip(("value_a", "value_b", "change"), map(as_json_value, values), strict=True)
+    def _members(self) -> dict[str, Any]:
+        def member(change: Change) -> dict[str, Any]:
             lists = {} if change.lists is None else dict(zip(LISTS, self._names(change.lists), strict=True))
             support = {} if change.support is None else {"support": change.support}
-            return {"number": change.number, "name": change.name, **dict(numbers), **lists, **support}
+            return {name: field(change) for name, field in FIELDS.items()} | lists | support
 
-        return {
-            "schema": SCHEMA,
-            "changes": {
-                "name": self.spec.name,
-                "a": self.a,
-                "b": self.b,
-                "value_a": as_json_value(self.values[0]),
-                "value_b": as_json_value(self.values[1]),
-                "rows": None if self.rows is None else [*map(record, self.rows)],
-                "labels_by": self.label_column or None,
-                "labels": None if self.labels is None else [*map(record, self.labels)],
-            },
-            "notes": [*self.notes],
-        }
+        changes = {
+            "name": self.spec.name, "a": self.a, "b": self.b,
+            "value_a": self.values[0], "value_b": self.values[1],
+            "rows": None if self.rows is None else [*map(member, self.rows)],
+            "labels_by": self.label_column or None,
+            "labels": None if self.labels is None else [*map(member, self.labels)],
+        }  # fmt: skip
+        return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
-    def to_csv(self) -> str:
-        """Return CSV with a line for each row and each label; the labels of a field have a ; between them.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> print(changes.to_csv())
-        kind,number,name,value_a,value_b,change,support,truth,list_a,list_b
-        row,1,,1.0,0.0,-1.0,,1,1,2
-        label,1,,1.0,0.0,-1.0,1,,,
-        <BLANKLINE>
-        """
-        header = ["kind", "number", "name", "value_a", "value_b", "change", "support", *LISTS]
-        lines: list[list[str | float]] = []
+    def _lines(self, bounded: bool) -> Lines:
+        header, lines = ["kind", *FIELDS, "support", *LISTS], []
         for change in self.records():
-            kind, support = ("row", "") if change.support is None else ("label", str(change.support))
             lists = [] if change.lists is None else self._names(change.lists)
-            names = ["; ".join(map(str, labels)) for labels in lists] or [""] * len(LISTS)
-            values = change.a, change.b, change.change
-            lines.append([kind, str(change.number), change.name or "", *values, support, *names])
-        return as_csv(header, lines)
-
-
-def signed(value: float, number: Callable[[float], str] = short) -> str:
-    """Return a change as tables show it."""
-    return f"{'+' if value > 0 else ''}{number(value)}"
+            texts = ["; ".join(map(str, labels)) for labels in lists] or [""] * len(LISTS)
+            kind = "row" if change.support is None else "label"
+            values = (field(change) for field in FIELDS.values())
+            lines.append([kind, *values, change.support, *texts])
+        return header, lines
 
 
 def find_changes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.record import ESTIMATED, MEASURE, Fields
+from xmleval.results.record import ESTIMATED, MEASURE, Fields, Number, half_width, signed
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
@@ -94,6 +95,11 @@ class Difference(NamedTuple):
     def n_rows(self) -> int | None:
         """Number of rows on which the measure is defined for both models, None as for ``outcomes``."""
         return None if self.outcomes is None else sum(self.outcomes)
+
+    def text(self, number: Number) -> str:
+        """Return the difference, with half the width of its confidence interval."""
+        value = signed(self.value, partial(number, self.spec))
+        return f"{value}{half_width(self.spec, self.estimate, number)}"
 
 
 FIELDS: Fields = {  # of a line of CSV, and of a JSON object

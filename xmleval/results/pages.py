@@ -5,55 +5,55 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
 from xmleval.results.diff import MOST_CHANGED
-from xmleval.results.figures import KINDS, Models
+from xmleval.results.figures import Models
 from xmleval.show.drawing import draw
-from xmleval.show.page import Section, as_page, rows_of
-from xmleval.show.tables import Table, short
+from xmleval.show.page import Section, as_page
+from xmleval.show.tables import Table, rows_of, short
 
 if TYPE_CHECKING:
     from xmleval.results.comparison import Comparison
-    from xmleval.results.plotted import Plotted
     from xmleval.results.ranking import Ranking
+    from xmleval.results.result import Result
 
 MOST_ROWS = 1000  # of the tables below a figure
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
-def page_of(result: Plotted, title: str | None, about: Mapping[str, str] | None) -> str:
-    """Return the page of a `Report` or a `Comparison`."""
+def page_of(result: Result[Any], title: str | None, about: Mapping[str, str] | None) -> str:
+    """Return the page of a result."""
     models = result._models()
     title = title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation")
-    about = {"Data": result.size()} | dict(about or {})
+    about = {"Data": result._title()} | dict(about or {})
     return as_page(title, summary_of(result, models), _sections(result, models), about)
 
 
-def _sections(result: Plotted, models: Models) -> Iterator[Section]:
+def _sections(result: Result[Any], models: Models) -> Iterator[Section]:
     """Yield the results, the figures that they suffice for, and further tables."""
-    tables = result.tables_by_kind()
+    comparison, specs = result._compared(), result._specs()
+    tables = [table for table in result.tables() if comparison is None or table.kind != "labels"]
     figures = []
-    for name, kind in KINDS.items():
+    for name, kind in result._kinds().items():
         axes = draw(result.drawing(name))
         if axes:
-            below, lines = _first_tables(tables.pop(name, []))
+            below, lines = _first_tables([table for table in tables if table.kind == name])
             figures.append(Section(kind.heading, below, lines, axes, kind.caption))
-    without_figure = [table for of_kind in tables.values() for table in of_kind]
-    yield Section("Results", [Table(result.size(), result.grid()), *without_figure], result.footnotes())
+            tables = [table for table in tables if table.kind != name]
+    yield Section("Results", tables, result.footnotes())
     yield from figures
-    comparison = result.compared()
     if comparison is not None and len(models) > 1:
         yield from _changed(comparison)
-    first = next(iter(models.values()))
-    shown = {spec.name for spec in result.specs}
-    of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown]
-    if of_truth:
-        rows = rows_of(["measure", "value"], [[spec.symbol, short(first[spec.name])] for spec in of_truth])
+    first = next(iter(models.values()), None)
+    shown = {spec.name for spec in specs}
+    of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown] if first else []
+    if first is not None and of_truth:
+        rows = rows_of([["measure", "value"], *([spec.symbol, short(first[spec.name])] for spec in of_truth)])
         yield Section("Data set", [Table("measures of the truth", rows)])
 
 
@@ -69,10 +69,10 @@ def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
     return first, []
 
 
-def summary_of(result: Plotted, models: Models) -> list[str]:
+def summary_of(result: Result[Any], models: Models) -> list[str]:
     """Return the decision in a sentence, by the first measure, and in another how all tests ended."""
-    spec = next((spec for spec in result.specs if spec.metric.direction in SUPERLATIVES), None)
-    if spec is None:
+    spec = next((spec for spec in result._specs() if spec.metric.direction in SUPERLATIVES), None)
+    if spec is None or not models:
         return []
     first = next(iter(models.values()))
     rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
@@ -87,7 +87,7 @@ def summary_of(result: Plotted, models: Models) -> list[str]:
     has = "have" if equal[1:] else "has"
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
     start = f"{_listed(equal)} {has} {superlative}, {defined[best].record(spec).text()}, on {rows}"
-    comparison = result.compared()
+    comparison = result._compared()
     if comparison is None or not comparison.pairs:
         return [f"{start}; the models were not compared: whether the difference is real is not known."]
     return ["; ".join([start, *_decision(comparison, spec, best)]) + ".", *_tests(comparison)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from xmleval.base.errors import InputError, counted, did_you_mean, real_number
+from xmleval.metrics.spec import Spec
 from xmleval.results.model_values import by_data_set, measure_of, model_values
-from xmleval.show.printed import Printed
-from xmleval.show.tables import Cell, Rows, as_csv, as_json_value, short, short_names
+from xmleval.results.record import Lines, Number
+from xmleval.results.result import Result
+from xmleval.results.saved_results import known_spec
+from xmleval.show.tables import Cell, Table, as_csv, short, short_names
 from xmleval.statistics.friedman import (
     OmnibusTest,
     count_ties,
@@ -24,12 +26,24 @@ from xmleval.statistics.friedman import (
 )
 from xmleval.version import __version__
 
+if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
+
 ALPHA = 0.05
 FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
 
 
+class Rank(NamedTuple):
+    """The value of a model on a data set, and its rank there."""
+
+    data_set: str
+    model: str
+    value: float
+    rank: float
+
+
 @dataclass(frozen=True, eq=False)
-class Ranking(Printed):
+class Ranking(Result[Rank]):
     """Models in the order of their average ranks over data sets, and which of them differ.
 
     Parameters
@@ -92,18 +106,32 @@ class Ranking(Printed):
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def grid(self) -> Rows:
-        """Return a header, a row for each data set, and the average ranks (@private)."""
+    def _specs(self) -> list[Spec]:
+        spec = known_spec(self.metric or "")
+        return [] if spec is None else [spec]
+
+    def _records(self) -> list[Rank]:
+        return [
+            Rank(data_set, model, self.values[data_set][model], rank)
+            for data_set, ranks in self.ranks.items()
+            for model, rank in ranks.items()
+        ]
+
+    def _printed(self) -> Iterator[tuple[Spec, float]]:
+        return ((spec, each.value) for spec in self._specs() for each in self.records())
+
+    def _tables(self, number: Number) -> list[Table]:
+        """Return values and ranks, with a row for each data set, and the average ranks."""
+        specs = self._specs()
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
-        rows = [[head, *map(Cell, self.average_ranks)]]
-        for data_set, ranks in self.ranks.items():
-            values = self.values[data_set]
-            rows.append([Cell(data_set), *(Cell(f"{short(values[m])} ({ranks[m]:g})") for m in ranks)])
-        rows.append([Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())])
-        return rows
+        rows = {data_set: [Cell(data_set)] for data_set in self.ranks}
+        for data_set, _, value, rank in self.records():
+            shown = number(specs[0], value) if specs else short(value)
+            rows[data_set].append(Cell(f"{shown} ({rank:g})"))
+        last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
+        return [Table(self._title(), [[head, *map(Cell, self.average_ranks)], *rows.values(), last])]
 
     def _footnotes(self) -> list[str]:
-        """Return the tests and which models do not differ, and `notes`."""
         lines = [_test_text(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
@@ -134,106 +162,22 @@ class Ranking(Printed):
         )
 
     def _text(self, width: int | None, colour: bool) -> str:
-        return Printed._text(self.with_short_names(), width, colour)
+        return super(Ranking, self.with_short_names())._text(width, colour)
 
-    def plot(self, kind: str = "critical_difference", *, ax: Any = None) -> Any:
-        """Draw a figure with matplotlib.
+    def _kinds(self) -> Mapping[str, Kind]:
+        from xmleval.results.diagrams import kinds_of
 
-        Parameters
-        ----------
-        kind : {"critical_difference", "average_ranks"}
-            The diagram of Demsar 2006, in which bars join models that do not differ significantly; or a line
-            of dots.
-        ax : matplotlib Axes, optional
-            Axes to draw into; default a new figure.
+        return kinds_of([self])
 
-        Returns
-        -------
-        Axes
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there is no such kind.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.plot("average_ranks").get_xlabel()
-        'average rank over data sets (1 is best)'
-        """
-        return plot_ranks([self], kind, ax)
-
-    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
-        """Return a page with the tables and the diagram, as one HTML file that needs no network.
-
-        Parameters
-        ----------
-        title : str, optional
-            Title of the page.
-        about : dict of str to str, optional
-            Lines on how the results were computed.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ImportError
-            If jinja2 or matplotlib is not installed.
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> page = ranking.to_html("Two models")
-        >>> page[page.index("<title>") :].splitlines()[0]
-        '<title>Two models</title>'
-        """
+    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
         from xmleval.results.pages import page_of_ranks
 
         return page_of_ranks([self], title, about)
 
-    def to_csv(self) -> str:
-        """Return CSV: a row for each model, with its average rank and its rank on each data set.
+    def _lines(self, bounded: bool) -> Lines:
+        return rank_lines([self])
 
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> print(ranking.to_csv())
-        metric,model,average_rank,rank on bibtex,rank on enron
-        p@1,tree,1.0,1.0,1.0
-        p@1,svm,2.0,2.0,2.0
-        <BLANKLINE>
-        """
-        return ranks_as_csv([self])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as JSON values.
-
-        Returns
-        -------
-        dict
-            Numbers that are undefined are None.
-
-        Examples
-        --------
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.to_dict()["average_ranks"]
-        {'tree': 1.0, 'svm': 2.0}
-        """
+    def _members(self) -> dict[str, Any]:
         tests = {"friedman": self.friedman, "iman_davenport": self.iman_davenport}
         return {
             "metric": self.metric,
@@ -243,25 +187,14 @@ class Ranking(Printed):
             "n_data_sets": self.n_data_sets,
             "average_ranks": self.average_ranks,
             "ranks": self.ranks,
-            "values": {
-                data_set: {model: as_json_value(value) for model, value in of_models.items()}
-                for data_set, of_models in self.values.items()
-            },
-            **{name: _as_dict(test) for name, test in tests.items()},
-            "corrected": {name: _as_dict(test) for name, test in self.corrected.items()},
+            "values": self.values,
+            **{name: test._asdict() for name, test in tests.items()},
+            "corrected": {name: test._asdict() for name, test in self.corrected.items()},
             "critical_difference": self.critical_difference,
             "groups": self.groups,
             "notes": self.notes,
             "version": __version__,
         }
-
-
-def _as_dict(test: OmnibusTest) -> dict[str, Any]:
-    return {
-        "statistic": as_json_value(test.statistic),
-        "degrees_of_freedom": [*test.degrees_of_freedom],
-        "p_value": as_json_value(test.p_value),
-    }
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
@@ -272,26 +205,29 @@ def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
     return f"{chi_square}; {f}"
 
 
-def plot_ranks(rankings: Sequence[Ranking], kind: str = "critical_difference", ax: Any = None) -> Any:
-    """Draw a figure of rankings by one or more measures, and return its axes."""
-    from xmleval.results.diagrams import KINDS  # only here: few look at pictures
+def plot_ranks(rankings: Sequence[Ranking], ax: Any = None) -> Any:
+    """Draw the critical differences of rankings by one or more measures, and return their axes."""
+    from xmleval.results.diagrams import draw_critical_differences  # only here: few look at pictures
     from xmleval.show.drawing import plot
 
-    if kind not in KINDS:
-        raise ValueError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
-    return plot(partial(KINDS[kind], [ranking.with_short_names() for ranking in rankings]), ax)
+    return plot(partial(draw_critical_differences, rankings), ax)
 
 
 def ranks_as_csv(rankings: Sequence[Ranking]) -> str:
     """Return CSV of the ranks by several measures, one below the other."""
+    return as_csv(*rank_lines(rankings))
+
+
+def rank_lines(rankings: Sequence[Ranking]) -> Lines:
+    """Return a line of CSV for each model of each ranking."""
     data_sets = [*dict.fromkeys(name for ranking in rankings for name in ranking.ranks)]
     header = ["metric", "model", "average_rank", *(f"rank on {name}" for name in data_sets)]
-    rows: list[list[str | float]] = []
+    lines = []
     for ranking in rankings:
         for model, average in ranking.average_ranks.items():
-            ranks = (ranking.ranks.get(name, {}).get(model, math.nan) for name in data_sets)
-            rows.append([ranking.metric or "", model, average, *ranks])
-    return as_csv(header, rows)
+            ranks = (ranking.ranks.get(name, {}).get(model) for name in data_sets)
+            lines.append([ranking.metric or "", model, average, *ranks])
+    return header, lines
 
 
 def rank(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ def as_shown(spec: Spec, value: float) -> str:
 
 
 class Record(NamedTuple):
-    """A printed number: the value of a measure, of which model, within which group.
+    """The value of a measure: of which model, within which group.
 
     Attributes
     ----------
@@ -60,28 +61,65 @@ class Record(NamedTuple):
         """Return the value, with half the width of its confidence interval."""
         return f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
 
+    def with_bounds(self, number: Number) -> str:
+        """Return the same, with its bounds behind it."""
+        ends = ", ".join(number(self.spec, end) for end in self.bounds or ())
+        return f"{self.text(number)} [{ends}]" if ends else self.text(number)
+
 
 Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name
+Lines = tuple[list[str], list[list[Any]]]  # a header, and lines of CSV
+VALUE = operator.attrgetter("value")
 ESTIMATED: Fields = {
-    "standard_error": lambda record: record.estimate.standard_error if record.estimate else math.nan,
-    "confidence_lower": lambda record: record.estimate.lower if record.estimate else math.nan,
-    "confidence_upper": lambda record: record.estimate.upper if record.estimate else math.nan,
+    "standard_error": lambda record: record.estimate and record.estimate.standard_error,
+    "confidence_lower": lambda record: record.estimate and record.estimate.lower,
+    "confidence_upper": lambda record: record.estimate and record.estimate.upper,
 }
 BOUNDS: Fields = {
-    "lower": lambda record: record.bounds[0] if record.bounds else math.nan,
-    "upper": lambda record: record.bounds[1] if record.bounds else math.nan,
+    "lower": lambda record: record.bounds and record.bounds[0],
+    "upper": lambda record: record.bounds and record.bounds[1],
 }
 MEASURE: Fields = {
     "name": lambda record: record.spec.name,
     "symbol": lambda record: record.spec.symbol,
     "direction": lambda record: record.spec.metric.direction,
 }
-VALUE: Fields = {**MEASURE, "value": lambda record: record.value, **BOUNDS}
+
+
+def measure_lines(
+    records: Iterable[Record], bounded: bool, estimated: bool = False, by_model: bool = False
+) -> Lines:
+    """Return a line of CSV for each measure, with the columns of each model and of its groups."""
+    records = [*records]
+    bounds = BOUNDS if bounded or any(record.bounds for record in records) else {}
+    whole: Fields = {"value": VALUE, **bounds, **(ESTIMATED if estimated else {})}
+    heads = dict[tuple[str, str], str]()
+    lines = dict[str, tuple[Record, dict[tuple[str, str], Any]]]()
+    for record in records:
+        _, line = lines.setdefault(record.spec.name, (record, {}))
+        for name, field in ({f"{record.kind} {record.group}": VALUE} if record.kind else whole).items():
+            of_model = record.model if name == "value" else f"{record.model} {name}"
+            heads[record.model, name] = of_model if by_model else name
+            line[record.model, name] = field(record)
+    return [*MEASURE, *heads.values()], [
+        [*(field(first) for field in MEASURE.values()), *(line.get(key) for key in heads)]
+        for first, line in lines.values()
+    ]
+
+
+def field_lines(records: Iterable[Any], fields: Fields) -> Lines:
+    """Return a line of CSV for each record."""
+    return [*fields], [[field(record) for field in fields.values()] for record in records]
 
 
 def half_width(spec: Spec, estimate: Estimate | None, number: Number) -> str:
     """Return what follows a value that has a confidence interval: half its width."""
     return "" if estimate is None else f" ±{number(spec, estimate.half_width)}"
+
+
+def signed(value: float, number: Callable[[float], str] = short) -> str:
+    """Return a change as tables show it."""
+    return f"{'+' if value > 0 else ''}{number(value)}"
 
 
 def in_percent(spec: Spec) -> bool:
@@ -96,12 +134,12 @@ def about_percent(specs: Iterable[Spec], percent: bool) -> list[str]:
     return [f"values times 100: {', '.join(names)}"] if names else []
 
 
-def one_number_of_digits(records: Iterable[Record], percent: bool) -> Number:
+def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) -> Number:
     """Return how papers print values: as many digits for all of a measure, in per cent where asked."""
     sizes: dict[str, float] = {}
-    for record in records:
-        if math.isfinite(record.value):
-            sizes[record.spec.family] = max(abs(record.value), sizes.get(record.spec.family, 0.0))
+    for spec, value in values:
+        if math.isfinite(value):
+            sizes[spec.family] = max(abs(value), sizes.get(spec.family, 0.0))
 
     def number(spec: Spec, value: float) -> str:
         if math.isnan(value):
@@ -128,20 +166,18 @@ def table_of(
     rows: Mapping[Any, Cell],
     columns: Mapping[Any, Cell],
     cells: Mapping[tuple[Any, Any], Cell],
+    kind: str = "",
 ) -> Table:
     """Return a table of cells by row and column, whose heads are given; other cells are empty."""
-    empty, lines = Cell(""), [[Cell(corner), *columns.values()]]
-    for row, head in rows.items():
-        lines.append([head])
-        for column in columns:
-            lines[-1].append(cells.get((row, column), empty))
-    return Table(caption, lines)
+    lines = [
+        [head, *(cells.get((row, column), Cell("")) for column in columns)] for row, head in rows.items()
+    ]
+    return Table(caption, [[Cell(corner), *columns.values()], *lines], kind)
 
 
-def as_frame(header: list[str], lines: Iterable[list[Any]], hidden: Iterable[str] = ()) -> Any:
-    """Return a pandas DataFrame of lines of CSV, indexed by the first field, without some columns."""
+def as_frame(header: list[str], lines: list[list[Any]]) -> Any:
+    """Return a pandas DataFrame of lines of CSV, indexed by the first field."""
     pandas = import_optional("pandas", "to_frame()", "pandas")
-    lines = [*lines]
     names = pandas.Index([line[0] for line in lines], name=header[0])
-    frame = pandas.DataFrame([line[1:] for line in lines], index=names, columns=header[1:])
-    return frame.iloc[:, [n for n, name in enumerate(header[1:]) if name not in {*hidden}]]
+    rows = [[math.nan if value is None else value for value in line[1:]] for line in lines]
+    return pandas.DataFrame(rows, index=names, columns=header[1:])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,26 +19,16 @@ from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.plotted import Plotted
-from xmleval.results.record import (
-    BOUNDS,
-    ESTIMATED,
-    VALUE,
-    Fields,
-    Number,
-    Record,
-    about_percent,
-    as_frame,
-    as_shown,
-    measure_cells,
-    one_number_of_digits,
-    table_of,
-)
+from xmleval.results.record import BOUNDS, Lines, Number, Record, measure_cells, measure_lines, table_of
+from xmleval.results.result import Result
 from xmleval.results.saved_results import arguments_of, read_results
-from xmleval.show.tables import Cell, Rows, Table, as_csv, as_json_value, as_latex
+from xmleval.show.tables import Cell, Table
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
+
+if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
 
 KINDS = {  # of groups: fields of results, and captions of their tables
     "groups": "within groups of labels",
@@ -74,7 +64,7 @@ class BySpelling(dict[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Plotted, Mapping[str, float]):
+class Report(Result[Record], Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -549,107 +539,58 @@ class Report(Plotted, Mapping[str, float]):
         lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []
         return lines + ([f"standard error not known: {', '.join(undefined)}"] if undefined else [])
 
-    def size(self) -> str:
-        """Return the size of the data in words (@private)."""
-        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
+    def _specs(self) -> Sequence[Spec]:
+        return self.specs
 
-    _title = size
+    def _title(self) -> str:
+        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
     def record(self, spec: Spec) -> Record:
         """Return the value of a measure with its bounds and its confidence interval (@private)."""
         bounds, interval = self.results.intervals.get(spec.name), self.estimates.get(spec.name)
         return Record(spec, self.results.values[spec.name], bounds=bounds, estimate=interval)
 
-    def records(self) -> list[Record]:
-        """Return a record of each printed number.
-
-        Returns
-        -------
-        list of Record
-            Each value with its ``spec``, ``bounds`` and ``estimate``; then those within groups of labels,
-            their shares, and those of groups of rows, with the ``kind`` of the group and its name, ``group``.
-
-        Examples
-        --------
-        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1"], row_groups=[*"aabb"])
-        >>> [(record.spec.name, record.kind, record.group, record.value) for record in report.records()]
-        [('p@1', '', '', 1.0), ('p@1', 'row_groups', 'a', 1.0), ('p@1', 'row_groups', 'b', 1.0)]
-        """
-        reports = [("", "", self)]
-        reports += [(kind, group, part) for kind in KINDS for group, part in self._parts(kind).items()]
+    def _records(self) -> list[Record]:
+        reports = {("", ""): self}
+        reports |= {(kind, group): part for kind in KINDS for group, part in self._parts(kind).items()}
         return [
             report.record(spec)._replace(kind=kind, group=group)
-            for kind, group, report in reports
+            for (kind, group), report in reports.items()
             for spec in report.specs
         ]
 
-    def grid(self, number: Number = as_shown) -> Rows:
-        """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""
+    def _printed(self) -> Iterator[tuple[Spec, float]]:
+        return ((record.spec, record.value) for record in self.records())
+
+    def _tables(self, number: Number) -> list[Table]:
+        kinds = [kind for kind in KINDS if getattr(self.results, kind)]
+        return [self._value_table(number), *(self._part_table(kind, number) for kind in kinds)]
+
+    def _value_table(self, number: Number) -> Table:
+        """Return values by measure, with a column per cutoff and one for measures without a cutoff."""
         families, columns, cells = dict[Cell, Cell](), dict[str, Cell](), dict[tuple[Cell, str], Cell]()
         for spec in sorted(self.specs, key=lambda spec: (spec.cutoff == "all", spec.k or 0)):
             columns[spec.cutoff] = Cell(f"@{spec.cutoff}" if spec.cutoff else "value")
         for record in map(self.record, self.specs):
             family = Cell(record.spec.family, record.spec.metric.direction)
             families[family], cells[family, record.spec.cutoff] = family, Cell(record.text(number))
-            for end in BOUNDS if record.bounds else ():
-                columns[end] = Cell(end)
-                cells[family, end] = Cell(number(record.spec, BOUNDS[end](record)))
-        return table_of("", "measure", families, columns, cells).rows
-
-    def part_tables(self, number: Number = as_shown) -> list[Table]:
-        """Return a table for each kind of groups: a column for all and one for each group (@private)."""
-        return [self._part_table(kind, number) for kind in KINDS if getattr(self.results, kind)]
-
-    def tables_by_kind(self) -> dict[str, list[Table]]:
-        """Return further tables by the kind of figure that they belong to (@private)."""
-        return {"groups": self.part_tables()}
+            for end, value in zip(BOUNDS, record.bounds or (), strict=False):
+                columns[end], cells[family, end] = Cell(end), Cell(number(record.spec, value))
+        return table_of(self._title(), "measure", families, columns, cells)
 
     def _part_table(self, kind: str, number: Number) -> Table:
-        """Return the sizes of groups and their values of the measures that any of them has."""
+        """Return the sizes of groups and their values of the measures that any of them has, beside all."""
         records = [record for record in self.records() if record.kind in ("", kind)]
         within = {record.spec.name for record in records if record.kind}
         rows = {size: Cell(size.removeprefix("n_")) for size in SIZES[kind]}
         rows |= measure_cells([spec for spec in self.specs if spec.name in within])
-        parts = {("", ""): Part(self.results, self.n_rows, self.n_labels)}
-        parts |= {(kind, group): part for group, part in getattr(self.results, kind).items()}
+        parts: dict[tuple[str, str], Report] = {("", ""): self}
+        parts |= {(kind, group): part for group, part in self._parts(kind).items()}
         cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}
         cells |= {(record.spec.name, record.place): Cell(record.text(number)) for record in records}
         columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
         ranges = self._ranges() if kind == "groups" else ""
-        return table_of(f"{KINDS[kind]}{ranges}", "measure", rows, columns, cells)
-
-    def to_latex(self, *, percent: bool = False) -> str:
-        r"""Return the tables as LaTeX tabulars (package booktabs), with the footnotes as comments.
-
-        All values of a measure have as many digits after the point.
-
-        Parameters
-        ----------
-        percent : bool, default False
-            Whether to print values times 100, of measures that are at most 1.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> print(report.to_latex(percent=True))
-        % values times 100: p@1
-        % empty=zero unlisted=below
-        \begin{tabular}{lr}
-        \toprule
-        measure & @1 \\
-        \midrule
-        P $\uparrow$ & 33.33 \\
-        \bottomrule
-        \end{tabular}
-        <BLANKLINE>
-        """
-        number = one_number_of_digits(self.records(), percent)
-        tables = [Table(self.size(), self.grid(number)), *self.part_tables(number)]
-        return as_latex(tables, [*about_percent(self.specs, percent), *self.footnotes()])
+        return table_of(f"{KINDS[kind]}{ranges}", "measure", rows, columns, cells, "groups")
 
     def _ranges(self) -> str:
         """Return what numbers of training rows groups of labels have, where they were made by these."""
@@ -657,30 +598,18 @@ class Report(Plotted, Mapping[str, float]):
         ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
         return f" by training rows: {ranges}" if ranges else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but row values and curves as JSON values; undefined values are None.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> report.to_dict()["values"]
-        {'p@1': 0.3333333333333333}
-        """
+    def _members(self) -> dict[str, Any]:
         reliability = {
-            name: {column: [*map(as_json_value, numbers.tolist())] for column, numbers in bins.items()}
+            name: {column: numbers.tolist() for column, numbers in bins.items()}
             for name, bins in self.reliability.items()
         }
         return {
             "schema": SCHEMA,
-            "values": self._values_as_json(),
-            "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
+            "values": {**self},
+            "intervals": self.intervals,
             **({} if self.confidence_level is None else {"confidence_level": self.confidence_level}),
-            **self._confidence_as_json(),
-            "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
+            **self._confidence(),
+            "thresholds": self.thresholds,
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
@@ -688,38 +617,32 @@ class Report(Plotted, Mapping[str, float]):
             "undefined_rows": self.undefined_rows,
             "undefined_labels": self.undefined_labels,
             "not_computed": self.not_computed,
-            **self._groups_as_json(),
+            **self._group_members(),
             **({"reliability": reliability} if reliability else {}),
-            "notes": [*self.notes],
+            "notes": self.notes,
             "version": __version__,
         }
 
-    def _values_as_json(self) -> dict[str, float | str | None]:
-        return {name: as_json_value(value) for name, value in self.items()}
-
-    def _confidence_as_json(self) -> dict[str, Any]:
+    def _confidence(self) -> dict[str, Any]:
         if self.confidence_level is None:
             return {}
-        ends = {name: [*interval] for name, interval in self.confidence.items()}
-        return {"confidence": ends, "standard_errors": self.standard_errors}
+        return {"confidence": self.confidence, "standard_errors": self.standard_errors}
 
-    def _groups_as_json(self) -> dict[str, Any]:
-        """Return the values within all groups, as far as there are any."""
+    def _group_members(self) -> dict[str, Any]:
         ranges: list[Any] = self.group_ranges or [None] * len(self.results.groups)
-        shares = {name: share._values_as_json() for name, share in self.shares.items()}
         groups = {
             name: {
                 "training_rows": training_rows,
                 "n_labels": part.n_labels,
                 "n_rows": part.n_rows,
-                "values": part._values_as_json(),
-                **part._confidence_as_json(),
-                "shares": shares.get(name, {}),
+                "values": {**part},
+                **part._confidence(),
+                "shares": {**self.shares.get(name, {})},
             }
             for training_rows, (name, part) in zip(ranges, self.groups.items(), strict=True)
         }
         row_groups = {
-            name: {"n_rows": part.n_rows, "values": part._values_as_json(), **part._confidence_as_json()}
+            name: {"n_rows": part.n_rows, "values": {**part}, **part._confidence()}
             for name, part in self.row_groups.items()
         }
         kinds = {"groups": groups, "row_groups": row_groups}
@@ -811,64 +734,13 @@ class Report(Plotted, Mapping[str, float]):
         """
         return {flat_name(name, at): value for name, value in self.items() if not math.isnan(value)}
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame.
+    def _lines(self, bounded: bool) -> Lines:
+        return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each measure, by canonical name: ``symbol``, ``direction`` ("up" if higher is better),
-            ``value`` and, if there are any, the bounds ``lower`` and ``upper``, and the standard error and
-            the ends of the confidence interval; NaN if undefined.
+    def _kinds(self) -> Mapping[str, Kind]:
+        from xmleval.results.figures import KINDS
 
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
-        [0.3333333333333333]
-        """
-        return as_frame(*self._lines(), hidden=() if self.intervals else BOUNDS)
-
-    def to_csv(self) -> str:
-        """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
-
-        With confidence intervals, their ends and standard errors follow, then the values of groups.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> print(report.to_csv())
-        name,symbol,direction,value,lower,upper
-        p@1,P@1,up,0.3333333333333333,,
-        <BLANKLINE>
-        """
-        return as_csv(*self._lines())
-
-    def _lines(self) -> tuple[list[str], list[list[Any]]]:
-        """Return a header and a line for each measure, of which each group has a column."""
-        fields: Fields = VALUE if self.confidence_level is None else {**VALUE, **ESTIMATED}
-        groups, lines = self.values_by_group(), []
-        for record in map(self.record, self.specs):
-            of_groups = (values.get(record.spec.name, math.nan) for values in groups.values())
-            lines.append([*(field(record) for field in fields.values()), *of_groups])
-        return [*fields, *groups], lines
-
-    def values_by_group(self) -> dict[str, Mapping[str, float]]:
-        """Return the values within each group by the name of its column, such as "groups tail" (@private)."""
-        return {
-            f"{kind} {name}": part.results.values
-            for kind in KINDS
-            for name, part in getattr(self.results, kind).items()
-        }
+        return KINDS
 
 
 def load_results(path: Path) -> dict[str, Report]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from xmleval.base.errors import import_optional, printable
 from xmleval.show.drawing import as_image, columns_of, read
-from xmleval.show.tables import ARROWS, Cell, Table
+from xmleval.show.tables import ARROWS, Cell, Table, rows_of
 from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
@@ -63,7 +63,7 @@ class Section:
             chosen = rows[:: -(-len(rows) * len(self.axes) // MOST_ROWS) or 1]
             thinned = f" ({len(chosen)} of {len(rows)} rows)" if len(chosen) < len(rows) else ""
             caption = axes.get_title(loc="left") or self.heading
-            tables.append(Table(f"{caption}{thinned}", rows_of(header, chosen)))
+            tables.append(Table(f"{caption}{thinned}", rows_of([header, *chosen])))
         return tables
 
 
@@ -101,8 +101,3 @@ def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], abo
 def _is_number(cell: Cell) -> bool:
     """Tell whether a cell stands on the right of its column."""
     return cell.text[:1] in "+-0123456789<" and cell.text != ""
-
-
-def rows_of(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list[Cell]]:
-    """Return a table of texts."""
-    return [[*map(Cell, header)], *([Cell(str(text)) for text in row] for row in rows)]

@@ -6,11 +6,16 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xmleval.base.errors import printable
 from xmleval.base.numerals import decimal_number
 
+# Forms of results, each of a method such as `to_latex`, and the endings of names of files in it.
+FORMS: dict[str, tuple[str, ...]] = {
+    "table": (), "json": (".json",), "csv": (".csv",), "markdown": (".md", ".markdown"),
+    "latex": (".tex", ".latex"),
+}  # fmt: skip
 # What marks the text of a cell: the direction of better values, or that a value is the best or second best.
 ARROWS = {"up": "↑", "down": "↓", "none": ""}
 TEXT_TAILS = {"": "", "none": "", "up": " ↑", "down": " ↓", "best": " *", "second": "  ", "other": "  "}
@@ -42,10 +47,16 @@ Rows = Sequence[Sequence[Cell]]
 
 
 class Table(NamedTuple):
-    """A header and rows under a caption."""
+    """A header and rows under a caption; ``kind`` is that of the figure they belong to, if any."""
 
     caption: str
     rows: Rows
+    kind: str = ""
+
+
+def rows_of(lines: Iterable[Iterable[str]]) -> Rows:
+    """Return a table of texts."""
+    return [[*map(Cell, line)] for line in lines]
 
 
 def short(value: float) -> str:
@@ -95,7 +106,7 @@ HTML = Form(html_text, MARKS, MARKDOWN.above)
 LATEX = Form(latex_text, LATEX_MARKS, "$^{{{}}}$")
 
 
-def csv_text(value: str | float) -> str:
+def csv_text(value: str | float | None) -> str:
     """Return a field of a CSV file.
 
     Numbers are in full precision, undefined ones empty. A text that a spreadsheet would take for a formula
@@ -103,7 +114,7 @@ def csv_text(value: str | float) -> str:
     or a newline in front of a formula, become escapes.
     """
     if not isinstance(value, str):
-        return "" if value != value else repr(value)
+        return "" if value is None or value != value else repr(value)
     text = CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
     if text.lstrip("'").startswith(FORMULA) and decimal_number(text) is None:
         text = f"'{text}"
@@ -145,7 +156,7 @@ def as_text(
 ) -> str:
     """Return tables for a terminal; lines are no wider than ``width``, as far as words allow."""
     texts = []
-    for caption, rows in tables:
+    for caption, rows, _ in tables:
         blocks = [rows] if width is None else _fitted(rows, width)
         lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
         texts.append(f"{folded(printable(caption), width)}\n{lines}")
@@ -213,7 +224,7 @@ def _lined_up(rows: Rows, colour: bool) -> str:
 def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     """Return Markdown tables, all but the first under their captions."""
     blocks = []
-    for caption, rows in tables:
+    for caption, rows, _ in tables:
         header, *body = [f"| {' | '.join(map(MARKDOWN.written, row))} |" for row in rows]
         rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
         blocks += [markdown_text(caption), "\n".join([header, rule, *body])]
@@ -227,7 +238,7 @@ def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     A row of one cell is the heading of the rows below it.
     """
     blocks = list[str]()
-    for caption, rows in tables:
+    for caption, rows, _ in tables:
         heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"
         written = [[*map(LATEX.written, row)] for row in rows]
         header, *body = [
@@ -242,7 +253,7 @@ def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
 def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     """Return HTML tables, with their captions above and the footnotes below."""
     blocks = list[str]()
-    for caption, rows in tables:
+    for caption, rows, _ in tables:
         lines = []
         for tag, row in zip(["th", *["td"] * len(rows)], rows, strict=False):
             name, *texts = map(HTML.written, row)
@@ -254,13 +265,15 @@ def as_html(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
     return "\n".join(["<div>", *blocks, *below, "</div>"])
 
 
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     """Return CSV with numbers in full precision; undefined numbers are empty."""
     return "".join(f"{','.join(map(csv_text, row))}\n" for row in (header, *rows))
 
 
-def as_json_value(value: float) -> float | str | None:
-    """Return a number as a JSON value."""
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)
+def as_json_value(value: Any) -> Any:
+    """Return what JSON has: None for undefined numbers, texts for infinite ones, lists and dicts of these."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {name: as_json_value(member) for name, member in value.items()}
+    return [*map(as_json_value, value)] if isinstance(value, list | tuple) else value

@@ -1,0 +1,446 @@
+"""What all results share: their printed forms, figures and pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from xmleval.base.errors import InputError, Message, did_you_mean
+from xmleval.metrics.spec import Spec, expand_metrics
+from xmleval.metrics.spellings import not_there
+from xmleval.results.record import Lines, Number, about_percent, as_frame, as_shown, one_number_of_digits
+from xmleval.show.tables import Table, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text
+
+if TYPE_CHECKING:
+    from xmleval.results.comparison import Comparison
+    from xmleval.results.figures import Kind
+    from xmleval.results.report import Report
+    from xmleval.show.drawing import Draw
+
+AnyRecord = TypeVar("AnyRecord")
+
+
+class Result(Generic[AnyRecord]):
+    """A `Report`, `Comparison`, `Diff` or `Ranking`: its records, and every form that shows them."""
+
+    notes: list[str]
+
+    def records(self) -> list[AnyRecord]:
+        """Return a record of each printed value.
+
+        Returns
+        -------
+        list
+            Of a `Report` and a `Comparison`, a `Record` of each value: its ``spec``, ``bounds`` and
+            ``estimate``; within groups also the ``kind`` of the group and its name, ``group``; of several
+            models the name, ``model``, and those that this one is significantly ``better_than``. Of a `Diff`,
+            a `Change` of each row and then of each label, which has a ``support``; of a `Ranking`, a `Rank`.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1"], row_groups=[*"aabb"])
+        >>> [(record.spec.name, record.kind, record.group, record.value) for record in report.records()]
+        [('p@1', '', '', 1.0), ('p@1', 'row_groups', 'a', 1.0), ('p@1', 'row_groups', 'b', 1.0)]
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> records = compare(models, np.eye(40), metrics=["p@1"]).records()
+        >>> [(record.model, record.value, record.better_than) for record in records]
+        [('a', 1.0, ('b',)), ('b', 0.5, ())]
+        """
+        return self._records()
+
+    def tables(self) -> list[Table]:
+        """Return what all printed forms show.
+
+        Returns
+        -------
+        list of Table
+            Each has a ``caption`` and ``rows`` of cells, the first of which are its head.
+
+        Examples
+        --------
+        >>> (table,) = evaluate(np.eye(3), np.eye(3), metrics=["p@1"]).tables()
+        >>> table.caption, [[cell.text for cell in row] for row in table.rows]
+        ('3 rows x 3 labels', [['measure', '@1'], ['P', '1.0000']])
+        """
+        return self._tables(as_shown)
+
+    def footnotes(self) -> list[str]:
+        """Return the lines below the tables: what values depend on, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
+        ['ndcg_ties=order empty=zero unlisted=below']
+        """
+        return self._footnotes()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but row values and curves as JSON values, by ``results/schema.json``.
+
+        Returns
+        -------
+        dict
+            Undefined values are None. A `Report` has ``values``, settings and ``notes``, a `Comparison` its
+            ``reports``, and where models were compared ``comparison`` with ``differences`` (within groups as
+            ``groups`` and ``row_groups``), a `Diff` ``changes``, and a `Ranking` all of its attributes.
+
+        Examples
+        --------
+        >>> evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"]).to_dict()["values"]
+        {'p@1': 0.3333333333333333}
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> contents = compare(models, np.eye(40), metrics=["p@1"]).to_dict()
+        >>> contents["comparison"]["differences"][0]["difference"]
+        0.5
+        """
+        contents: dict[str, Any] = as_json_value(self._members())
+        return contents
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON; null where a value is undefined.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import json
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> json.loads(report.to_json())["n_rows"]
+        3
+        """
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        """Return the tables for a terminal."""
+        return self.to_text()
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return the tables for a terminal, with the footnotes below.
+
+        Parameters
+        ----------
+        width : int, optional
+            Number of columns of the terminal; default no limit.
+        colour : bool, default False
+            Whether to colour.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_text(width=40))
+        3 rows x 3 labels
+        measure      @1
+        ---------------
+        P ↑      0.3333
+        empty=zero unlisted=below
+        """
+        return self._text(width, colour)
+
+    def to_markdown(self) -> str:
+        """Return the tables as Markdown, with the footnotes below.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_markdown())
+        | measure | @1 |
+        |---|---:|
+        | P ↑ | 0.3333 |
+        <BLANKLINE>
+        empty=zero unlisted=below
+        <BLANKLINE>
+        """
+        return self._markdown()
+
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook."""
+        return as_html(self.tables(), self.footnotes())
+
+    def to_latex(self, *, percent: bool = False, models: str = "columns") -> str:
+        r"""Return the tables as LaTeX tabulars (package booktabs), with the footnotes as comments.
+
+        All values of a measure have as many digits after the point. Of several models, the best value is
+        bold and the second best of three or more is underlined; values within groups stand below those of the
+        whole. Where models were compared, the better of two has a star, and there is a column of p-values; of
+        more, each has the letters of those that it beats.
+
+        Parameters
+        ----------
+        percent : bool, default False
+            Whether to print values times 100, of measures that are at most 1.
+        models : {"columns", "rows"}, default "columns"
+            Whether each of several models has a column, or a row.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        InputError
+            If ``models`` is neither.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_latex(percent=True))
+        % values times 100: p@1
+        % empty=zero unlisted=below
+        \begin{tabular}{lr}
+        \toprule
+        measure & @1 \\
+        \midrule
+        P $\uparrow$ & 33.33 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
+        """
+        if models not in ("columns", "rows"):
+            raise InputError("models", f"{models!r} is neither 'columns' nor 'rows'")
+        number, about = one_number_of_digits(self._printed(), percent), about_percent(self._specs(), percent)
+        text = as_latex(self._paper_tables(number, models), [*about, *self.footnotes()])
+        return f"{text}{self._legend(bool(about))}"
+
+    def to_csv(self) -> str:
+        """Return CSV in full precision.
+
+        Returns
+        -------
+        str
+            A line for each measure: name, symbol, direction, value, bounds, with confidence intervals also
+            their ends and standard errors, then the values of groups; of several models, the columns of each.
+            Of models that were compared, a line for each measure of each pair, also within groups. A `Diff`
+            has a line for each row and label, with a ; between labels, and a `Ranking` one for each model.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_csv())
+        name,symbol,direction,value,lower,upper
+        p@1,P@1,up,0.3333333333333333,,
+        <BLANKLINE>
+        """
+        return as_csv(*self._lines(bounded=True))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The lines of `to_csv` by their first field; ``lower`` and ``upper`` bounds only if there are any.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
+        [0.3333333333333333]
+        """
+        return as_frame(*self._lines(bounded=False))
+
+    def plot(
+        self, kind: str | None = None, *, metrics: str | Iterable[str] | None = None, ax: Any = None
+    ) -> Any:
+        """Draw a figure with matplotlib.
+
+        Parameters
+        ----------
+        kind : str, optional
+            ``values`` (default): measures with their intervals; ``differences`` of compared models;
+            ``cutoffs``: measures against k; ``ranks``: precision at each rank; ``groups``: measures within
+            groups of labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant and irrelevant
+            entries and ``calibration``, which need ``curve_points=``, calibration ``ece@5`` or its kind
+            instead; ``labels``: values by label of two models. Of a `Ranking`, ``critical_difference``
+            (default), the diagram of Demsar 2006, in which bars join models that do not differ significantly;
+            or ``average_ranks``, a line of dots.
+        metrics : str or iterable of str, optional
+            The measures to show; default all that the kind can show. Against k, a measure named at one cutoff
+            alone is drawn at all that were computed.
+        ax : matplotlib Axes, or array of them, optional
+            Axes to draw into, as many as the figure has panels; default a new figure.
+
+        Returns
+        -------
+        Axes, or ndarray of Axes if there are several panels
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        KeyError
+            If a measure was not computed.
+        ValueError
+            If there is no such kind, or it needs what was not computed.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"])
+        >>> report.plot("cutoffs").get_title(loc="left")
+        'P'
+        """
+        from xmleval.show.drawing import plot  # only here: few look at pictures
+
+        kinds = self._kinds()
+        kind = next(iter(kinds), "") if kind is None else kind
+        draw_panels = self.drawing(kind, metrics)
+        return plot(draw_panels, ax, Message(f"kind: {kind!r} needs ", kinds[kind].needs))
+
+    def drawing(self, kind: str, metrics: str | Iterable[str] | None = None) -> Draw:
+        """Return what draws a figure into axes that it asks for, see `plot` (@private)."""
+        kinds = self._kinds()
+        if kind not in kinds:
+            hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds) or 'none'}"
+            raise ValueError(f"kind: {kind!r} is no figure; {hint}")
+        specs = self._specs() if kinds[kind].of_tables else self._plotted()
+        chosen = specs if metrics is None else _chosen(specs, metrics)
+        if kinds[kind].against_k:
+            chosen = _at_all_cutoffs(chosen, specs)
+        models, comparison = self._models(chosen), self._compared()
+        return lambda new_axes: kinds[kind].draw(new_axes, models, chosen, comparison)
+
+    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+        """Return a page with tables and figures, as one HTML file that needs no network.
+
+        Figures are those of `plot` for which there are results: evaluate with ``confidence``, several
+        cutoffs, ``label_groups``, ``curve_points`` and ``per_label`` to have all of them.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page; default the names of the models.
+        about : dict of str to str, optional
+            Lines on how the results were computed.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is not installed.
+
+        Examples
+        --------
+        >>> page = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"]).to_html("Identity")
+        >>> page[page.index("<title>") :].splitlines()[0]
+        '<title>Identity</title>'
+        """
+        return self._page(title, about)
+
+    def worded(self, say: Callable[[str], str]) -> Self:
+        """Return it with notes, and what is missing, in other words (@private)."""
+        return self
+
+    # What a class gives of its own
+
+    def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
+        from xmleval.results.pages import page_of
+
+        return page_of(self, title, about)
+
+    def _title(self) -> str:
+        """Return what was evaluated, in words."""
+        raise NotImplementedError
+
+    def _specs(self) -> Sequence[Spec]:
+        """Return the measures that tables show."""
+        raise NotImplementedError
+
+    def _records(self) -> list[AnyRecord]:
+        raise NotImplementedError
+
+    def _tables(self, number: Number) -> list[Table]:
+        """Return the tables, with values of measures as ``number`` writes them."""
+        raise NotImplementedError
+
+    def _footnotes(self) -> list[str]:
+        raise NotImplementedError
+
+    def _members(self) -> dict[str, Any]:
+        """Return the members of the JSON object."""
+        raise NotImplementedError
+
+    def _lines(self, bounded: bool) -> Lines:
+        """Return the header and the lines of CSV; with columns of bounds even if there are none."""
+        raise NotImplementedError
+
+    def _printed(self) -> Iterable[tuple[Spec, float]]:
+        """Yield the values that papers print with one number of digits."""
+        raise NotImplementedError
+
+    def _text(self, width: int | None, colour: bool) -> str:
+        return as_text(self.tables(), self.footnotes(), width, colour)
+
+    def _markdown(self) -> str:
+        return as_markdown(self.tables(), self.footnotes())
+
+    def _paper_tables(self, number: Number, models: str) -> list[Table]:
+        return self._tables(number)
+
+    def _legend(self, percent: bool) -> str:
+        """Return what follows the LaTeX tables."""
+        return ""
+
+    def _kinds(self) -> Mapping[str, Kind]:
+        """Return the figures that there may be."""
+        return {}
+
+    def _plotted(self) -> Sequence[Spec]:
+        """Return the measures that figures may show, unless measures are named."""
+        return self._specs()
+
+    def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
+        """Return the reports by name, with lengths of lists where some are too short for measures."""
+        return {}
+
+    def _compared(self) -> Comparison | None:
+        """Return itself if it has models side by side."""
+        return None
+
+
+def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
+    """Return those of the specs that some names stand for."""
+    by_name = {spec.name: spec for spec in specs}
+    cutoffs = sorted({spec.k for spec in specs if spec.k}) or [1]
+    chosen: dict[str, Spec] = {}
+    for item in [metrics] if isinstance(metrics, str) else metrics:
+        names = [spec.name for spec, _ in expand_metrics(item, cutoffs)]
+        if by_name.keys().isdisjoint(names):
+            raise KeyError(not_there(item, [*by_name]))
+        chosen |= {name: by_name[name] for name in names if name in by_name}
+    return [*chosen.values()]
+
+
+def _at_all_cutoffs(chosen: Sequence[Spec], specs: Sequence[Spec]) -> list[Spec]:
+    """Return measures at the cutoffs that were chosen, or at all where a single one was."""
+    families: dict[str, list[Spec]] = {}
+    for spec in chosen:
+        families.setdefault(spec.family, []).append(spec)
+    return [
+        spec
+        for family, members in families.items()
+        for spec in (members if len(members) > 1 else [spec for spec in specs if spec.family == family])
+    ]
