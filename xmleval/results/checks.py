@@ -24,27 +24,13 @@ SIGNS = {"up": 1, "down": -1, "none": 0}
 
 
 class Failure(NamedTuple):
-    """A measure that does not hold.
+    """A measure that does not hold."""
 
-    Attributes
-    ----------
-    model : str
-        Name of its report; empty for a report alone.
-    measure : str
-        Name of the measure, within a group with that of the group in front, as in ``tail:p@5``.
-    value : float
-        Its value, NaN if it is undefined or missing.
-    limit : float
-        Its minimum or maximum; of earlier results, the worst value that holds. NaN if it is not known.
-    reason : str
-        What is wrong, on one line.
-    """
-
-    model: str
-    measure: str
-    value: float
-    limit: float
-    reason: str
+    model: str  # name of its report; empty for a report alone
+    measure: str  # within a group with that of the group in front, as in ``tail:p@5``
+    value: float  # NaN if it is undefined or missing
+    limit: float  # minimum or maximum; of earlier results, the worst value that holds; NaN if not known
+    reason: str  # what is wrong, on one line
 
 
 def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool = False) -> dict[str, float]:

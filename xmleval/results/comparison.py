@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,9 +43,6 @@ from xmleval.results.seeds import labels_of, mean_of
 from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
-
-if TYPE_CHECKING:
-    from xmleval.results.figures import Kind
 
 SAME_DEPTH = 1.01  # ratio of the numbers of labels a row lists up to which these are taken for equal
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -278,11 +275,6 @@ class Comparison(Result[Record]):
 
     def _plotted(self) -> Sequence[Spec]:
         return self._shared
-
-    def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.figures import KINDS
-
-        return KINDS
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         lengths = self._list_lengths(WHOLE, [spec for spec in specs if not self._is_fair(WHOLE, spec)])

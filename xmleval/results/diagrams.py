@@ -22,11 +22,10 @@ X_LABEL = "average rank over data sets (1 is best)"
 
 def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     """Draw a row of dots for each ranking, a dot for each model."""
-    rankings = [ranking.with_short_names() for ranking in rankings]
-    models = dict.fromkeys(model for ranking in rankings for model in ranking.average_ranks)
+    names = {model: shown for ranking in rankings for model, shown in ranking.names.items()}
     series = {
-        model: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
-        for model in models
+        shown: (np.array([ranking.average_ranks.get(model, np.nan) for ranking in rankings]), None, True)
+        for model, shown in names.items()
     }
     draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
@@ -35,7 +34,7 @@ def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) ->
     """Draw a critical difference diagram (Demsar 2006) for each ranking."""
     for ranking in rankings:
         title = ranking.symbol if len(rankings) > 1 else ""
-        _draw_critical_difference(ranking.with_short_names(), new_axes, title)
+        _draw_critical_difference(ranking, new_axes, title)
 
 
 def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -> None:
@@ -67,11 +66,11 @@ def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -
     axes.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
     axes.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
     for n, model in enumerate(ranks):
-        is_left, rank, name = n < half, ranks[model], abridged(model)
+        is_left, rank, name = n < half, ranks[model], abridged(ranking.names[model])
         y = depth + STEP * (n if is_left else len(ranks) - 1 - n) + 0.1
         end = low - 0.04 * width if is_left else high + 0.04 * width
         axes.plot([rank, rank, end], [0, y, y], color=INK, linewidth=0.8)
-        add_series(axes, model, axes.plot([rank], [0], "o", color=INK, markersize=3))
+        add_series(axes, ranking.names[model], axes.plot([rank], [0], "o", color=INK, markersize=3))
         text = f"{name} ({rank:.3g}) " if is_left else f" ({rank:.3g}) {name}"
         weight = "bold" if model == control else "normal"
         axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)

@@ -19,6 +19,7 @@ from xmleval.show.tables import ARROWS, Table, folded, markdown_text, rows_of, s
 from xmleval.version import SCHEMA
 
 if TYPE_CHECKING:
+    from xmleval.results.figures import Kind
     from xmleval.results.report import Report
 
 MOST_CHANGED = 20  # rows, and labels, unless their number is given
@@ -161,6 +162,9 @@ class Diff(Result[Change]):
         for labels, names in zip(lists[1:], shown[1:], strict=True):
             names[:] = [f"{name}{'*' * (n in lists.truth)}" for n, name in zip(labels, names, strict=True)]
         return ["; ".join(names) or "(nothing)" for names in shown]
+
+    def _kinds(self) -> Mapping[str, Kind]:
+        return {}
 
     def _text(self, width: int | None, colour: bool) -> str:
         blocks = [[self._title()]]

@@ -43,48 +43,22 @@ GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}  # by fields of r
 
 
 class Difference(NamedTuple):
-    """The difference of a measure between two models on the same rows, or within a group.
-
-    Attributes
-    ----------
-    spec : Spec
-        The measure; ``name`` is its name.
-    a, b : str
-        Names of the models.
-    value : float
-        Value of a minus that of b.
-    value_a, value_b : float
-        Both values.
-    kind, group : str
-        ``groups`` of labels or ``row_groups``, and the name of the group; empty for all rows and labels.
-    estimate : Estimate or None
-        Its confidence interval and standard error, None for measures without.
-    p_value, corrected_p : float
-        p-value of the test, and that corrected by Holm's method for all tests that were asked for; NaN where
-        there is none.
-    outcomes : Outcomes or None
-        Rows on which a is better, as good and worse; None for measures that are no means over rows.
-    better : str or None
-        The better model where the corrected p-value is below 1 - confidence, otherwise None.
-    same_as : str or None
-        Name of an earlier measure that has the same differences on every row, with which this one is
-        corrected as one test, otherwise None.
-    """
+    """The difference of a measure between two models on the same rows, or within a group."""
 
     spec: Spec
     a: str
     b: str
-    value: float
+    value: float  # of a minus that of b
     value_a: float
     value_b: float
-    kind: str
+    kind: str  # ``groups`` of labels or ``row_groups``; empty for all rows and labels
     group: str
-    estimate: Estimate | None
-    p_value: float
-    outcomes: Outcomes | None
-    corrected_p: float = math.nan
-    better: str | None = None
-    same_as: str | None = None
+    estimate: Estimate | None  # confidence interval and standard error; None for measures without
+    p_value: float  # NaN where there is no test
+    outcomes: Outcomes | None  # rows on which a is better, as good and worse; None unless a mean over rows
+    corrected_p: float = math.nan  # by Holm's method for all tests that were asked for
+    better: str | None = None  # the better model where the corrected p-value is below 1 - confidence
+    same_as: str | None = None  # an earlier measure with the same differences, corrected as one test with it
 
     @property
     def name(self) -> str:

@@ -137,40 +137,40 @@ def page_of_ranks(
     rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
 ) -> str:
     """Return a page of rankings by one or more measures."""
-    renamed = [ranking.with_short_names() for ranking in rankings]
-    return as_page(title or "Ranking of models", [*map(_best, renamed)], _rank_sections(renamed), about or {})
+    summary = [*map(_best, rankings)]
+    return as_page(title or "Ranking of models", summary, _rank_sections(rankings), about or {})
 
 
 def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
     """Yield the tables of rankings, and their figures."""
     are_many = len(rankings) > 1
     named = [(ranking.symbol, table) for ranking in rankings for table in ranking.tables()]
-    tables = [Table(f"{symbol}: {table.caption}", table.rows) for symbol, table in named]
-    notes = [(f"{ranking.symbol}: " * are_many, ranking.footnotes()) for ranking in rankings]
-    yield Section("Results", tables, [f"{start}{line}" for start, lines in notes for line in lines])
+    tables = [table._replace(caption=f"{symbol}: {table.caption}") for symbol, table in named]
+    starts = [(f"{ranking.symbol}: " * are_many, ranking.footnotes()) for ranking in rankings]
+    yield Section("Results", tables, [f"{start}{line}" for start, lines in starts for line in lines])
     if are_many:
         axes = draw(partial(draw_average_ranks, rankings))
         yield Section("Average ranks", axes=axes, caption="Average rank of each model by each measure.")
     for ranking in rankings:
+        heading = f"Critical differences by {ranking.symbol}" if are_many else "Critical differences"
         caption = "Models that a bar joins are not significantly different."
         if ranking.control is not None:
-            caption = (
-                f"Models within the bar are not significantly different from {ranking.control}, the control."
-            )
-        heading = f"Critical differences by {ranking.symbol}" if are_many else "Critical differences"
+            control = ranking.names[ranking.control]
+            caption = f"Models within the bar are not significantly different from {control}, the control."
         yield Section(heading, axes=draw(partial(draw_critical_differences, [ranking])), caption=caption)
 
 
 def _best(ranking: Ranking) -> str:
     """Return the best model and those that do not differ from it, in a sentence."""
+    names, control = ranking.names, ranking.control
     best, rank = next(iter(ranking.average_ranks.items()))
-    if ranking.control in (None, best):
+    if control in (None, best):
         near = next((group for group in ranking.groups if best in group), [best])
-        similar = ", ".join(model for model in near if model != best)
+        similar = ", ".join(names[model] for model in near if model != best)
         decision = "all others differ significantly"
         if similar:
             decision = f"no significant difference is seen to {similar}"
     else:
         seen = "no significant" if any(best in group for group in ranking.groups) else "a significant"
-        decision = f"{seen} difference is seen to {ranking.control}, the control"
-    return f"{best} has the best average rank by {ranking.symbol}, {rank:.3g}; {decision}."
+        decision = f"{seen} difference is seen to {names[control or '']}, the control"
+    return f"{names[best]} has the best average rank by {ranking.symbol}, {rank:.3g}; {decision}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -129,7 +129,7 @@ class Ranking(Result[Rank]):
             shown = number(specs[0], value) if specs else short(value)
             rows[data_set].append(Cell(f"{shown} ({rank:g})"))
         last = [Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())]
-        return [Table(self._title(), [[head, *map(Cell, self.average_ranks)], *rows.values(), last])]
+        return [Table(self._title(), [[head, *map(Cell, self.names.values())], *rows.values(), last])]
 
     def _footnotes(self) -> list[str]:
         lines = [_test_text(self.friedman, self.iman_davenport)]
@@ -137,32 +137,18 @@ class Ranking(Result[Rank]):
             lines.append(f"corrected for ties: {_test_text(**self.corrected)}")
         test = "Bonferroni-Dunn" if self.control else "Nemenyi"
         lines.append(f"critical difference {short(self.critical_difference)} ({test}, alpha {self.alpha:g})")
-        to = f" from {self.control}" if self.control else ""
+        names, to = self.names, f" from {self.names[self.control]}" if self.control else ""
         for group in self.groups:
-            similar = ", ".join(model for model in group if model != self.control)
+            similar = ", ".join(names[model] for model in group if model != self.control)
             lines.append(f"not significantly different{to}: {similar}")
         if not self.groups:
             lines.append(f"all significantly different{to}")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def with_short_names(self) -> Ranking:
-        """Return the ranking with short names of models, as terminals, figures and pages have (@private)."""
-        names = dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
-
-        def renamed(by_model: Mapping[str, float]) -> dict[str, float]:
-            return {names[model]: value for model, value in by_model.items()}
-
-        return replace(
-            self,
-            control=None if self.control is None else names[self.control],
-            average_ranks=renamed(self.average_ranks),
-            ranks={data_set: renamed(by_model) for data_set, by_model in self.ranks.items()},
-            values={data_set: renamed(by_model) for data_set, by_model in self.values.items()},
-            groups=[[names[model] for model in group] for group in self.groups],
-        )
-
-    def _text(self, width: int | None, colour: bool) -> str:
-        return super(Ranking, self.with_short_names())._text(width, colour)
+    @property
+    def names(self) -> dict[str, str]:
+        """Short names of the models, which tables, figures and pages have (@private)."""
+        return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
         from xmleval.results.diagrams import kinds_of
@@ -317,10 +303,8 @@ def rank(
 
 
 def _by_name(data_sets: list[str], models: list[str], matrix: Any) -> dict[str, dict[str, float]]:
-    return {
-        name: dict(zip(models, row, strict=True))
-        for name, row in zip(data_sets, matrix.tolist(), strict=True)
-    }
+    rows = zip(data_sets, matrix.tolist(), strict=True)
+    return {name: dict(zip(models, row, strict=True)) for name, row in rows}
 
 
 def _control(name: str, models: list[str]) -> str:

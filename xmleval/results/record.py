@@ -21,36 +21,16 @@ def as_shown(spec: Spec, value: float) -> str:
 
 
 class Record(NamedTuple):
-    """The value of a measure: of which model, within which group.
+    """The value of a measure: of which model, within which group."""
 
-    Attributes
-    ----------
-    spec : Spec
-        The measure.
-    value : float
-        Its value, NaN if undefined.
-    model : str
-        Name of the model; empty for a report alone.
-    kind : str
-        ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels.
-    group : str
-        Name of the group.
-    bounds : tuple of float, or None
-        Lower and upper bound of a value that the scores do not determine.
-    estimate : Estimate or None
-        Confidence interval and standard error.
-    better_than : tuple of str
-        The models that this one is significantly better than.
-    """
-
-    spec: Spec
-    value: float
-    model: str = ""
-    kind: str = ""
+    spec: Spec  # the measure
+    value: float  # NaN if undefined
+    model: str = ""  # empty for a report alone
+    kind: str = ""  # ``groups`` of labels, their ``shares``, or ``row_groups``; empty for all rows and labels
     group: str = ""
-    bounds: tuple[float, float] | None = None
-    estimate: Estimate | None = None
-    better_than: tuple[str, ...] = ()
+    bounds: tuple[float, float] | None = None  # lower and upper bound, where the scores do not determine it
+    estimate: Estimate | None = None  # confidence interval and standard error
+    better_than: tuple[str, ...] = ()  # the models that this one is significantly better than
 
     @property
     def place(self) -> tuple[str, str]:

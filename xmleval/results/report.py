@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from xmleval.show.tables import Cell, Table
 from xmleval.states.results import Part, Results
 from xmleval.statistics.jackknife import Estimate, estimate
 from xmleval.version import SCHEMA, __version__
-
-if TYPE_CHECKING:
-    from xmleval.results.figures import Kind
 
 KINDS = {  # of groups: fields of results, and captions of their tables
     "groups": "within groups of labels",
@@ -54,13 +52,17 @@ class BySpelling(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         """Look up the canonical name."""
-        try:
-            canonical = str(parse_spec(name))
-        except ValueError:
-            canonical = name
-        if canonical == name or canonical not in self:
-            raise KeyError(not_there(name, [*self]))
-        return self[canonical]
+        return self[_canonical(name, self)]
+
+
+def _canonical(name: object, values: Mapping[str, Any]) -> str:
+    """Return the name of a measure among those that have values, or refuse it."""
+    if not isinstance(name, str):
+        raise KeyError(name)
+    with contextlib.suppress(ValueError):
+        if (canonical := str(parse_spec(name))) in values:
+            return canonical
+    raise KeyError(not_there(name, [*values]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,23 @@ class Report(Result[Record], Mapping[str, float]):
     >>> report = evaluate(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]), metrics=["p@1", "lrap"])
     >>> dict(report)
     {'p@1': 1.0, 'lrap': 0.8333333333333333}
+    >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).undefined_rows
+    {'lrap': 1}
+    >>> evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["peak_f1.micro"]).thresholds
+    {'peak_f1.micro': 0.9}
+    >>> lists = np.array([[0]]), np.array([[0.9]])
+    >>> evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True).intervals
+    {'ranking_loss': (0.0, 1.0)}
+    >>> evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"]).reliability
+    {'ece(bins=2)': {'lower': array([0. , 0.5]), ...
+    >>> groups = {"label_groups": ["head"] * 20 + ["tail"] * 20, "row_groups": ["en", "de"] * 20}
+    >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+    >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95, **groups)
+    >>> report.groups["tail"]["p@1"], report.shares["tail"]["p@1"], report.row_groups["de"]["p@1"]
+    (0.5, 0.25, 0.0)
+    >>> lower, upper = report.confidence["p@1"]
+    >>> round(lower, 2), round(upper, 2), round(report.standard_errors["p@1"], 3)
+    (0.34, 0.66, 0.075)
     """
 
     results: Results = field(repr=False)
@@ -144,14 +163,8 @@ class Report(Result[Record], Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
-        if name in self.results.values:
-            return self.results.values[name]
-        if not isinstance(name, str):
-            raise KeyError(name)
-        try:
-            return self.results.values[str(parse_spec(name))]
-        except (KeyError, ValueError):
-            raise KeyError(not_there(name, [*self])) from None
+        values = self.results.values
+        return values[name if name in values else _canonical(name, values)]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -192,28 +205,12 @@ class Report(Result[Record], Mapping[str, float]):
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Lower and upper bound of measures that the scores do not determine, by name.
-
-        Examples
-        --------
-        >>> lists = np.array([[0]]), np.array([[0.9]])
-        >>> report = evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True)
-        >>> report.intervals
-        {'ranking_loss': (0.0, 1.0)}
-        """
+        """Lower and upper bound of measures that the scores do not determine, by name."""
         return self.results.intervals
 
     @cached
     def estimates(self) -> dict[str, Estimate]:
-        """Confidence intervals with their standard errors, by name, of measures that have any.
-
-        Examples
-        --------
-        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
-        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
-        >>> round(report.estimates["p@1"].half_width, 2)
-        0.16
-        """
+        """Confidence intervals with their standard errors, by name, of measures that have any."""
         if self.confidence_level is None:
             return {}
         if self.results.estimates:
@@ -235,61 +232,27 @@ class Report(Result[Record], Mapping[str, float]):
         Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
         as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
         over at most 32 groups of rows.
-
-        Examples
-        --------
-        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
-        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
-        >>> lower, upper = report.confidence["p@1"]
-        >>> round(lower, 2), round(upper, 2)
-        (0.34, 0.66)
         """
         return {name: (interval.lower, interval.upper) for name, interval in self.estimates.items()}
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each measure that has one, by name; see `confidence`.
-
-        Examples
-        --------
-        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
-        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
-        >>> round(report.standard_errors["p@1"], 3)
-        0.075
-        """
+        """Standard error of each measure that has one, by name; see `confidence`."""
         return {name: interval.standard_error for name, interval in self.estimates.items()}
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=.
-
-        Examples
-        --------
-        >>> evaluate(np.eye(2), np.array([[0.9, 0.4], [0.3, 0.8]]), metrics=["peak_f1.micro"]).thresholds
-        {'peak_f1.micro': 0.8}
-        """
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
         return self.results.thresholds
 
     @property
     def undefined_rows(self) -> dict[str, int]:
-        """Number of rows left out of the mean because the measure is undefined there, by name.
-
-        Examples
-        --------
-        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).undefined_rows
-        {'lrap': 1}
-        """
+        """Number of rows left out of the mean because the measure is undefined there, by name."""
         return self.results.undefined_rows
 
     @property
     def undefined_labels(self) -> dict[str, int]:
-        """Number of labels left out of the mean because they lack one of the classes, by name.
-
-        Examples
-        --------
-        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["auc.macro"]).undefined_labels
-        {'auc.macro': 1}
-        """
+        """Number of labels left out of the mean because they lack one of the classes, by name."""
         return self.results.undefined_labels
 
     @property
@@ -298,12 +261,6 @@ class Report(Result[Record], Mapping[str, float]):
 
         Each is a dict of columns, ndarrays of shape (bins,): ``lower`` and ``upper`` end of the scores of a
         bin, its number ``n`` of pairs or their weight, ``mean_score`` and ``hit_rate``, NaN if it is empty.
-
-        Examples
-        --------
-        >>> report = evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"])
-        >>> report.reliability["ece(bins=2)"]["mean_score"]
-        array([0.2, 0.9])
         """
         return BySpelling({name: bins._asdict() for name, bins in self.results.reliability.items()})
 
@@ -315,13 +272,6 @@ class Report(Result[Record], Mapping[str, float]):
         predicted sets restricted to it. Averages over labels and measures of pooled scores are those of the
         group's labels in all rows. Predicted sets, also those of the first k labels, are decided over all
         labels before.
-
-        Examples
-        --------
-        >>> of = ["head", "head", "tail", "tail"]
-        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
-        >>> report.groups["tail"]["r@1"]
-        0.5
         """
         return self._parts("groups")
 
@@ -331,27 +281,12 @@ class Report(Result[Record], Mapping[str, float]):
 
         Measures at k that are linear in the hits have one: hits of the group's labels, with the ranks and the
         denominators of all. Up to rounding, the parts add up to the value of all labels.
-
-        Examples
-        --------
-        >>> of = ["head", "head", "tail", "tail"]
-        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
-        >>> report.shares["tail"]["r@1"]
-        0.25
         """
         return self._parts("shares")
 
     @property
     def row_groups(self) -> dict[str, Report]:
-        """Report of each group of rows, by its name: that of evaluating these rows alone.
-
-        Examples
-        --------
-        >>> of = ["en", "en", "de", "de"]
-        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], row_groups=of)
-        >>> report.row_groups["de"]["r@1"]
-        0.5
-        """
+        """Report of each group of rows, by its name: that of evaluating these rows alone."""
         return self._parts("row_groups")
 
     def _parts(self, kind: str) -> dict[str, Report]:
@@ -502,27 +437,26 @@ class Report(Result[Record], Mapping[str, float]):
     def _footnotes(self) -> list[str]:
         results, signature = self.results, self.signature()
         lines = [signature] if signature else []
-        if results.intervals:
-            bounded = [str(spec) for spec in self.specs if spec.name in results.intervals]
-            lines.append(f"lower and upper bounds for any scores of unlisted labels: {', '.join(bounded)}")
-        lines += [] if self.confidence_level is None else self._about_confidence(self.confidence_level)
-        if results.thresholds:  # in full: rounding could exclude the entry with this score
-            thresholds = {name: score for name, score in results.thresholds.items() if not math.isnan(score)}
-            of_rows = {str(spec) for spec in self.specs if not spec.average}
-            sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
-            for meaning, chosen in (
-                (f"best threshold (predict scores {sign} it)", thresholds.keys() - of_rows),
-                (f"threshold (accept rows whose {best} score is {sign} it)", thresholds.keys() & of_rows),
-            ):
-                shown = ", ".join(f"{name} {score!r}" for name, score in thresholds.items() if name in chosen)
-                lines += [f"{meaning}: {shown}"] if shown else []
-        for unit, counts in (("rows", results.undefined_rows), ("labels", results.undefined_labels)):
-            if counts:
-                shown = ", ".join(f"{name} {n}" for name, n in counts.items())
-                lines.append(f"{unit} left out as undefined: {shown}")
-        for needed in dict.fromkeys(self.not_computed.values()):
-            names = [name for name, needs in self.not_computed.items() if needs == needed]
-            lines.append(f"not computed without {needed}: {', '.join(names)}")
+        bounded = [spec.name for spec in self.specs if spec.name in results.intervals]
+        lines += listed({"lower and upper bounds for any scores of unlisted labels": bounded})
+        if self.confidence_level is not None:
+            lines += self._about_confidence(self.confidence_level)
+        # in full: rounding could exclude the entry with this score
+        shown = {name: f"{name} {score!r}" for name, score in results.thresholds.items() if score == score}
+        of_rows = {spec.name for spec in self.specs if not spec.average}
+        sign, best = (">=", "largest") if self.higher_is_better else ("<=", "smallest")
+        missing: dict[str, list[str]] = {}
+        for name, needed in self.not_computed.items():
+            missing.setdefault(f"not computed without {needed}", []).append(name)
+        predicting = f"best threshold (predict scores {sign} it)"
+        accepting = f"threshold (accept rows whose {best} score is {sign} it)"
+        lines += listed({
+            predicting: [text for name, text in shown.items() if name not in of_rows],
+            accepting: [text for name, text in shown.items() if name in of_rows],
+            "rows left out as undefined": [f"{name} {n}" for name, n in results.undefined_rows.items()],
+            "labels left out as undefined": [f"{name} {n}" for name, n in results.undefined_labels.items()],
+            **missing,
+        })  # fmt: skip
         return [*lines, *map("note: {}".format, self.notes)]
 
     def _about_confidence(self, level: float) -> list[str]:
@@ -532,12 +466,12 @@ class Report(Result[Record], Mapping[str, float]):
             n = next(iter(self.estimates.values())).n_groups
             few = ", too few for a good one" if n < FEW_GROUPS else ""
             groups = f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})" if n else ""
-            percent = f"{100 * level:.4g}%"
-            lines.append(f"± {percent} confidence over test rows, not over training{groups}")
-        rough = [str(spec) for spec in self.specs if not spec.smooth]
-        undefined = [str(spec) for spec in self.specs if spec.smooth and spec.name not in self.estimates]
-        lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []
-        return lines + ([f"standard error not known: {', '.join(undefined)}"] if undefined else [])
+            lines.append(f"± {100 * level:.4g}% confidence over test rows, not over training{groups}")
+        without = [spec for spec in self.specs if not spec.smooth or spec.name not in self.estimates]
+        return lines + listed({
+            "no standard error of maxima, extremes and counts": [s.name for s in without if not s.smooth],
+            "standard error not known": [spec.name for spec in without if spec.smooth],
+        })  # fmt: skip
 
     def _specs(self) -> Sequence[Spec]:
         return self.specs
@@ -737,11 +671,6 @@ class Report(Result[Record], Mapping[str, float]):
     def _lines(self, bounded: bool) -> Lines:
         return measure_lines(self.records(), bounded, self.confidence_level is not None)
 
-    def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.figures import KINDS
-
-        return KINDS
-
 
 def load_results(path: Path) -> dict[str, Report]:
     """Read the JSON of one report, which has the name ``""``, or of several."""
@@ -774,6 +703,11 @@ def flat_name(name: str, at: str) -> str:
     'fbeta_samples_beta_0_5_at_5'
     """
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
+
+
+def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for each text that has names."""
+    return [f"{text}: {', '.join(of_text)}" for text, of_text in names.items() if of_text]
 
 
 def _name_column(names: list[Any] | None) -> dict[str, Any]:

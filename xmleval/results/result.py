@@ -406,7 +406,9 @@ class Result(Generic[AnyRecord]):
 
     def _kinds(self) -> Mapping[str, Kind]:
         """Return the figures that there may be."""
-        return {}
+        from xmleval.results.figures import KINDS
+
+        return KINDS
 
     def _plotted(self) -> Sequence[Spec]:
         """Return the measures that figures may show, unless measures are named."""

@@ -6,7 +6,7 @@ import contextlib
 import glob
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -99,16 +99,16 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the arguments of a report."""
     sizes = {size: _whole(contents, size, where) for size in ("n_rows", "n_labels")}
     conventions = _object(contents, "conventions", where)
-    groups, row_groups = (_object(contents, kind, where) for kind in ("groups", "row_groups"))
     results = _results(contents, where)
-    for kind, members in (("groups", groups), ("row_groups", row_groups)):
-        for name in members:
-            group, path = _object(members, name, f"{where}{kind}: ", True), f"{where}{kind}: {name}: "
+    for kind in ("groups", "row_groups"):
+        groups = _object(contents, kind, where)
+        for name in groups:
+            group, path = _object(groups, name, f"{where}{kind}: ", True), f"{where}{kind}: {name}: "
             size = [group.get(size, n) for size, n in sizes.items()]
             getattr(results, kind)[name] = Part(_results(group, path), *size)
             if group.get("shares"):
                 results.shares[name] = Part(_results({"values": group["shares"]}, path), *size)
-    ranges = [group.get("training_rows") for group in groups.values()]
+    ranges = [group.get("training_rows") for group in (contents.get("groups") or {}).values()]
     propensity = contents.get("propensity")
     is_model = isinstance(propensity, dict)
     return {
@@ -118,65 +118,40 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
             **{f.name: conventions[f.name] for f in fields(Conventions) if f.name in conventions}
         ),
         **sizes,
-        "decision": contents.get("decision"),
         "constants": propensity if is_model else {},
         "not_computed": _object(contents, "not_computed", where),
         "weighted": contents.get("sample_weight") is not None,
         "excluded": {n: contents[n] for n in ("exclude", "candidates") if contents.get(n) is not None},
         "propensity": None if is_model else propensity,
-        "hierarchy": contents.get("hierarchy"),
-        "confidence_level": contents.get("confidence_level"),
         "higher_is_better": contents.get("higher_is_better", True),
         "group_ranges": [] if None in ranges else ranges,
         "notes": [*(contents.get("notes") or ())],
+        **{name: contents.get(name) for name in ("decision", "hierarchy", "confidence_level")},
     }
 
 
 def _results(contents: dict[str, Any], where: str) -> Results:
     """Return the numbers of a report, or of a group."""
+    members: dict[str, dict[str, Any]] = {
+        kind: {
+            name: read(value, f"{where}{kind}: {name}")
+            for name, value in _object(contents, kind, where, kind == "values").items()
+        }
+        for kind, read in MEMBERS.items()
+    }
     values: dict[str, float] = {}
-    for name, value in _object(contents, "values", where, required=True).items():
+    for name, value in members["values"].items():
         canonical = str(known_spec(name) or name)  # that of a later measure as it is
         if canonical in values:
             raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
-        values[canonical] = _number(value, f"{where}{name}")
-    errors = _numbers(contents, "standard_errors", where)
+        values[canonical] = value
+    errors, ends = members.pop("standard_errors"), members.pop("confidence")
     estimates = {
         name: Estimate(lower, upper, max(values[name] - lower, upper - values[name]), errors[name], 0)
-        for name, (lower, upper) in _ends(contents, "confidence", where).items()
+        for name, (lower, upper) in ends.items()
         if name in values and name in errors
     }
-    bins = _object(contents, "reliability", where)
-    reliability = {}
-    for name in bins:
-        columns = _object(bins, name, where, required=True)
-        named = ((columns.get(column), f"{where}{name}: {column}") for column in Reliability._fields)
-        reliability[name] = Reliability(*(np.array(_column(*column)) for column in named))
-    return Results(
-        values=values,
-        estimates=estimates,
-        intervals=_ends(contents, "intervals", where),
-        thresholds=_numbers(contents, "thresholds", where),
-        undefined_rows=_object(contents, "undefined_rows", where),
-        undefined_labels=_object(contents, "undefined_labels", where),
-        reliability=reliability,
-    )
-
-
-def _numbers(contents: dict[str, Any], kind: str, where: str) -> dict[str, float]:
-    members = _object(contents, kind, where)
-    return {name: _number(value, f"{where}{name}") for name, value in members.items()}
-
-
-def _ends(contents: dict[str, Any], kind: str, where: str) -> dict[str, tuple[float, float]]:
-    """Return the lower and the upper end of intervals, by name."""
-    ends = {}
-    for name, pair in _object(contents, kind, where).items():
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueError(f"{where}{kind}: {name} is {_shown(pair)}; expected two numbers")
-        lower, upper = _column(pair, f"{where}{name}")
-        ends[name] = lower, upper
-    return ends
+    return Results(**members | {"values": values, "estimates": estimates})
 
 
 def known_spec(name: str) -> Spec | None:
@@ -190,11 +165,9 @@ def known_spec(name: str) -> Spec | None:
 def _object(contents: dict[str, Any], name: str, where: str, required: bool = False) -> dict[str, Any]:
     """Return a member that is an object, an empty one if it is null or not there."""
     member = contents.get(name)
-    if member is None and not required:
-        return {}
-    if not isinstance(member, dict):
+    if not isinstance(member, dict) and (required or member is not None):
         raise ValueError(f"{where}{name!r} is {_shown(member)}; expected an object")
-    return member
+    return member or {}
 
 
 def _whole(contents: dict[str, Any], name: str, where: str) -> int:
@@ -204,10 +177,18 @@ def _whole(contents: dict[str, Any], name: str, where: str) -> int:
     return number
 
 
-def _column(values: Any, name: str) -> list[float]:
-    if not isinstance(values, list):
-        raise ValueError(f"{name} is {_shown(values)}; expected a list of numbers")
-    return [_number(value, name) for value in values]
+def _ends(pair: Any, name: str) -> tuple[float, float]:
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ValueError(f"{name} is {_shown(pair)}; expected two numbers")
+    return _number(pair[0], name), _number(pair[1], name)
+
+
+def _bins(columns: Any, name: str) -> Reliability:
+    if not isinstance(columns, dict) or not all(
+        isinstance(columns.get(n), list) for n in Reliability._fields
+    ):
+        raise ValueError(f"{name} is {_shown(columns)}; expected lists {', '.join(Reliability._fields)}")
+    return Reliability(*(np.array([_number(x, name) for x in columns[n]]) for n in Reliability._fields))
 
 
 def _number(value: Any, name: str) -> float:
@@ -216,6 +197,18 @@ def _number(value: Any, name: str) -> float:
     if type(value) not in (int, float) or abs(value) > 1e308:
         raise ValueError(f"{name} is {_shown(value)}; expected a number, or null if it is undefined")
     return float(value)
+
+
+MEMBERS: dict[str, Callable[[Any, str], Any]] = {  # of results, and how a value of each is read
+    "values": _number,
+    "intervals": _ends,
+    "confidence": _ends,
+    "standard_errors": _number,
+    "thresholds": _number,
+    "undefined_rows": lambda count, name: count,
+    "undefined_labels": lambda count, name: count,
+    "reliability": _bins,
+}
 
 
 def _shown(value: Any) -> str:

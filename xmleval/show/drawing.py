@@ -37,20 +37,9 @@ def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
 
 
 def draw(draw_panels: Draw, new_figure: Any = None, ax: Any = None) -> list[Any]:
-    """Draw panels into axes of the caller, or into a new figure that by default no window shows.
+    """Draw panels into axes of the caller, or into a new figure, and return the axes.
 
-    Parameters
-    ----------
-    draw_panels : callable
-        Calls its argument for the axes of each panel, and draws into these.
-    new_figure : callable, optional
-        Makes the figure; default `matplotlib.figure.Figure`.
-    ax : matplotlib Axes, or array of as many as panels, optional
-        Axes to draw into; default a new figure.
-
-    Returns
-    -------
-    list of Axes
+    By default no window shows the figure; ``new_figure`` makes another, such as one of pyplot.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure

@@ -17,27 +17,13 @@ MOST_ROWS = 1200  # of the numbers beside a figure
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and lines of text under a heading, below a figure if there is one.
-
-    Parameters
-    ----------
-    heading : str
-        What is shown.
-    tables : list of Table
-        Tables in order.
-    lines : list of str
-        Notes on them.
-    axes : list of matplotlib Axes
-        The panels of the figure.
-    caption : str
-        What the figure shows.
-    """
+    """Tables and lines of text under a heading, below a figure if there is one."""
 
     heading: str
     tables: Sequence[Table] = ()
-    lines: Sequence[str] = ()
-    axes: Sequence[Any] = ()
-    caption: str = ""
+    lines: Sequence[str] = ()  # notes on the tables
+    axes: Sequence[Any] = ()  # the panels of the figure
+    caption: str = ""  # what the figure shows
 
     @property
     def image(self) -> str:
@@ -68,23 +54,9 @@ class Section:
 
 
 def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], about: Mapping[str, str]) -> str:
-    """Return a page as HTML.
+    """Return a page as HTML: the result in a sentence or two, sections, and how it was computed.
 
-    Parameters
-    ----------
-    title : str
-        Name of what was evaluated.
-    summary : list of str
-        The result in a sentence or two.
-    sections : iterable of Section
-        The results, and what else is shown, in order; made once the libraries are there.
-    about : dict of str to str
-        How it was computed.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 or matplotlib is not installed.
+    Sections are made once the libraries are there.
     """
     jinja2 = import_optional("jinja2", "to_html()", "html")
     import_optional("matplotlib", "to_html()", "html")
