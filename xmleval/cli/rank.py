@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from xmleval.api.model_values import LEAVE_OUT, by_data_set, by_short_names, load_models, shared_measures
+from xmleval.api.rank import rank as rank_models
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
 from xmleval.cli.options import LIST, Opt, command
@@ -16,10 +18,8 @@ from xmleval.cli.output import about, text_in, write_figure, write_text
 from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
-from xmleval.results.model_values import LEAVE_OUT, by_data_set, by_short_names, load_models, shared_measures
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.ranking import plot_ranks, ranks_as_csv
-from xmleval.results.ranking import rank as rank_models
 from xmleval.results.saved_results import files_by_data_set
 
 EXAMPLES = """Examples:

@@ -71,47 +71,46 @@ def beyond_limits(report: Report, limits: Mapping[str, float], side: str) -> Ite
             yield Failure("", name, value, limit, line)
 
 
-def values_by_group(report: Report) -> dict[str, Mapping[str, float]]:
-    """Return the values within each group by the name of its column in CSV, such as "groups tail"."""
+class Group(NamedTuple):
+    """Values within a group, and its name: without the kind, unless this tells it from others."""
+
+    name: str
+    values: Mapping[str, float]
+
+
+def _groups(report: Report) -> dict[str, Group]:
+    """Return the groups by the names of their columns in CSV, such as "groups tail"."""
+    parts = {(kind, name): part for kind in KINDS for name, part in getattr(report.results, kind).items()}
+    counts, columns = Counter(name for kind, name in parts if kind != "shares"), {*map(" ".join, parts)}
     return {
-        f"{kind} {name}": part.results.values
-        for kind in KINDS
-        for name, part in getattr(report.results, kind).items()
+        f"{kind} {name}": Group(
+            name if kind != "shares" and counts[name] == 1 and name not in columns else f"{kind} {name}",
+            part.results.values,
+        )
+        for (kind, name), part in parts.items()
     }
-
-
-def _group_names(report: Report) -> dict[str, str]:
-    """Return the name of each group by that of its column: without the kind, unless this tells them apart."""
-    columns = values_by_group(report)
-    names = Counter(column.partition(" ")[2] for column in columns if not column.startswith("shares "))
-    shown = {}
-    for column in columns:
-        kind, _, group = column.partition(" ")
-        is_alone = kind != "shares" and names[group] == 1 and group not in columns
-        shown[column] = group if is_alone else column
-    return shown
 
 
 def _values_by_name(report: Report) -> Callable[[str], float | str]:
     """Return what returns a value of a report by its name, or why there is none."""
-    columns, names = values_by_group(report), _group_names(report)
-    values = columns | {shown: columns[column] for column, shown in names.items()}
-    values[""] = report.results.values
+    groups = _groups(report)
+    values: dict[str, Mapping[str, float]] = {"": report.results.values}
+    for column, group in groups.items():
+        values[column] = values[group.name] = group.values
 
     def value_of(name: str) -> float | str:
         group, _, measure = name.rpartition(":")
-        if group not in values:
-            kinds = [column for column in columns if column in (f"groups {group}", f"row_groups {group}")]
-            if kinds:
-                expected = " or ".join(kinds)
-                raise ValueError(f"{group!r} is a group of labels and one of rows; expected {expected}")
-            groups = [shown for column, shown in names.items() if not column.startswith("shares ")]
-            few = ", ".join(groups[:6]) + (", ..." if len(groups) > 6 else "")
-            near = did_you_mean(group, groups) or (f"it has {few}" if groups else "it has none")
-            return f"{name!r}: no group {group!r} in this report; {near}"
-        if measure in values[group]:
-            return values[group][measure]
-        return not_there(measure, [*values[group]]) + (f" within {group}" if group else "")
+        if group in values:
+            known = values[group]
+            within = f" within {group}" if group else ""
+            return known[measure] if measure in known else f"{not_there(measure, [*known])}{within}"
+        if f"groups {group}" in groups and f"row_groups {group}" in groups:
+            expected = f"groups {group} or row_groups {group}"
+            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {expected}")
+        names = [each.name for column, each in groups.items() if not column.startswith("shares ")]
+        few = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        near = did_you_mean(group, names) or (f"it has {few}" if names else "it has none")
+        return f"{name!r}: no group {group!r} in this report; {near}"
 
     return value_of
 
@@ -119,10 +118,9 @@ def _values_by_name(report: Report) -> Callable[[str], float | str]:
 def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
     """Yield each value of a report and of its groups: its name, the measure, and the value."""
     yield from ((name, name, value) for name, value in report.items())
-    names = _group_names(report)
-    for column, values in values_by_group(report).items():
+    for column, group in _groups(report).items():
         if not column.startswith("shares "):
-            yield from ((f"{names[column]}:{name}", name, value) for name, value in values.items())
+            yield from ((f"{group.name}:{name}", name, value) for name, value in group.values.items())
 
 
 def _spec(name: str) -> Spec:
@@ -190,16 +188,14 @@ def directed(old: Report) -> list[str]:
 
 def refuse_unlike(new: Report, old: Report) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
-    unlike, names = [], _group_names(old)
+    unlike, names, names_now, sizes = [], _groups(old), _groups(new), _sizes(new)
     for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
         unlike += [f"{before} {size} instead of {now}"] * (now != before)
-    for kind in ("groups", "row_groups"):
-        sizes_now, sizes_before = (_sizes(report, kind) for report in (new, old))
-        for group in sizes_before.keys() & sizes_now.keys():
-            shown = names[f"{kind} {group}"]
-            for size, before in sizes_before[group].items():
-                now = sizes_now[group][size]
-                unlike += [f"{size} of group {shown} is {before} instead of {now}"] * (now != before)
+    for (size, column), earlier in _sizes(old).items():
+        current = sizes.get((size, column)) if column in names_now else earlier
+        unlike += [f"{size} of group {names[column].name} is {earlier} instead of {current}"] * (
+            current != earlier
+        )
     shared = [name for name in old if name in new]
     settings = new.settings() | new.conventions.as_dict()
     for name, before in old.settings_of(map(_spec, shared)).items():
@@ -214,16 +210,16 @@ def refuse_unlike(new: Report, old: Report) -> None:
         raise ValueError(f"not comparable: {', '.join(unlike)}")
 
 
-def _sizes(report: Report, kind: str) -> dict[str, dict[str, Any]]:
-    """Return what tells that two groups are not the same, by name."""
-    parts = getattr(report.results, kind)
-    if kind == "row_groups":
-        return {name: {"n_rows": part.n_rows} for name, part in parts.items()}
-    ranges = dict(zip(parts, report.group_ranges, strict=False))
-    return {
-        name: {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": ranges.get(name)}
-        for name, part in parts.items()
-    }
+def _sizes(report: Report) -> dict[tuple[str, str], Any]:
+    """Return what tells groups apart: their sizes and training rows, by the columns of the groups."""
+    sizes: dict[tuple[str, str], Any] = {}
+    for name, part in report.results.row_groups.items():
+        sizes["n_rows", f"row_groups {name}"] = part.n_rows
+    ranges = dict(zip(report.results.groups, report.group_ranges, strict=False))
+    for name, part in report.results.groups.items():
+        members = {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": ranges.get(name)}
+        sizes |= {(size, f"groups {name}"): value for size, value in members.items()}
+    return sizes
 
 
 def is_same_setting(a: Any, b: Any) -> bool:

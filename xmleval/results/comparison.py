@@ -17,7 +17,7 @@ from xmleval.base.cached import cached
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diff import Diff, Lists, find_changes, find_labels
+from xmleval.results.diff import CHANGE, Diff, Lists, find_changes, find_labels
 from xmleval.results.differences import (
     FIELDS,
     GROUPS_OF,
@@ -29,12 +29,14 @@ from xmleval.results.differences import (
     find_differences,
 )
 from xmleval.results.record import (
+    Fields,
     Lines,
     Number,
     Record,
     field_lines,
     measure_cells,
     measure_lines,
+    members,
     table_of,
 )
 from xmleval.results.report import Report
@@ -49,6 +51,9 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Place = tuple[str, str]  # kind and name of a group
 WHOLE: Place = ("", "")
 GROUPED = ("groups", "row_groups")
+LABEL: Fields = {  # of a JSON object
+    **CHANGE, "difference": lambda label: -label.change, "support": lambda label: label.support
+}  # fmt: skip
 
 
 class Comparison(Result[Record]):
@@ -84,13 +89,10 @@ class Comparison(Result[Record]):
     level : float or None
         The confidence of the reports.
     differences : list of Difference
-        Each measure of each pair: ``value``, ``estimate`` with ``lower``, ``upper`` and ``standard_error``,
-        ``p_value``, ``corrected_p``, ``outcomes`` with ``wins``, ``ties`` and ``losses``, ``n_rows``,
-        ``better``; then those within groups, with ``kind`` and ``group``. Empty without a test.
+        Each measure of each pair, then those within groups. Empty without a test.
     labels : list of Diff
-        The labels that differ most between each pair: ``a``, ``b``, ``label_column``, and ``labels`` with
-        their values by both. Tables and JSON have their differences, a minus b; ``change`` is b minus a,
-        as in `diff`.
+        The labels that differ most between each pair. Tables and JSON have their differences, a minus b;
+        ``change`` is b minus a, as in `diff`.
     n_tests : int
         Number of p-values that are corrected together.
     notes : list of str
@@ -256,7 +258,8 @@ class Comparison(Result[Record]):
         within = f" within group {group!r}; groups are {groups or 'none'}" if group else ""
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}{within}; compared are {pairs}")
 
-    def worded(self, say: Callable[[str], str]) -> Self:  # noqa: D102
+    def worded(self, say: Callable[[str], str]) -> Self:
+        """Return it with notes, and what is missing, in other words (@private)."""
         changed = copy.copy(self)
         changed.reports = {name: report.worded(say) for name, report in self.reports.items()}
         changed._parts = {**self._parts, WHOLE: changed.reports}
@@ -406,12 +409,12 @@ class Comparison(Result[Record]):
 
     def _value_table(self, place: Place, number: Number) -> Table:
         """Return the values of all models, of all rows and labels or within a group."""
-        records = self._by_place[place]
-        cells = {(record.spec.name, record.model): self._cell(record, number) for record in records}
         columns = self._heads(place, "" if self._has_letters(place) else "other")
-        rows = measure_cells(record.spec for record in records)
-        kind = "groups" if place[0] else ""
-        return table_of(self._caption(place), "measure", rows, columns, cells, kind)
+        rows, kind = (
+            measure_cells(record.spec for record in self._by_place[place]),
+            "groups" if place[0] else "",
+        )
+        return table_of(self._caption(place), "measure", rows, columns, self._cells(place, number), kind)
 
     def _heads(self, place: Place, tail: str = "") -> dict[str, Cell]:
         """Return the head of each model: its name, behind its letter where letters say what it beats."""
@@ -430,19 +433,23 @@ class Comparison(Result[Record]):
     def _has_letters(self, place: Place) -> bool:
         return place in self._tested and len(self.reports) != 2
 
-    def _cell(self, record: Record, number: Number) -> Cell:
-        """Return a value: with a star for the best or for the better of two, or with letters for more."""
-        text = record.with_bounds(number)
-        if self._has_letters(record.place):
-            return Cell(text, "", self._letters_of(record))
-        is_best = bool(record.better_than)
-        if record.place not in self._tested:
-            is_best = bool(subtract(record.value, self._leading(record.place, record.spec)[0]) == 0)
-        return Cell(text, "best" if is_best else "other")
-
-    def _letters_of(self, record: Record) -> str:
-        letters = [self.letters[name] for name in record.better_than]
-        return ("" if len(self.reports) <= 26 else ",").join(letters)
+    def _cells(self, place: Place, number: Number, in_paper: bool = False) -> dict[tuple[str, str], Cell]:
+        """Return values by measure and model, marked as best or better, or with letters of those worse."""
+        cells, separator = {}, "" if len(self.reports) <= 26 else ","
+        for record in self._by_place[place]:
+            best, second = self._leading(place, record.spec)
+            mark = "best" if subtract(record.value, best) == 0 else "other"
+            above = separator.join(self.letters[name] for name in record.better_than)
+            if in_paper:
+                is_second = len(self.reports) > 2 and subtract(record.value, second) == 0
+                mark = "second" if is_second else mark.replace("other", "")
+                above = above if self._has_letters(place) else "*" * bool(above)
+            elif self._has_letters(place):
+                mark = ""
+            elif place in self._tested:
+                mark, above = "best" if above else "other", ""
+            cells[record.spec.name, record.model] = Cell(record.with_bounds(number), mark, above)
+        return cells
 
     def _leading(self, place: Place, spec: Spec) -> tuple[float, float]:
         """Return the best and the second best value of a measure, NaN where none is to be marked."""
@@ -458,10 +465,6 @@ class Comparison(Result[Record]):
 
     def _pair_tables(self, kind: str, number: Number) -> list[Table]:
         """Return the differences of each pair, of all rows and labels or within all groups of a kind."""
-        is_tested = any(place[0] == kind for place in self._tested)
-        return [self._pair_table(kind, pair, number) for pair in self.pairs if is_tested]
-
-    def _pair_table(self, kind: str, pair: tuple[str, str], number: Number) -> Table:
         columns: dict[str, Callable[[Difference], str]] = {
             "difference": lambda each: each.text(number),
             "p (Holm)": lambda each: _p_text(each.corrected_p),
@@ -473,15 +476,22 @@ class Comparison(Result[Record]):
             del columns["rows"]
         if kind == "groups":
             del columns["wins/ties/losses"]
-        caption = " - ".join(self.names[name] for name in pair)
-        rows = [[Cell("group, measure" if kind else "measure"), *map(Cell, columns)]]
+        is_tested = any(place[0] == kind for place in self._tested)
+        rows = {
+            pair: [[Cell("group, measure" if kind else "measure"), *map(Cell, columns)]]
+            for pair in self.pairs
+        }
         for each in self.differences:
-            if (each.kind, each.a, each.b) == (kind, *pair):
-                group = f"{each.group}, " if kind else ""
-                head = Cell(f"{group}{each.spec.symbol}", each.spec.metric.direction)
-                rows.append([head, *(Cell(text(each)) for text in columns.values())])
+            if each.kind == kind:
+                symbol = f"{each.group}, {each.spec.symbol}" if kind else each.spec.symbol
+                texts = (Cell(text(each)) for text in columns.values())
+                rows[each.a, each.b].append([Cell(symbol, each.spec.metric.direction), *texts])
         within = f" within groups of {GROUPS_OF[kind]}" if kind else ""
-        return Table(f"{caption}{within}", rows, "groups" if kind else "differences")
+        return [
+            Table(f"{self.names[a]} - {self.names[b]}{within}", of_pair, "groups" if kind else "differences")
+            for (a, b), of_pair in rows.items()
+            if is_tested
+        ]
 
     def _verdict(self, difference: Difference) -> str:
         if math.isnan(difference.corrected_p):
@@ -530,56 +540,47 @@ class Comparison(Result[Record]):
             p_values = {(d.kind, d.group, d.name): _p_text(d.corrected_p) for d in self.differences}
         rows = list[Sequence[Cell]]()
         for place in self._parts:
-            cells = {
-                (record.spec.name, record.model): self._paper_cell(record, number)
-                for record in self._by_place[place]
-            }
+            cells = self._cells(place, number, in_paper=True)
             heads = measure_cells(self.specs if models == "rows" else self._specs_of(self._parts[place]))
             cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
+            table = table_of("", "measure", heads, columns, cells)
             if models == "rows":
                 turned = {(model, name): cell for (name, model), cell in cells.items()}
-                header, *body = table_of("", "model", columns, heads, turned).rows
-            else:
-                header, *body = table_of("", "measure", heads, columns, cells).rows
+                table = table_of("", "model", columns, heads, turned)
+            header, *body = table.rows
             rows += [header if place == WHOLE else [Cell(self._caption(place))], *body]
         return Table("", rows)
-
-    def _paper_cell(self, record: Record, number: Number) -> Cell:
-        """Return a value, marked as the best or second best, and what it is significantly better than."""
-        best, second = self._leading(record.place, record.spec)
-        mark = "best" if subtract(record.value, best) == 0 else ""
-        if len(self.reports) > 2 and subtract(record.value, second) == 0:
-            mark = "second"
-        above = (
-            self._letters_of(record) if self._has_letters(record.place) else "*" * bool(record.better_than)
-        )
-        return Cell(record.with_bounds(number), mark, above)
 
     def _members(self) -> dict[str, Any]:
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         contents: dict[str, Any] = {"schema": SCHEMA, "reports": reports, "notes": self.notes}
         if self.test is None:
             return contents
-        by_place: dict[Place, list[dict[str, Any]]] = {place: [] for place in self._parts}
+        by_place: dict[Place, list[Difference]] = {place: [] for place in self._parts}
         for each in self.differences:
-            by_place[each.kind, each.group].append({name: field(each) for name, field in FIELDS.items()})
+            by_place[each.kind, each.group].append(each)
         comparison = contents["comparison"] = {
             "confidence_level": self.level,
             "test": self.test,
             "correction": "holm",
             "n_tests": self.n_tests,
             "baseline": self.baseline,
-            "differences": by_place.pop(WHOLE),
+            "differences": members(by_place.pop(WHOLE), FIELDS),
         }
         if self.labels:
             comparison["labels"] = [
-                {"a": pair.a, "b": pair.b, "labels_by": pair.label_column, "labels": _label_members(pair)}
-                for pair in self.labels
+                {
+                    "a": each.a,
+                    "b": each.b,
+                    "labels_by": each.label_column,
+                    "labels": members(each.labels, LABEL),
+                }
+                for each in self.labels
             ]
         for (kind, group), differences in by_place.items():
             first = next(iter(self._parts[kind, group].values()))
             sizes = {"n_labels": first.n_labels, "n_rows": first.n_rows}
-            comparison.setdefault(kind, {})[group] = {**sizes, "differences": differences}
+            comparison.setdefault(kind, {})[group] = {**sizes, "differences": members(differences, FIELDS)}
         if self._has_seeds:
             comparison["seeds"] = {
                 name: [report.to_dict() for report in of_seeds] for name, of_seeds in self.seeds.items()
@@ -600,17 +601,3 @@ class Comparison(Result[Record]):
 
 def _p_text(p: float) -> str:
     return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _label_members(pair: Diff) -> list[dict[str, Any]]:
-    return [
-        {
-            "number": label.number,
-            "name": label.name,
-            "value_a": label.a,
-            "value_b": label.b,
-            "difference": -label.change,
-            "support": label.support,
-        }
-        for label in pair.labels or []
-    ]

@@ -63,13 +63,13 @@ class Change(NamedTuple):
         return [number(self.a), number(self.b), signed(change, number)]
 
 
-FIELDS: Fields = {  # of a JSON object and, with what it is of and the lists, of a line of CSV
+CHANGE: Fields = {  # of a JSON object
     "number": lambda change: change.number,
     "name": lambda change: change.name,
     "value_a": lambda change: change.a,
     "value_b": lambda change: change.b,
-    "change": lambda change: change.change,
 }
+FIELDS: Fields = {**CHANGE, "change": lambda change: change.change}
 
 
 @dataclass(frozen=True)

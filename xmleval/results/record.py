@@ -87,6 +87,13 @@ def measure_lines(
     ]
 
 
+def members(records: Iterable[Any] | None, fields: Fields) -> list[dict[str, Any]] | None:
+    """Return a JSON object for each record."""
+    if records is None:
+        return None
+    return [{name: field(record) for name, field in fields.items()} for record in records]
+
+
 def field_lines(records: Iterable[Any], fields: Fields) -> Lines:
     """Return a line of CSV for each record."""
     return [*fields], [[field(record) for field in fields.values()] for record in records]
