@@ -22,7 +22,6 @@ from xmleval.results.checks import (
     worse,
 )
 from xmleval.results.report import Report, load_results, reports_of
-from xmleval.results.saved_results import naming_file
 from xmleval.statistics.jackknife import Estimate
 
 FORMS = "expected a report, reports by name, or results as JSON: a path, or what to_dict() returns"
@@ -155,9 +154,8 @@ def check(
                 text = f"no report of this name, which is in {old.where}"
                 failures.append(Failure(name, "", float("nan"), float("nan"), text))
                 continue
-            with naming_file(old.where):
-                refuse_unlike(new.reports[name], before)
-                holding |= {(name, measure) for measure in directed(before)}
+            refuse_unlike(new.reports[name], before, old.where)
+            holding |= {(name, measure) for measure in directed(before, old.where)}
             by_row = _by_row(new.reports[name], before)
             failures_of_pair = worse(new.reports[name], before, old.where, margins, by_row)
             failures += [failure._replace(model=name) for failure in failures_of_pair]

@@ -123,11 +123,11 @@ def values_of(report: Report) -> Iterator[tuple[str, str, float]]:
             yield from ((f"{group.name}:{name}", name, value) for name, value in group.values.items())
 
 
-def _spec(name: str) -> Spec:
+def _spec(name: str, where: str) -> Spec:
     """Return the measure of a value, or refuse one that this version does not have."""
     spec = known_spec(name)
     if spec is None:
-        raise ValueError(f"{name!r} is not a measure of this version of xmleval")
+        raise ValueError(f"{where}: {name!r} is not a measure of this version of xmleval")
     return spec
 
 
@@ -142,7 +142,7 @@ def worse(
     """
     value_of = _values_by_name(new)
     for name, measure, before in values_of(old):
-        value, sign = value_of(name), SIGNS[_spec(measure).metric.direction]
+        value, sign = value_of(name), SIGNS[_spec(measure, where).metric.direction]
         margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
         limit = before - sign * margin
         if isinstance(value, str):
@@ -181,12 +181,12 @@ def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[s
     return estimates
 
 
-def directed(old: Report) -> list[str]:
+def directed(old: Report, where: str) -> list[str]:
     """Return the names of earlier values of which higher or lower ones are better."""
-    return [name for name, measure, _ in values_of(old) if _spec(measure).metric.direction != "none"]
+    return [name for name, measure, _ in values_of(old) if _spec(measure, where).metric.direction != "none"]
 
 
-def refuse_unlike(new: Report, old: Report) -> None:
+def refuse_unlike(new: Report, old: Report, where: str) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
     unlike, names, names_now, sizes = [], _groups(old), _groups(new), _sizes(new)
     for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
@@ -198,16 +198,16 @@ def refuse_unlike(new: Report, old: Report) -> None:
         )
     shared = [name for name in old if name in new]
     settings = new.settings() | new.conventions.as_dict()
-    for name, before in old.settings_of(map(_spec, shared)).items():
+    for name, before in old.settings_of([_spec(name, where) for name in shared]).items():
         if not is_same_setting(settings[name], before):
             unlike.append(f"{name} is {shown_setting(before)} instead of {shown_setting(settings[name])}")
     for name in shared:
         value, earlier = new[name], old[name]
         is_same = subtract(value, earlier) == 0 or (math.isnan(value) and math.isnan(earlier))
-        if _spec(name).metric.direction == "none" and not is_same:
+        if _spec(name, where).metric.direction == "none" and not is_same:
             unlike.append(f"{name}, of the relevant labels, is {_plain(earlier)} instead of {_plain(value)}")
     if unlike:
-        raise ValueError(f"not comparable: {', '.join(unlike)}")
+        raise ValueError(f"{where}: not comparable: {', '.join(unlike)}")
 
 
 def _sizes(report: Report) -> dict[tuple[str, str], Any]:

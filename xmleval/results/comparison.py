@@ -39,9 +39,8 @@ from xmleval.results.record import (
     members,
     table_of,
 )
-from xmleval.results.report import Report
+from xmleval.results.report import Report, labels_of, mean_of
 from xmleval.results.result import Result
-from xmleval.results.seeds import labels_of, mean_of
 from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names
 from xmleval.version import SCHEMA
 from xmleval.view.block import Groups
@@ -366,9 +365,6 @@ class Comparison(Result[Record]):
 
     def _records(self) -> list[Record]:
         return [record for records in self._by_place.values() for record in records]
-
-    def _printed(self) -> Iterator[tuple[Spec, float]]:
-        return ((record.spec, record.value) for record in self.records())
 
     @cached
     def _by_place(self) -> dict[Place, list[Record]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.results.figures import Kind
 from xmleval.show.drawing import NewAxes, add_series, draw_dots
 from xmleval.show.style import INK, abridged
 
@@ -76,18 +75,3 @@ def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -
         axes.text(end, y, text, ha="right" if is_left else "left", va="center", weight=weight)
     for n, bar in enumerate(bars):
         axes.plot(bar, [0.25 + 0.25 * n] * 2, color=INK, linewidth=3.2)
-
-
-def kinds_of(rankings: Sequence[Ranking]) -> dict[str, Kind]:
-    """Return the figures of rankings by one or more measures."""
-    return {
-        "critical_difference": Kind(
-            lambda new_axes, *_: draw_critical_differences(rankings, new_axes),
-            "critical differences", "", "Critical differences",
-            "Models that a bar joins are not significantly different.",
-        ),
-        "average_ranks": Kind(
-            lambda new_axes, *_: draw_average_ranks(rankings, new_axes),
-            "average ranks of models", "", "Average ranks", "Average rank of each model by each measure.",
-        ),
-    }  # fmt: skip

@@ -158,10 +158,13 @@ class Diff(Result[Change]):
         """Return the labels of a row and those of its lists, relevant ones with a star."""
         if lists is None:
             return []
-        shown = [[str(name) for name in names] for names in self._names(lists)]
-        for labels, names in zip(lists[1:], shown[1:], strict=True):
-            names[:] = [f"{name}{'*' * (n in lists.truth)}" for n, name in zip(labels, names, strict=True)]
-        return ["; ".join(names) or "(nothing)" for names in shown]
+        texts = []
+        for labels, names, mark in zip(lists, self._names(lists), ("", "*", "*"), strict=True):
+            marked = [
+                f"{name}{mark * (label in lists.truth)}" for label, name in zip(labels, names, strict=True)
+            ]
+            texts.append("; ".join(marked) or "(nothing)")
+        return texts
 
     def _kinds(self) -> Mapping[str, Kind]:
         return {}
@@ -218,29 +221,28 @@ class Diff(Result[Change]):
         lines = [[each.title, *each.texts(number, by, sign), str(each.support)] for each in self.labels or []]
         return [["label", f"{by} {a}", f"{by} {b}", head, "support"], *lines]
 
-    def _members(self) -> dict[str, Any]:
-        def member(change: Change) -> dict[str, Any]:
-            lists = {} if change.lists is None else dict(zip(LISTS, self._names(change.lists), strict=True))
-            support = {} if change.support is None else {"support": change.support}
-            return {name: field(change) for name, field in FIELDS.items()} | lists | support
+    def _member(self, change: Change) -> dict[str, Any]:
+        """Return the JSON object of a row with its lists, or of a label with its support."""
+        lists = {} if change.lists is None else dict(zip(LISTS, self._names(change.lists), strict=True))
+        support = {} if change.support is None else {"support": change.support}
+        return {name: field(change) for name, field in FIELDS.items()} | support | lists
 
+    def _members(self) -> dict[str, Any]:
         changes = {
             "name": self.spec.name, "a": self.a, "b": self.b,
             "value_a": self.values[0], "value_b": self.values[1],
-            "rows": None if self.rows is None else [*map(member, self.rows)],
+            "rows": None if self.rows is None else [*map(self._member, self.rows)],
             "labels_by": self.label_column or None,
-            "labels": None if self.labels is None else [*map(member, self.labels)],
+            "labels": None if self.labels is None else [*map(self._member, self.labels)],
         }  # fmt: skip
         return {"schema": SCHEMA, "changes": changes, "notes": self.notes}
 
     def _lines(self, bounded: bool) -> Lines:
         header, lines = ["kind", *FIELDS, "support", *LISTS], []
         for change in self.records():
-            lists = [] if change.lists is None else self._names(change.lists)
-            texts = ["; ".join(map(str, labels)) for labels in lists] or [""] * len(LISTS)
-            kind = "row" if change.support is None else "label"
-            values = (field(change) for field in FIELDS.values())
-            lines.append([kind, *values, change.support, *texts])
+            member = self._member(change) | {"kind": "row" if change.support is None else "label"}
+            lists = {name: "; ".join(map(str, member[name])) for name in LISTS if name in member}
+            lines.append([(member | lists).get(name) for name in header])
         return header, lines
 
 
@@ -255,9 +257,7 @@ def find_changes(
     """Find the rows and labels whose values changed most between two reports, which keep rows and labels.
 
     The first measures that have values by row, and by label or as hits, are taken. ``lists_of`` returns what
-    to show of rows in rising order. Equal changes come in the order of losses before gains, and then of their
-    numbers. Names are those of rows, and of the labels of each model; those of the first begin as those of
-    the second.
+    to show of rows in rising order. Of equal changes, losses come first, then smaller numbers.
     """
     (a, first), (b, second) = reports.items()
     rows, counts = None, None

@@ -41,10 +41,10 @@ class Kind(NamedTuple):
     """A figure: how it is drawn, what it shows, what it needs, and its heading and caption on a page."""
 
     draw: Callable[[NewAxes, Models, Sequence[Spec], Compared], None]
-    shows: str
-    needs: str | Keyword
-    heading: str
-    caption: str
+    shows: str = ""
+    needs: str | Keyword = ""
+    heading: str = ""
+    caption: str = ""
     of_tables: bool = False  # shows the measures that the table shows; else all that were computed
     against_k: bool = False  # shows a measure at several cutoffs
 

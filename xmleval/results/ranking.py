@@ -43,12 +43,12 @@ class Ranking(Result[Rank]):
         The measure as tables and figures name it.
     higher_is_better : bool
         Whether higher values are better.
-    n_data_sets : int
-        Number of data sets.
     alpha : float
         Level of significance.
     control : str or None
         Model with which all others are compared, if not all pairs are.
+    n_data_sets : int
+        Number of data sets.
     average_ranks : dict of str to float
         Average rank of each model, the best (lowest) first; ties share the average of their ranks.
     ranks, values : dict of str to dict of str to float
@@ -78,9 +78,9 @@ class Ranking(Result[Rank]):
     metric: str | None
     symbol: str
     higher_is_better: bool
-    n_data_sets: int
     alpha: float
     control: str | None
+    n_data_sets: int
     average_ranks: dict[str, float]
     ranks: dict[str, dict[str, float]] = field(repr=False)
     values: dict[str, dict[str, float]] = field(repr=False)
@@ -140,9 +140,13 @@ class Ranking(Result[Rank]):
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.diagrams import kinds_of
+        from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
+        from xmleval.results.figures import Kind
 
-        return kinds_of([self])
+        return {
+            "critical_difference": Kind(lambda new_axes, *_: draw_critical_differences([self], new_axes)),
+            "average_ranks": Kind(lambda new_axes, *_: draw_average_ranks([self], new_axes)),
+        }
 
     def _page(self, title: str | None, about: Mapping[str, str] | None) -> str:
         from xmleval.results.pages import page_of_ranks
@@ -153,23 +157,8 @@ class Ranking(Result[Rank]):
         return rank_lines([self])
 
     def _members(self) -> dict[str, Any]:
-        tests = {"friedman": self.friedman, "iman_davenport": self.iman_davenport}
-        return {
-            "metric": self.metric,
-            "higher_is_better": self.higher_is_better,
-            "alpha": self.alpha,
-            "control": self.control,
-            "n_data_sets": self.n_data_sets,
-            "average_ranks": self.average_ranks,
-            "ranks": self.ranks,
-            "values": self.values,
-            **{name: test._asdict() for name, test in tests.items()},
-            "corrected": {name: test._asdict() for name, test in self.corrected.items()},
-            "critical_difference": self.critical_difference,
-            "groups": self.groups,
-            "notes": self.notes,
-            "version": __version__,
-        }
+        members = {name: value for name, value in vars(self).items() if name != "symbol"}
+        return {**members, "version": __version__}
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:

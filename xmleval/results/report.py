@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ KINDS = {  # of groups: fields of results, and captions of their tables
     "row_groups": "groups of rows",
 }
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
+OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
+NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 FEW_GROUPS = 10  # of rows, below which a standard error is rough
 
 
@@ -292,22 +295,15 @@ class Report(Result[Record], Mapping[str, float]):
     def _parts(self, kind: str) -> dict[str, Report]:
         """Return the reports of groups of a kind, which keep neither rows nor labels."""
         parts: dict[str, Part] = getattr(self.results, kind)
-        return ByGroup({name: self._report_of(part) for name, part in parts.items()})
-
-    def _report_of(self, part: Part) -> Report:
-        return replace(
-            self,
-            results=part.results,
-            specs=tuple([spec for spec in self.specs if spec.name in part.results.values]),
-            n_rows=part.n_rows,
-            n_labels=part.n_labels,
-            not_computed=part.results.not_computed,
-            label_names=None,
-            row_names=None,
-            keeps_rows=False,
-            group_ranges=[],
-            notes=[],
-        )
+        gone: dict[str, Any] = {"label_names": None, "row_names": None, "keeps_rows": False}
+        return ByGroup({
+            name: replace(
+                self, results=results, n_rows=n_rows, n_labels=n_labels, not_computed=results.not_computed,
+                specs=tuple([spec for spec in self.specs if spec.name in results.values]),
+                group_ranges=[], notes=[], **gone,
+            )
+            for name, (results, n_rows, n_labels) in parts.items()
+        })  # fmt: skip
 
     def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
@@ -493,9 +489,6 @@ class Report(Result[Record], Mapping[str, float]):
             for spec in report.specs
         ]
 
-    def _printed(self) -> Iterator[tuple[Spec, float]]:
-        return ((record.spec, record.value) for record in self.records())
-
     def _tables(self, number: Number) -> list[Table]:
         kinds = [kind for kind in KINDS if getattr(self.results, kind)]
         return [self._value_table(number), *(self._part_table(kind, number) for kind in kinds)]
@@ -533,16 +526,25 @@ class Report(Result[Record], Mapping[str, float]):
         return f" by training rows: {ranges}" if ranges else ""
 
     def _members(self) -> dict[str, Any]:
-        reliability = {
-            name: {column: numbers.tolist() for column, numbers in bins.items()}
-            for name, bins in self.reliability.items()
+        confidence: dict[str, Any] = {}
+        if self.confidence_level is not None:
+            ends = {"confidence": self.confidence, "standard_errors": self.standard_errors}
+            confidence = {"confidence_level": self.confidence_level, **ends}
+        groups = {
+            name: {
+                "training_rows": training_rows,
+                **part._chosen("n_labels", "n_rows", *OF_GROUPS),
+                "shares": {**self.shares.get(name, {})},
+            }
+            for (name, part), training_rows in zip_longest(self.groups.items(), self.group_ranges)
         }
+        row_groups = {name: part._chosen("n_rows", *OF_GROUPS) for name, part in self.row_groups.items()}
+        within = {"groups": groups, "row_groups": row_groups, "reliability": self.results.reliability}
         return {
             "schema": SCHEMA,
             "values": {**self},
             "intervals": self.intervals,
-            **({} if self.confidence_level is None else {"confidence_level": self.confidence_level}),
-            **self._confidence(),
+            **confidence,
             "thresholds": self.thresholds,
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
@@ -551,36 +553,15 @@ class Report(Result[Record], Mapping[str, float]):
             "undefined_rows": self.undefined_rows,
             "undefined_labels": self.undefined_labels,
             "not_computed": self.not_computed,
-            **self._group_members(),
-            **({"reliability": reliability} if reliability else {}),
+            **{kind: members for kind, members in within.items() if members},
             "notes": self.notes,
             "version": __version__,
         }
 
-    def _confidence(self) -> dict[str, Any]:
-        if self.confidence_level is None:
-            return {}
-        return {"confidence": self.confidence, "standard_errors": self.standard_errors}
-
-    def _group_members(self) -> dict[str, Any]:
-        ranges: list[Any] = self.group_ranges or [None] * len(self.results.groups)
-        groups = {
-            name: {
-                "training_rows": training_rows,
-                "n_labels": part.n_labels,
-                "n_rows": part.n_rows,
-                "values": {**part},
-                **part._confidence(),
-                "shares": {**self.shares.get(name, {})},
-            }
-            for training_rows, (name, part) in zip(ranges, self.groups.items(), strict=True)
-        }
-        row_groups = {
-            name: {"n_rows": part.n_rows, "values": {**part}, **part._confidence()}
-            for name, part in self.row_groups.items()
-        }
-        kinds = {"groups": groups, "row_groups": row_groups}
-        return {kind: parts for kind, parts in kinds.items() if parts}
+    def _chosen(self, *names: str) -> dict[str, Any]:
+        """Return some members of the JSON object, as far as they are there."""
+        members = self._members()
+        return {name: members[name] for name in names if name in members}
 
     def settings(self) -> dict[str, Any]:
         """Return what affects values besides the conventions, as JSON values (@private)."""
@@ -694,6 +675,36 @@ def with_same_measures(reports: Sequence[Report]) -> list[Report]:
     return reduced
 
 
+def mean_of(reports: Sequence[Report]) -> Report:
+    """Return a report of the means of several of the same rows."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    seeds = [report.results for report in reports]
+    names = [name for name in first.results.values if all(name in results.values for results in seeds)]
+
+    def mean(kind: str) -> dict[str, Any]:
+        columns = [getattr(results, kind) for results in seeds]
+        shared = [name for name in names if all(name in column for column in columns)]
+        return {name: sum(column[name] for column in columns) / len(columns) for name in shared}
+
+    means = {kind: mean(kind) for kind in ("values", "rows", "replicates")}
+    depths = {name: [results.short[name] for results in seeds if name in results.short] for name in names}
+    means["short"] = {name: sum(of_name) / len(of_name) for name, of_name in depths.items() if of_name}
+    means |= {kind: {} for kind in NOT_AVERAGED}
+    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
+    return replace(first, results=replace(first.results, **means), notes=notes)
+
+
+def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
+    """Return the values by label, the means of several reports."""
+    first, *following = (report.results.labels for report in reports)
+    if not following:
+        return first
+    shared = [name for name in first if all(name in columns for columns in following)]
+    return {name: np.mean([columns[name] for columns in (first, *following)], axis=0) for name in shared}
+
+
 def flat_name(name: str, at: str) -> str:
     """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``.
 
@@ -712,8 +723,4 @@ def listed(names: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _name_column(names: list[Any] | None) -> dict[str, Any]:
     """Return a column of names, if there are any."""
-    if names is None:
-        return {}
-    column = np.empty(len(names), object)
-    column[:] = names
-    return {"name": column}
+    return {} if names is None else {"name": np.fromiter(names, object, len(names))}

@@ -388,8 +388,9 @@ class Result(Generic[AnyRecord]):
         raise NotImplementedError
 
     def _printed(self) -> Iterable[tuple[Spec, float]]:
-        """Yield the values that papers print with one number of digits."""
-        raise NotImplementedError
+        """Return the values that papers print with one number of digits."""
+        records: list[Any] = self.records()
+        return [(record.spec, record.value) for record in records]
 
     def _text(self, width: int | None, colour: bool) -> str:
         return as_text(self.tables(), self.footnotes(), width, colour)

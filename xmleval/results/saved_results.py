@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,12 @@ def read_results(path: Path) -> dict[str, dict[str, Any]]:
 
     Anything but what ``to_json`` or the command line wrote is refused, with the name of the file.
     """
-    with naming_file(path):
+    try:
         return arguments_of(_parsed(path))
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path}: {error}") from None
 
 
 def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -49,19 +52,6 @@ def arguments_of(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if not reports:
         raise ValueError(f"'reports' is empty; {EXPECTED}")
     return {name: _report(_object(reports, name, "", required=True), f"{name}: ") for name in reports}
-
-
-@contextlib.contextmanager
-def naming_file(path: object) -> Iterator[None]:
-    """Name a file, or what was given in its place, in whatever goes wrong with it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise ValueError(f"{path}: {error}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _parsed(path: Path) -> dict[str, Any]:

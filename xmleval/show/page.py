@@ -26,21 +26,6 @@ class Section:
     caption: str = ""  # what the figure shows
 
     @property
-    def image(self) -> str:
-        """The address of the figure."""
-        return as_image(self.axes)
-
-    @property
-    def columns(self) -> int:
-        """How many panels stand side by side."""
-        return columns_of(len(self.axes))
-
-    @property
-    def described(self) -> str:
-        """A text in place of the figure."""
-        return " ".join(read(axes)[1] for axes in self.axes)
-
-    @property
     def numbers(self) -> list[Table]:
         """The numbers of each panel, thinned out evenly where they are many."""
         tables = []
@@ -65,7 +50,8 @@ def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], abo
     environment.filters["shown"] = printable
     text: str = environment.get_template("page.html.jinja").render(
         title=title, summary=summary, sections=[*sections], about={"xmleval": __version__} | dict(about),
-        is_number=_is_number, arrows=ARROWS, spoken=SPOKEN, version=__version__,
+        as_image=as_image, columns_of=columns_of, read=read, is_number=_is_number, arrows=ARROWS,
+        spoken=SPOKEN, version=__version__,
     )  # fmt: skip
     return text
 

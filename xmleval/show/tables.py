@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from xmleval.base.errors import printable
 from xmleval.base.numerals import decimal_number
 
@@ -274,6 +276,9 @@ def as_json_value(value: Any) -> Any:
     """Return what JSON has: None for undefined numbers, texts for infinite ones, lists and dicts of these."""
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return {name: as_json_value(member) for name, member in value.items()}
+    if isinstance(value, np.ndarray):
+        return as_json_value(value.tolist())
+    if isinstance(value, Mapping) or hasattr(value, "_asdict"):
+        members = value if isinstance(value, Mapping) else value._asdict()
+        return {name: as_json_value(member) for name, member in members.items()}
     return [*map(as_json_value, value)] if isinstance(value, list | tuple) else value
