@@ -17,9 +17,10 @@ from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.results.checks import is_same_setting, shown_setting
 from xmleval.results.report import Report, load_results
-from xmleval.results.saved_results import SEVERAL, known_spec
+from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import short_names
 
+SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 LEAVE_OUT = ("data_sets", "models")
 OF_MODEL = ("decision", "higher_is_better")  # settings in which models that are compared may differ
 MOST_NAMED = 3  # of many missing values

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import glob
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from xmleval.api.model_values import LEAVE_OUT, by_data_set, by_short_names, load_models, shared_measures
+from xmleval.api.model_values import (
+    LEAVE_OUT,
+    SEVERAL,
+    by_data_set,
+    by_short_names,
+    load_models,
+    shared_measures,
+)
 from xmleval.api.rank import rank as rank_models
 from xmleval.cli.compare import OUTPUTS
 from xmleval.cli.files import FILE
@@ -20,7 +29,6 @@ from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.pages import page_of_ranks
 from xmleval.results.ranking import plot_ranks, ranks_as_csv
-from xmleval.results.saved_results import files_by_data_set
 
 EXAMPLES = """Examples:
 
@@ -74,3 +82,24 @@ def rank(
     else:
         text = "\n\n".join(text_in(output_format, ranking, output).rstrip("\n") for ranking in rankings)
     write_text(text, output)
+
+
+def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
+    """Return the files that names stand for, by the data sets: with folders only where these are needed.
+
+    A folder stands for all of its .json files, and a pattern for those that match.
+    """
+    files = list[Path]()
+    for path in paths:
+        named = [path] if path.exists() or not glob.has_magic(str(path)) else map(Path, glob.glob(str(path)))
+        matching = sorted(path.glob("*.json") if path.is_dir() else named)
+        if not matching:
+            raise ValueError(f"{path}: no .json file is there; {SEVERAL}")
+        files += matching
+    resolved = [file.resolve() for file in files]
+    for place, file in enumerate(files):
+        if resolved[place] in resolved[:place]:
+            raise ValueError(f"{file}: given twice; expected a file for each data set")
+    names = [file.stem for file in files]
+    names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
+    return dict(zip(names, files, strict=True))

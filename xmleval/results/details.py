@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xmleval.base.errors import InputError
 from xmleval.metrics.spec import Spec
 from xmleval.results.report import Report
-from xmleval.show.tables import csv_text
+from xmleval.show.tables import as_csv, csv_text
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
@@ -28,12 +28,12 @@ def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
     Labels are ordered by the first of these measures, or else by their misses, then by their support; the
     reports of several models follow one another.
     """
-    return _lines(reports, "label", label_columns)
+    return _lines(reports, label_columns)
 
 
 def lines_of_rows(reports: Mapping[str, Report]) -> Iterator[str]:
     """Yield the row values of the measures that were asked for, ordered by the first of them."""
-    return _lines(reports, "row", row_columns)
+    return _lines(reports, row_columns)
 
 
 def without_labels(report: Report) -> list[str]:
@@ -58,7 +58,8 @@ def label_columns(report: Report) -> Columns:
     misses = [column for column in counts if column.startswith("fn")]
     keys = [-columns["support"]]
     for column in [*averages, *misses[-1:]][:1]:
-        keys.append(falling(columns[column], averages[column].metric.direction if averages else "down"))
+        falls = not averages or averages[column].metric.direction == "down"
+        keys.append(-columns[column] if falls else columns[column])
     order = np.lexsort(keys)
     names = [*["name"] * ("name" in columns), "support", *counts, *averages]
     names += ["threshold"] * ("peak_f1" in averages)
@@ -69,32 +70,26 @@ def row_columns(report: Report) -> Columns:
     """Return the columns of every row, the worst row first."""
     columns = report.per_row()
     first = next(spec for spec in report.specs if spec.name in columns)
-    order = np.argsort(falling(columns[first.name], first.metric.direction), kind="stable")
+    falls = first.metric.direction == "down"
+    order = np.argsort(-columns[first.name] if falls else columns[first.name], kind="stable")
     return {"row": order} | {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
-def falling(values: Any, direction: str) -> Any:
-    """Return what sorts the worst value first, and undefined ones last."""
-    return -values if direction == "down" else values
-
-
-def _lines(
-    reports: Mapping[str, Report], unit: str, columns_of: Callable[[Report], Columns]
-) -> Iterator[str]:
+def _lines(reports: Mapping[str, Report], columns_of: Callable[[Report], Columns]) -> Iterator[str]:
     """Yield the table of each report as CSV, with the name of its model where there are several."""
 
-    def tables() -> Iterator[Columns]:
+    def tables() -> Iterator[tuple[int, Columns]]:
         for model, report in reports.items():
             table = columns_of(report)
-            models = np.full(table[unit].size, model, object)
-            yield ({"scores": models} if len(reports) > 1 else {}) | table
+            n_lines = next(iter(table.values())).size
+            yield n_lines, ({"scores": np.full(n_lines, model, object)} if len(reports) > 1 else {}) | table
 
-    header = [*dict.fromkeys(name for table in tables() for name in table)]
-    yield ",".join(map(csv_text, header)) + "\n"
-    for table in tables():
-        absent = np.full(table[unit].size, "", object)  # what another report has alone
+    header = [*dict.fromkeys(name for _, table in tables() for name in table)]
+    yield as_csv(header, ())
+    for n_lines, table in tables():
+        absent = np.full(n_lines, "", object)  # what another report has alone
         columns = [table.get(name, absent) for name in header]
-        for start in range(0, absent.size, LINES):
+        for start in range(0, n_lines, LINES):
             rows = zip(*(column[start : start + LINES].tolist() for column in columns), strict=True)
             yield "".join(",".join(map(field, row)) + "\n" for row in rows)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
-SEVERAL = "expected `xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 
 
@@ -204,24 +202,3 @@ MEMBERS: dict[str, Callable[[Any, str], Any]] = {  # of results, and how a value
 def _shown(value: Any) -> str:
     text = json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def files_by_data_set(paths: Iterable[Path]) -> dict[str, Path]:
-    """Return the files that names stand for, by the data sets: with folders only where these are needed.
-
-    A folder stands for all of its .json files, and a pattern for those that match.
-    """
-    files = list[Path]()
-    for path in paths:
-        named = [path] if path.exists() or not glob.has_magic(str(path)) else map(Path, glob.glob(str(path)))
-        matching = sorted(path.glob("*.json") if path.is_dir() else named)
-        if not matching:
-            raise ValueError(f"{path}: no .json file is there; {SEVERAL}")
-        files += matching
-    resolved = [file.resolve() for file in files]
-    for place, file in enumerate(files):
-        if resolved[place] in resolved[:place]:
-            raise ValueError(f"{file}: given twice; expected a file for each data set")
-    names = [file.stem for file in files]
-    names = names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
-    return dict(zip(names, files, strict=True))
