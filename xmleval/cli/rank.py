@@ -28,7 +28,8 @@ from xmleval.cli.types import NAMES, NUMBER, Choice
 from xmleval.files.output import refuse_input
 from xmleval.metrics.spec import parse_spec
 from xmleval.results.pages import page_of_ranks
-from xmleval.results.ranking import plot_ranks, ranks_as_csv
+from xmleval.results.ranking import plot_ranks, rank_lines
+from xmleval.show.tables import as_csv
 
 EXAMPLES = """Examples:
 
@@ -75,7 +76,7 @@ def rank(
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
     if output_format == "csv":
-        text = ranks_as_csv(rankings)
+        text = as_csv(*rank_lines(rankings))
     elif output_format == "json" and len(rankings) > 1:
         contents = {"rankings": {ranking.metric: ranking.to_dict() for ranking in rankings}}
         text = json.dumps(contents, indent=2, allow_nan=False)

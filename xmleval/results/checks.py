@@ -13,6 +13,7 @@ from xmleval.base.errors import InputError, did_you_mean
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
 from xmleval.numerics.rounding import bound_rounding, subtract
+from xmleval.results.record import SIGNS
 from xmleval.results.report import KINDS, Report
 from xmleval.results.saved_results import known_spec
 from xmleval.statistics.jackknife import Estimate, estimate
@@ -20,7 +21,6 @@ from xmleval.statistics.jackknife import Estimate, estimate
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17
 CONFIDENCE = 0.95
-SIGNS = {"up": 1, "down": -1, "none": 0}
 
 
 class Failure(NamedTuple):

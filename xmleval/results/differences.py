@@ -13,7 +13,7 @@ from xmleval.base.arrays import Floats, Ints
 from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
-from xmleval.results.record import ESTIMATED, MEASURE, Fields, Number, half_width, signed
+from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, half_width, signed
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
 from xmleval.statistics.paired import (
@@ -159,8 +159,9 @@ def correct(differences: Sequence[Difference], confidence: float) -> list[Differ
         place = difference.kind, difference.group, difference.a, difference.b
         p = corrected[difference.same_as, *place] if difference.same_as else first_p
         corrected[difference.name, *place] = p
-        better = _better(difference) if p < 1 - confidence else None
-        complete.append(difference._replace(corrected_p=p, better=better))
+        gain = SIGNS[difference.spec.metric.direction] * difference.value
+        winner = difference.a if gain > 0 else difference.b if gain else None
+        complete.append(difference._replace(corrected_p=p, better=winner if p < 1 - confidence else None))
     return complete
 
 
@@ -194,11 +195,6 @@ def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) ->
         if not is_same.all():
             return False
     return True
-
-
-def _better(difference: Difference) -> str | None:
-    gain = {"up": 1, "down": -1}.get(difference.spec.metric.direction, 0) * difference.value
-    return difference.a if gain > 0 else difference.b if gain < 0 else None
 
 
 def _replicates(a: Results, b: Results, spec: Spec) -> Floats | None:

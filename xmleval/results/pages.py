@@ -48,7 +48,13 @@ def _sections(result: Result[Any], models: Models) -> Iterator[Section]:
     yield Section("Results", tables, result.footnotes())
     yield from figures
     if comparison is not None and len(models) > 1:
-        yield from _changed(comparison)
+        diff = comparison.changes or comparison.diff_of_first(MOST_CHANGED)
+        changes = diff.change_tables()
+        if diff.labels:
+            yield Section("Labels that changed most", changes[-1:])
+        if diff.rows:
+            marks = ["* relevant"] if diff.rows[0].lists else []
+            yield Section("Rows that changed most", changes[:1], [diff._title(), *marks])
     first = next(iter(models.values()), None)
     shown = {spec.name for spec in specs}
     of_truth = [spec for spec in first.specs if not spec.needs and spec.name not in shown] if first else []
@@ -121,16 +127,6 @@ def _tests(comparison: Comparison) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _changed(comparison: Comparison) -> Iterator[Section]:
-    """Yield the labels and the rows that changed most from the first model to the second."""
-    diff = comparison.changes or comparison.diff_of_first(MOST_CHANGED)
-    if diff.labels:
-        yield Section("Labels that changed most", diff.change_tables()[-1:])
-    if diff.rows:
-        marks = ["* relevant"] if diff.rows[0].lists else []
-        yield Section("Rows that changed most", diff.change_tables()[:1], [diff._title(), *marks])
 
 
 def page_of_ranks(

@@ -12,7 +12,7 @@ from xmleval.metrics.spec import Spec
 from xmleval.results.record import Lines, Number
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
-from xmleval.show.tables import Cell, Table, as_csv, short, short_names
+from xmleval.show.tables import Cell, Table, short, short_names
 from xmleval.statistics.friedman import (
     OmnibusTest,
 )
@@ -162,11 +162,11 @@ class Ranking(Result[Rank]):
 
 
 def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
-    chi_square, f = (
+    tests = {"Friedman chi-square": friedman, "Iman-Davenport F": iman_davenport}
+    return "; ".join(
         f"{name} {test.statistic:.4g} ({', '.join(map(str, test.degrees_of_freedom))}), p {test.p_value:.3g}"
-        for name, test in (("Friedman chi-square", friedman), ("Iman-Davenport F", iman_davenport))
+        for name, test in tests.items()
     )
-    return f"{chi_square}; {f}"
 
 
 def plot_ranks(rankings: Sequence[Ranking], ax: Any = None) -> Any:
@@ -175,11 +175,6 @@ def plot_ranks(rankings: Sequence[Ranking], ax: Any = None) -> Any:
     from xmleval.show.drawing import plot
 
     return plot(partial(draw_critical_differences, rankings), ax)
-
-
-def ranks_as_csv(rankings: Sequence[Ranking]) -> str:
-    """Return CSV of the ranks by several measures, one below the other."""
-    return as_csv(*rank_lines(rankings))
 
 
 def rank_lines(rankings: Sequence[Ranking]) -> Lines:

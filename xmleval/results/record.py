@@ -12,6 +12,7 @@ from xmleval.metrics.spec import Spec
 from xmleval.show.tables import Cell, Table, short
 from xmleval.statistics.jackknife import Estimate
 
+SIGNS = {"up": 1, "down": -1, "none": 0}  # by the direction of a measure
 Number = Callable[[Spec, float], str]  # how a value of a measure is written
 
 

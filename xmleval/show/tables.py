@@ -124,13 +124,6 @@ def csv_text(value: str | float | None) -> str:
     return f'"{doubled}"' if QUOTED.search(text) else text
 
 
-def common_start(texts: Sequence[str]) -> str:
-    """Return the longest text that all of some texts start with."""
-    first, last = min(texts), max(texts)  # what these share, all share
-    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first[:n]
-
-
 def short_names(names: Sequence[str]) -> list[str]:
     """Return names without the words that all of them end or begin with, as far as words are left of each.
 
@@ -146,9 +139,11 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def _without_start(names: list[str]) -> list[str]:
-    shared = common_start(names) if len(names) > 1 else ""
-    for n in range(len(shared), 0, -1):
-        if shared[n - 1] in SEPARATORS and all(LETTER.search(name[n:]) for name in names):
+    first, last = min(names), max(names)  # what these share, all share
+    pairs = enumerate(zip(first, last, strict=False))
+    n_shared = next((n for n, (a, b) in pairs if a != b), len(first)) if len(names) > 1 else 0
+    for n in range(n_shared, 0, -1):
+        if first[n - 1] in SEPARATORS and all(LETTER.search(name[n:]) for name in names):
             return [name[n:] for name in names]
     return names
 
@@ -193,34 +188,31 @@ def _blocks(rows: Rows, width: int) -> list[Rows]:
 
 
 def _widths(rows: Rows) -> list[int]:
-    """Return the widths of columns, with the gaps before all but the first."""
-    widths = [max(map(len, _texts_of(column))) for column in zip(*rows, strict=True)]
-    return [widths[0], *(width + len(GAP) for width in widths[1:])]
+    return [len(column[0]) for column in _columns(rows)]
 
 
-def _texts_of(column: Sequence[Cell]) -> list[str]:
-    """Return the texts of a column, with superscripts of one width, which line up their numbers."""
-    widest = max(len(cell.above) for cell in column)
-    texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in column]
-    return [
-        f"{text} {cell.above.ljust(widest)}" if widest else text
-        for text, cell in zip(texts, column, strict=True)
-    ]
+def _columns(rows: Rows) -> list[list[str]]:
+    """Return columns of texts of one width, all but the first behind a gap; superscripts line up, too."""
+    columns = []
+    for place, column in enumerate(zip(*rows, strict=True)):
+        widest = max(len(cell.above) for cell in column)
+        texts = [f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in column]
+        if widest:
+            texts = [f"{text} {cell.above.ljust(widest)}" for text, cell in zip(texts, column, strict=True)]
+        width = max(map(len, texts))
+        columns.append([GAP + text.rjust(width) if place else text.ljust(width) for text in texts])
+    return columns
 
 
 def _lined_up(rows: Rows, colour: bool) -> str:
     """Return a table in lines, under a header and a rule."""
-    widths, lines, longest = _widths(rows), list[str](), 0
-    columns = [_texts_of(column) for column in zip(*rows, strict=True)]
-    for row, texts in zip(rows, zip(*columns, strict=True), strict=True):
-        line = shown = ""
-        for column, (cell, text, width) in enumerate(zip(row, texts, widths, strict=True)):
-            text = text.rjust(width) if column else text.ljust(width)
-            line += text
-            shown += f"{BEST}{text}{PLAIN}" if colour and cell.tail == "best" else text
-        longest = max(longest, len(line.rstrip()))
-        lines.append(shown.rstrip())
-    return "\n".join([lines[0], "-" * longest, *lines[1:]])
+    lines, shown = list[str](), list[str]()
+    for row, texts in zip(rows, zip(*_columns(rows), strict=True), strict=True):
+        is_best = [colour and cell.tail == "best" for cell in row]
+        marked = [f"{BEST}{text}{PLAIN}" if best else text for best, text in zip(is_best, texts, strict=True)]
+        lines.append("".join(texts).rstrip())
+        shown.append("".join(marked).rstrip())
+    return "\n".join([shown[0], "-" * max(map(len, lines)), *shown[1:]])
 
 
 def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
