@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from xmleval.api.compare import evaluate_models, names_of
@@ -66,7 +65,4 @@ def diff(
     arguments = {"metrics": [metric], "per_row": True, "per_label": spec.by_label, **options}
     models_evaluated = evaluate_models(names, models, y_true, None, False, arguments)
     reports = {name: report for name, (report,) in models_evaluated.reports.items()}
-    first, second = reports.values()
-    labels = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-    read = partial(models_evaluated.lists_of, reports)
-    return find_changes([spec], reports, worst, read, first.row_names, labels)
+    return find_changes([spec], reports, worst, models_evaluated.lists_of)

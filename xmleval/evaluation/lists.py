@@ -13,7 +13,7 @@ from xmleval.input.door import Door, make_door
 from xmleval.input.scores import Reading, ranking_rows
 from xmleval.input.sets import relevant_of, set_rows
 from xmleval.metrics.spec import Spec
-from xmleval.results.diff import Lists, shown_depth
+from xmleval.results.diff import LISTED, Lists
 from xmleval.results.report import Report
 
 
@@ -35,7 +35,7 @@ def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) ->
             excluded |= {argument: reader.take(n) for argument, reader in of_sets.items()}
             door = make_door(**excluded | inputs.excluded(start, start + n)).opened(y_true)
             for reader, report in zip(scores, reports.values(), strict=True):
-                lists.append(first_labels(reader.take(n), chosen, report, shown_depth(spec), door))
+                lists.append(first_labels(reader.take(n), chosen, report, spec.k or LISTED, door))
             y_true = door.passed(y_true, None)[0]
             relevant = [relevant_of(y_true.block(row, row + 1)).labels.tolist() for row in chosen.tolist()]
             of_rows += [Lists(*row) for row in zip(relevant, *lists, strict=True)]

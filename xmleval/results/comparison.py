@@ -213,11 +213,7 @@ class Comparison(Result[Record]):
     def diff_of_first(self, worst: int) -> Diff:
         """Return the rows and labels that changed most between the first two models (@private)."""
         models = dict([*self.reports.items()][:2])
-        first, second = models.values()
-        label_names = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
-        read = self.lists_of and partial(self.lists_of, models)
-        shown = {self.names[name]: report for name, report in models.items()}
-        return find_changes(self.specs, shown, worst, read, first.row_names, label_names)
+        return find_changes(self.specs, models, worst, self.lists_of, map(self.names.__getitem__, models))
 
     def difference(self, name: str, a: str, b: str, group: str = "") -> Difference:
         """Return the difference of a measure of two models that were compared.

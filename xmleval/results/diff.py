@@ -93,7 +93,7 @@ class Diff(Result[Change]):
         What is compared by label, such as ``f1@5``, or ``tp@5``, the hits at 5.
     n_changed : tuple of int
         Numbers of rows that became better, stayed, and became worse.
-    label_names : tuple of list of str, or None
+    label_names : sequence of list of str, or None
         Names of labels, by model.
     notes : list of str
         What was seen in the data.
@@ -114,7 +114,7 @@ class Diff(Result[Change]):
     labels: list[Change] | None
     label_column: str = ""
     n_changed: tuple[int, int, int] | None = None
-    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None
+    label_names: Sequence[Sequence[Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
     def worded(self, say: Callable[[str], str]) -> Self:
@@ -250,17 +250,16 @@ def find_changes(
     specs: Sequence[Spec],
     reports: Mapping[str, Report],
     worst: int,
-    lists_of: Callable[[Spec, Ints], list[Lists]] | None = None,
-    row_names: Sequence[Any] | None = None,
-    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
+    lists_of: Callable[[Mapping[str, Report], Spec, Ints], list[Lists]] | None = None,
+    names: Iterable[str] = (),
 ) -> Diff:
     """Find the rows and labels whose values changed most between two reports, which keep rows and labels.
 
     The first measures that have values by row, and by label or as hits, are taken. ``lists_of`` returns what
-    to show of rows in rising order. Of equal changes, losses come first, then smaller numbers.
+    to show of rows in rising order, and ``names`` is what to call the models.
     """
-    (a, first), (b, second) = reports.items()
-    rows, counts = None, None
+    (a, b), (first, second) = [*names] or [*reports], reports.values()
+    rows, counts, label_names = None, None, None
     by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
     spec = by_row[0] if by_row else specs[0]
     if by_row:
@@ -271,13 +270,16 @@ def find_changes(
         numbers = most_changed(gains, worst)
         lists = dict[int, Lists]()
         if lists_of is not None and numbers.size:
-            lists = dict(zip(np.sort(numbers).tolist(), lists_of(spec, np.sort(numbers)), strict=True))
+            read = lists_of(reports, spec, np.sort(numbers))
+            lists = dict(zip(np.sort(numbers).tolist(), read, strict=True))
         rows = [
-            Change(n, _named(row_names, n), float(before[n]), float(after[n]), lists.get(n))
+            Change(n, _named(first.row_names, n), float(before[n]), float(after[n]), lists.get(n))
             for n in numbers.tolist()
         ]
+    if first.label_names is not None:
+        label_names = [[*(each.label_names or ()), *each.unknown_labels] for each in (first, second)]
     columns = {name: report.results.labels for name, report in reports.items()}
-    column, labels = find_labels(specs, columns, worst, None if label_names is None else label_names[0])
+    column, labels = find_labels(specs, columns, worst, label_names and label_names[0])
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     values = first[spec.name], second[spec.name]
     return Diff(spec, a, b, values, rows, labels, column, counts, label_names, notes)
@@ -321,8 +323,3 @@ def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
     if not any(spec.by_label for spec in specs):
         names = ", ".join(map(str, specs))
         raise InputError(argument, f"none of {names} has values by label, or a cutoff to count hits at")
-
-
-def shown_depth(spec: Spec) -> int:
-    """Return how many labels of a list are shown."""
-    return spec.k or LISTED

@@ -159,11 +159,6 @@ class Report(Result[Record], Mapping[str, float]):
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def names_in_lists(self) -> list[Any]:
-        """Names of labels, and behind them of unknown labels (@private)."""
-        return [*(self.label_names or ()), *self.unknown_labels]
-
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
         values = self.results.values
