@@ -166,10 +166,7 @@ def worse(
 
 
 def paired_differences(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Estimate]:
-    """Return the mean differences by row, new minus old, with their t intervals, of measures that both have.
-
-    Leaving out one row at a time, the jackknife gives the standard error of a mean.
-    """
+    """Return the mean differences by row, new minus old, with the t intervals that the jackknife gives."""
     estimates: dict[str, Estimate] = {}
     for name in new.keys() & old.keys():
         gaps = subtract(np.asarray(new[name]), np.asarray(old[name]))

@@ -161,7 +161,6 @@ class Comparison(Result[Record]):
     def _find_differences(
         self, weight: Floats | None, clusters: Ints | None, row_groups: Groups | None
     ) -> Iterator[Difference]:
-        """Yield the differences of pairs on all rows and labels, and within each group."""
         for kind, group in self._tested:
             reports = self._parts[kind, group]
             results = {name: report.results for name, report in reports.items()}
@@ -187,7 +186,6 @@ class Comparison(Result[Record]):
         return [spec for spec in self.specs if all(spec.name in report for report in reports.values())]
 
     def _find_labels(self) -> Iterator[Diff]:
-        """Yield the labels that differ most between each pair."""
         columns = {name: labels_of(of_seeds) for name, of_seeds in self.seeds.items()}
         for a, b in self.pairs:
             names = self.reports[a].label_names
@@ -268,11 +266,8 @@ class Comparison(Result[Record]):
     def _compared(self) -> Comparison:
         return self
 
-    def _specs(self) -> Sequence[Spec]:
-        return self.specs
-
-    def _plotted(self) -> Sequence[Spec]:
-        return self._shared
+    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
+        return self.specs if of_tables else self._shared
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         lengths = self._list_lengths(WHOLE, [spec for spec in specs if not self._is_fair(WHOLE, spec)])
@@ -414,7 +409,6 @@ class Comparison(Result[Record]):
         return {name: Cell(f"{letters.get(name, '')}{shown}", tail) for name, shown in self.names.items()}
 
     def _caption(self, place: Place) -> str:
-        """Return the title of the table of values, of all rows and labels or within a group."""
         kind, group = place
         if not kind:
             return f"{self._title()}{'' if self.test else '; * best'}"
@@ -440,7 +434,7 @@ class Comparison(Result[Record]):
                 mark = ""
             elif place in self._tested:
                 mark, above = "best" if above else "other", ""
-            cells[record.spec.name, record.model] = Cell(record.with_bounds(number), mark, above)
+            cells[record.spec.name, record.model] = Cell(record.text(number, bounded=True), mark, above)
         return cells
 
     def _leading(self, place: Place, spec: Spec) -> tuple[float, float]:
@@ -462,7 +456,13 @@ class Comparison(Result[Record]):
             "p (Holm)": lambda each: _p_text(each.corrected_p),
             "wins/ties/losses": lambda each: "/".join(map(str, each.outcomes or ())),
             "rows": lambda each: "" if each.n_rows is None else str(each.n_rows),
-            "result": self._verdict,
+            "result": lambda each: (
+                ""
+                if math.isnan(each.corrected_p)
+                else f"{self.names[each.better]} better"
+                if each.better
+                else "no difference seen"
+            ),
         }
         if kind or len(self._numbers_of_rows) < 2:
             del columns["rows"]
@@ -484,11 +484,6 @@ class Comparison(Result[Record]):
             for (a, b), of_pair in rows.items()
             if is_tested
         ]
-
-    def _verdict(self, difference: Difference) -> str:
-        if math.isnan(difference.corrected_p):
-            return ""
-        return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
 
     def _seed_tables(self, number: Number) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""

@@ -23,11 +23,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def lines_of_labels(reports: Mapping[str, Report]) -> Iterator[str]:
-    """Yield support, hits and misses of every label, and the averages over labels that were asked for.
-
-    Labels are ordered by the first of these measures, or else by their misses, then by their support; the
-    reports of several models follow one another.
-    """
+    """Yield support, hits and misses of every label, the worst label first, and averages over labels."""
     return _lines(reports, label_columns)
 
 

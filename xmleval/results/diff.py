@@ -138,7 +138,7 @@ class Diff(Result[Change]):
             lines.append(f"no labels: {self.spec} has no values by label, and no cutoff to count hits at")
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
-    def _specs(self) -> list[Spec]:
+    def _specs(self, of_tables: bool = True) -> list[Spec]:
         return [self.spec]
 
     def _records(self) -> list[Change]:
@@ -288,10 +288,7 @@ def find_changes(
 def find_labels(
     specs: Iterable[Spec], models: Mapping[str, Mapping[str, Any]], worst: int, names: Sequence[Any] | None
 ) -> tuple[str, list[Change] | None]:
-    """Return the labels whose values changed most between two models, and in what; None without values.
-
-    What is compared is that of the first measure that has values by label, or hits at its cutoff.
-    """
+    """Return the labels that changed most, and in what: the first measure by label, or hits; None without."""
     first, second = models.values()
     names_of = ([spec.label_column, f"tp@{spec.k}" if spec.k else "tp"] for spec in specs)
     column = next((name for pair in names_of for name in pair if name in first and name in second), "")

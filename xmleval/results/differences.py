@@ -169,11 +169,11 @@ def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, st
     """Return the measures whose differences between two models repeat an earlier one, with its name."""
     firsts, repeated = list[Spec](), dict[str, str]()
     for spec in specs:
-        same = [first.name for first in firsts if _have_same_differences(a, b, first, spec)]
-        if same:
-            repeated[spec.name] = same[0]
-        else:
+        same = next((first.name for first in firsts if _have_same_differences(a, b, first, spec)), None)
+        if same is None:
             firsts.append(spec)
+        else:
+            repeated[spec.name] = same
     return repeated
 
 
@@ -181,18 +181,14 @@ def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) ->
     """Tell whether two measures gain the same on every row or, without these, without each group."""
     in_rows = {first.name, second.name} <= a.rows.keys() & b.rows.keys()
     for kind in ("values", "rows" if in_rows else "replicates"):
-        pairs = [
-            [np.asarray(getattr(results, kind)[spec.name]) for results in (a, b)] for spec in (first, second)
-        ]
+        of_a, of_b = (vars(results)[kind] for results in (a, b))
+        pairs = [(np.asarray(of_a[spec.name]), np.asarray(of_b[spec.name])) for spec in (first, second)]
         if pairs[0][0].shape != pairs[1][0].shape:
             return False
-        gains = [
-            subtract(of_b, of_a) if spec.metric.direction == "down" else subtract(of_a, of_b)
-            for spec, (of_a, of_b) in zip((first, second), pairs, strict=True)
-        ]
+        signs = (-1 if spec.metric.direction == "down" else 1 for spec in (first, second))
+        gains = [sign * subtract(*pair) for sign, pair in zip(signs, pairs, strict=True)]
         bound = bound_rounding(*pairs[0]) + bound_rounding(*pairs[1])
-        is_same = np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)
-        if not is_same.all():
+        if not (np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)).all():
             return False
     return True
 

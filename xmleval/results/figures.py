@@ -1,8 +1,4 @@
-"""The kinds of figures of reports.
-
-A kind is one function: it asks ``new_axes`` for each panel and draws into it. The pages of results, and the
-options of the command line, take their kinds and what they say of each from `KINDS`.
-"""
+"""The kinds of figures of reports: functions that ask ``new_axes`` for each panel and draw into it."""
 
 from __future__ import annotations
 
@@ -225,10 +221,7 @@ def draw_calibration(new_axes: NewAxes, models: Models, specs: Sequence[Spec], c
 
 
 def _shares_by_score(points: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of bins of scores and the share of relevant entries in each, as lines with gaps.
-
-    Bins end at the points next to equal steps. A bin has no mean score: calibrated ones cross the diagonal.
-    """
+    """Return bins of scores between points, and the share of relevant entries in each, as lines with gaps."""
     nearest = [int(np.abs(points[:, 0] - edge).argmin()) for edge in np.linspace(1, 0, BINS + 1)]
     edges = np.unique([0, *nearest, len(points) - 1])
     lines = []

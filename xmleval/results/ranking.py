@@ -95,7 +95,7 @@ class Ranking(Result[Rank]):
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def _specs(self) -> list[Spec]:
+    def _specs(self, of_tables: bool = True) -> list[Spec]:
         spec = known_spec(self.metric or "")
         return [] if spec is None else [spec]
 

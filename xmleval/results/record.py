@@ -33,19 +33,11 @@ class Record(NamedTuple):
     estimate: Estimate | None = None  # confidence interval and standard error
     better_than: tuple[str, ...] = ()  # the models that this one is significantly better than
 
-    @property
-    def place(self) -> tuple[str, str]:
-        """The group: its kind and its name."""
-        return self.kind, self.group
-
-    def text(self, number: Number = as_shown) -> str:
-        """Return the value, with half the width of its confidence interval."""
-        return f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
-
-    def with_bounds(self, number: Number) -> str:
-        """Return the same, with its bounds behind it."""
-        ends = ", ".join(number(self.spec, end) for end in self.bounds or ())
-        return f"{self.text(number)} [{ends}]" if ends else self.text(number)
+    def text(self, number: Number = as_shown, bounded: bool = False) -> str:
+        """Return the value, with half the width of its confidence interval, and with its bounds if asked."""
+        text = f"{number(self.spec, self.value)}{half_width(self.spec, self.estimate, number)}"
+        ends = ", ".join(number(self.spec, end) for end in self.bounds or () if bounded)
+        return f"{text} [{ends}]" if ends else text
 
 
 Fields = Mapping[str, Callable[[Any], Any]]  # what a line of CSV has of a record, by its name

@@ -451,7 +451,6 @@ class Report(Result[Record], Mapping[str, float]):
         return [*lines, *map("note: {}".format, self.notes)]
 
     def _about_confidence(self, level: float) -> list[str]:
-        """Return the lines below a table that say what ± means, and which measures lack it."""
         lines = []
         if self.estimates:
             n = next(iter(self.estimates.values())).n_groups
@@ -464,7 +463,7 @@ class Report(Result[Record], Mapping[str, float]):
             "standard error not known": [spec.name for spec in without if spec.smooth],
         })  # fmt: skip
 
-    def _specs(self) -> Sequence[Spec]:
+    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
         return self.specs
 
     def _title(self) -> str:
@@ -509,16 +508,16 @@ class Report(Result[Record], Mapping[str, float]):
         parts: dict[tuple[str, str], Report] = {("", ""): self}
         parts |= {(kind, group): part for group, part in self._parts(kind).items()}
         cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}
-        cells |= {(record.spec.name, record.place): Cell(record.text(number)) for record in records}
+        cells |= {
+            (record.spec.name, (record.kind, record.group)): Cell(record.text(number)) for record in records
+        }
         columns = {place: Cell(place[1] if place[0] else "all") for place in parts}
-        ranges = self._ranges() if kind == "groups" else ""
-        return table_of(f"{KINDS[kind]}{ranges}", "measure", rows, columns, cells, "groups")
-
-    def _ranges(self) -> str:
-        """Return what numbers of training rows groups of labels have, where they were made by these."""
-        pairs = zip(self.results.groups, self.group_ranges, strict=False)
-        ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
-        return f" by training rows: {ranges}" if ranges else ""
+        caption = KINDS[kind]
+        if kind == "groups" and self.group_ranges:  # where groups were made by training rows
+            pairs = zip(self.results.groups, self.group_ranges, strict=False)
+            ranges = ", ".join(name if name == text else f"{name} {text}" for name, text in pairs)
+            caption += f" by training rows: {ranges}"
+        return table_of(caption, "measure", rows, columns, cells, "groups")
 
     def _members(self) -> dict[str, Any]:
         confidence: dict[str, Any] = {}

@@ -157,13 +157,8 @@ class Result(Generic[AnyRecord]):
         Examples
         --------
         >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> print(report.to_markdown())
-        | measure | @1 |
-        |---|---:|
-        | P ↑ | 0.3333 |
-        <BLANKLINE>
-        empty=zero unlisted=below
-        <BLANKLINE>
+        >>> report.to_markdown().splitlines()
+        ['| measure | @1 |', '|---|---:|', '| P ↑ | 0.3333 |', '', 'empty=zero unlisted=below']
         """
         return self._markdown()
 
@@ -313,7 +308,7 @@ class Result(Generic[AnyRecord]):
         if kind not in kinds:
             hint = did_you_mean(str(kind), kinds) or f"there are {', '.join(kinds) or 'none'}"
             raise ValueError(f"kind: {kind!r} is no figure; {hint}")
-        specs = self._specs() if kinds[kind].of_tables else self._plotted()
+        specs = self._specs(kinds[kind].of_tables)
         chosen = specs if metrics is None else _chosen(specs, metrics)
         if kinds[kind].against_k:
             chosen = _at_all_cutoffs(chosen, specs)
@@ -365,8 +360,8 @@ class Result(Generic[AnyRecord]):
         """Return what was evaluated, in words."""
         raise NotImplementedError
 
-    def _specs(self) -> Sequence[Spec]:
-        """Return the measures that tables show."""
+    def _specs(self, of_tables: bool = True) -> Sequence[Spec]:
+        """Return the measures that tables show, or else those that figures may show."""
         raise NotImplementedError
 
     def _records(self) -> list[AnyRecord]:
@@ -410,10 +405,6 @@ class Result(Generic[AnyRecord]):
         from xmleval.results.figures import KINDS
 
         return KINDS
-
-    def _plotted(self) -> Sequence[Spec]:
-        """Return the measures that figures may show, unless measures are named."""
-        return self._specs()
 
     def _models(self, specs: Sequence[Spec] = ()) -> Mapping[str, Report]:
         """Return the reports by name, with lengths of lists where some are too short for measures."""

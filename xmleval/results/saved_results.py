@@ -24,10 +24,7 @@ EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
 
 
 def read_results(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the arguments of each `Report` in a file by its name; those of a report alone by ``""``.
-
-    Anything but what ``to_json`` or the command line wrote is refused, with the name of the file.
-    """
+    """Read the arguments of each `Report` in a file by its name, those of one alone by an empty one."""
     try:
         return arguments_of(_parsed(path))
     except (OSError, ValueError) as error:

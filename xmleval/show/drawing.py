@@ -23,10 +23,7 @@ Draw = Callable[[NewAxes], object]  # asks for the axes of each panel, and draws
 
 
 def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
-    """Draw panels into axes of the caller, or into a figure of pyplot, and return Axes or an array of them.
-
-    Where nothing can be drawn, ``missing`` says why.
-    """
+    """Draw panels into a figure of pyplot, or axes of the caller, and return Axes or an array of them."""
     import_optional("matplotlib", "plot()", "plot")
     from matplotlib import pyplot
 
@@ -37,10 +34,7 @@ def plot(draw_panels: Draw, ax: Any = None, missing: str = "") -> Any:
 
 
 def draw(draw_panels: Draw, new_figure: Any = None, ax: Any = None) -> list[Any]:
-    """Draw panels into axes of the caller, or into a new figure, and return the axes.
-
-    By default no window shows the figure; ``new_figure`` makes another, such as one of pyplot.
-    """
+    """Draw panels into a new figure, by default one that no window shows, or axes of the caller."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -122,10 +116,7 @@ def draw_line(axes: Any, name: str, x: Any, y: Any, ends: Any = None, **style: A
 def draw_dots(
     new_axes: NewAxes, x_label: str, ticks: Sequence[str], series: Mapping[str, tuple[Any, Any, Any]]
 ) -> Any:
-    """Draw a row of dots for each tick, those of several series a little apart, and return the axes.
-
-    ``series`` maps names to values, the ends of their intervals (or None), and which dots are full.
-    """
+    """Draw a row of dots for each tick: of each series its values, the ends of intervals, which are full."""
     height = 1.0 + max(0.3, 0.1 * len(series)) * len(ticks)
     axes = new_axes(xlabel=x_label, size=(5.6, max(height, 1.8)))
     for n, (name, (x, ends, is_full)) in enumerate(series.items()):

@@ -39,10 +39,7 @@ class Section:
 
 
 def as_page(title: str, summary: Sequence[str], sections: Iterable[Section], about: Mapping[str, str]) -> str:
-    """Return a page as HTML: the result in a sentence or two, sections, and how it was computed.
-
-    Sections are made once the libraries are there.
-    """
+    """Return a page as HTML: a summary, sections (made once the libraries are there), how it was made."""
     jinja2 = import_optional("jinja2", "to_html()", "html")
     import_optional("matplotlib", "to_html()", "html")
     loader = jinja2.PackageLoader("xmleval.show", ".")

@@ -73,11 +73,7 @@ def count_ties(ranks: Floats) -> int:
 
 
 def critical_difference(n: int, k: int, alpha: float, with_control: bool) -> float:
-    """Return the difference of two average ranks from which on it is significant.
-
-    That of Nemenyi for all pairs of k models on n data sets, or that of Bonferroni and Dunn for all with a
-    control.
-    """
+    """Return the least significant difference of average ranks: Nemenyi's, or Bonferroni and Dunn's."""
     if with_control:
         from scipy.special import ndtri
 

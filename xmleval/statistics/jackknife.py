@@ -36,11 +36,7 @@ def standard_error(replicates: Floats) -> float:
 def estimate(
     value: float, replicates: Floats, confidence: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> Estimate | None:
-    """Return a confidence interval by Student's t within the possible values, or None if it is undefined.
-
-    ``value`` is that of all rows, ``replicates`` those without each group of rows, and ``confidence`` the
-    probability that the interval covers the expected value.
-    """
+    """Return a confidence interval by Student's t within the possible values, or None if it is undefined."""
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(value):
         return None
@@ -51,16 +47,7 @@ def estimate(
 
 
 def difference_p(difference: float, replicates: Floats) -> float:
-    """Test whether a difference is 0, by Student's t with the jackknife's standard error.
-
-    ``replicates`` are the differences without each group of rows. p is two-sided, 1 where nothing differs,
-    NaN if it is undefined.
-
-    Examples
-    --------
-    >>> round(difference_p(0.2, np.array([0.1, 0.2, 0.2, 0.3])), 4)
-    0.201
-    """
+    """Test whether a difference is 0, two-sided, by Student's t, from those without each group of rows."""
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(difference):
         return math.nan

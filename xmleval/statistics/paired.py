@@ -33,13 +33,7 @@ class Outcomes(NamedTuple):
 
 
 def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
-    """Count the rows on which model a is better than model b, equal but for rounding, and worse.
-
-    Examples
-    --------
-    >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
-    Outcomes(wins=1, ties=1, losses=0)
-    """
+    """Count the rows on which model a is better than model b, equal but for rounding, and worse."""
     rows = np.flatnonzero(a != b)  # often few
     gaps = subtract(a[rows], b[rows]) if direction == "up" else subtract(b[rows], a[rows])
     wins, ties, losses = (int(np.count_nonzero(part)) for part in (gaps > 0, gaps == 0, gaps < 0))
