@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,9 +137,8 @@ def worse(
 ) -> Iterator[Failure]:
     """Yield each measure of earlier results that is worse, undefined or missing, also within groups.
 
-    ``where`` is what messages call the earlier results. Of ``margins`` by name, that within a group counts
-    before that of the measure and that of all, ``""``. Where ``paired`` has the interval of a difference,
-    new minus old, a measure is worse where the whole interval is; otherwise, where the value is.
+    ``where`` is what messages call the earlier results. The margin within a group counts before that of the
+    measure and that of all, ``""``; the interval of a difference in ``paired``, new minus old, before values.
     """
     value_of = _values_by_name(new)
     for name, measure, before in values_of(old):
@@ -185,14 +185,14 @@ def directed(old: Report, where: str) -> list[str]:
 
 def refuse_unlike(new: Report, old: Report, where: str) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
-    unlike, names, names_now, sizes = [], _groups(old), _groups(new), _sizes(new)
+    unlike, names, sizes = [], _groups(old), _sizes(new)
     for size, now, before in (("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)):
         unlike += [f"{before} {size} instead of {now}"] * (now != before)
-    for (size, column), earlier in _sizes(old).items():
-        current = sizes.get((size, column)) if column in names_now else earlier
-        unlike += [f"{size} of group {names[column].name} is {earlier} instead of {current}"] * (
-            current != earlier
-        )
+    for column, members in _sizes(old).items():
+        for size, earlier in members.items():
+            if column in sizes and sizes[column][size] != earlier:
+                text = f"{size} of group {names[column].name} is {earlier} instead of {sizes[column][size]}"
+                unlike.append(text)
     shared = [name for name in old if name in new]
     settings = new.settings() | new.conventions.as_dict()
     for name, before in old.settings_of([_spec(name, where) for name in shared]).items():
@@ -207,15 +207,15 @@ def refuse_unlike(new: Report, old: Report, where: str) -> None:
         raise ValueError(f"{where}: not comparable: {', '.join(unlike)}")
 
 
-def _sizes(report: Report) -> dict[tuple[str, str], Any]:
+def _sizes(report: Report) -> dict[str, dict[str, Any]]:
     """Return what tells groups apart: their sizes and training rows, by the columns of the groups."""
-    sizes: dict[tuple[str, str], Any] = {}
-    for name, part in report.results.row_groups.items():
-        sizes["n_rows", f"row_groups {name}"] = part.n_rows
-    ranges = dict(zip(report.results.groups, report.group_ranges, strict=False))
-    for name, part in report.results.groups.items():
-        members = {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": ranges.get(name)}
-        sizes |= {(size, f"groups {name}"): value for size, value in members.items()}
+    results = report.results
+    sizes: dict[str, dict[str, Any]] = {
+        f"row_groups {n}": {"n_rows": p.n_rows} for n, p in results.row_groups.items()
+    }
+    for (name, part), training_rows in zip_longest(results.groups.items(), report.group_ranges):
+        members = {"n_rows": part.n_rows, "n_labels": part.n_labels, "training_rows": training_rows}
+        sizes[f"groups {name}"] = members
     return sizes
 
 

@@ -70,10 +70,8 @@ class Comparison(Result[Record]):
         rows. Default: nothing is compared, and the best value of each measure is marked.
     baseline : str, optional
         The model that each other one is compared with; default all pairs.
-    weight : float64 (n_rows,), optional
-        Weights of rows.
-    clusters : int64 (n_rows,), optional
-        Number of the cluster of each row.
+    weight, clusters : float64 and int64 (n_rows,), optional
+        Weights of rows, and the number of the cluster of each row.
     row_groups : Groups, optional
         The groups of rows within which models are compared, too.
     worst : int

@@ -417,8 +417,6 @@ class Report(Result[Record], Mapping[str, float]):
 
     def worded(self, say: Callable[[str], str]) -> Report:
         """Return it with notes, and what is missing, in other words (@private)."""
-        if not self.notes and not self.not_computed:
-            return self
         missing = {name: say(needed) for name, needed in self.not_computed.items()}
         return replace(self, notes=[*map(say, self.notes)], not_computed=missing)
 
@@ -700,13 +698,7 @@ def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def flat_name(name: str, at: str) -> str:
-    """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``.
-
-    Examples
-    --------
-    >>> flat_name("fbeta.samples(beta=0.5)@5", "_at_")
-    'fbeta_samples_beta_0_5_at_5'
-    """
+    """Return the name of a measure in letters, digits and ``_``, and ``at`` for ``@``."""
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
 
 

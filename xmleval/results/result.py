@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -430,11 +431,10 @@ def _chosen(specs: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
 
 def _at_all_cutoffs(chosen: Sequence[Spec], specs: Sequence[Spec]) -> list[Spec]:
     """Return measures at the cutoffs that were chosen, or at all where a single one was."""
-    families: dict[str, list[Spec]] = {}
-    for spec in chosen:
-        families.setdefault(spec.family, []).append(spec)
+    families = Counter(spec.family for spec in chosen)
     return [
         spec
-        for family, members in families.items()
-        for spec in (members if len(members) > 1 else [spec for spec in specs if spec.family == family])
+        for family, n_cutoffs in families.items()
+        for spec in (specs if n_cutoffs == 1 else chosen)
+        if spec.family == family
     ]
