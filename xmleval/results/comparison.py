@@ -18,28 +18,9 @@ from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diff import CHANGE, Diff, Lists, find_changes, find_labels
-from xmleval.results.differences import (
-    FIELDS,
-    GROUPS_OF,
-    JACKKNIFE,
-    PLACE,
-    TESTS,
-    Difference,
-    correct,
-    find_differences,
-)
-from xmleval.results.record import (
-    Fields,
-    Lines,
-    Number,
-    Record,
-    field_lines,
-    measure_cells,
-    measure_lines,
-    members,
-    table_of,
-)
-from xmleval.results.report import Report, labels_of, mean_of
+from xmleval.results.differences import FIELDS, JACKKNIFE, PLACE, TESTS, Difference, correct, find_differences
+from xmleval.results.record import Fields, Lines, Number, Record, measure_lines, members, symbols_of, table_of
+from xmleval.results.report import GROUPS_OF, Report, labels_of, mean_of
 from xmleval.results.result import Result
 from xmleval.show.tables import Cell, Table, latex_text, rows_of, short_names
 from xmleval.version import SCHEMA
@@ -396,7 +377,7 @@ class Comparison(Result[Record]):
         """Return the values of all models, of all rows and labels or within a group."""
         columns = self._heads(place, "" if self._has_letters(place) else "other")
         rows, kind = (
-            measure_cells(record.spec for record in self._by_place[place]),
+            symbols_of(record.spec for record in self._by_place[place]),
             "groups" if place[0] else "",
         )
         return table_of(self._caption(place), "measure", rows, columns, self._cells(place, number), kind)
@@ -496,7 +477,7 @@ class Comparison(Result[Record]):
                 cells[spec.name, name] = Cell(f"{mean} sd {number(spec, deviation)}")
         columns = {name: Cell(f"{self.names[name]} ({len(reports)})") for name, reports in self.seeds.items()}
         caption = "mean and standard deviation over (n) seeds, which ± does not cover"
-        return [table_of(caption, "measure", measure_cells(self.specs), columns, cells, "values")]
+        return [table_of(caption, "measure", symbols_of(self.specs), columns, cells, "values")]
 
     def _title(self) -> str:
         """Return the size of the data in words, of each report if the labels differ."""
@@ -526,7 +507,7 @@ class Comparison(Result[Record]):
         rows = list[Sequence[Cell]]()
         for place in self._parts:
             cells = self._cells(place, number, in_paper=True)
-            heads = measure_cells(self.specs if models == "rows" else self._specs_of(self._parts[place]))
+            heads = symbols_of(self.specs if models == "rows" else self._specs_of(self._parts[place]))
             cells |= {(name, ""): Cell(p_values.get((*place, name), "")) for name in heads}
             table = table_of("", "measure", heads, columns, cells)
             if models == "rows":
@@ -558,7 +539,7 @@ class Comparison(Result[Record]):
                     "a": each.a,
                     "b": each.b,
                     "labels_by": each.label_column,
-                    "labels": members(each.labels, LABEL),
+                    "labels": members(each.labels or (), LABEL),
                 }
                 for each in self.labels
             ]
@@ -574,7 +555,8 @@ class Comparison(Result[Record]):
 
     def _lines(self, bounded: bool) -> Lines:
         if self.test is not None:
-            return field_lines(self.differences, {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS)
+            fields = {**FIELDS, **PLACE} if len(self._parts) > 1 else FIELDS
+            return [*fields], [[field(each) for field in fields.values()] for each in self.differences]
         records = (
             record._replace(model=name)
             for name, report in self.reports.items()

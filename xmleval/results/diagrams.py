@@ -29,15 +29,8 @@ def draw_average_ranks(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
     draw_dots(new_axes, X_LABEL, [ranking.symbol for ranking in rankings], series)
 
 
-def draw_critical_differences(rankings: Sequence[Ranking], new_axes: NewAxes) -> None:
-    """Draw a critical difference diagram (Demsar 2006) for each ranking."""
-    for ranking in rankings:
-        title = ranking.symbol if len(rankings) > 1 else ""
-        _draw_critical_difference(ranking, new_axes, title)
-
-
-def _draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str) -> None:
-    """Draw the diagram of one ranking.
+def draw_critical_difference(ranking: Ranking, new_axes: NewAxes, title: str = "") -> None:
+    """Draw the critical difference diagram of a ranking (Demsar 2006).
 
     Models hang from an axis of average ranks, the best on the left. Bars join models that are not
     significantly different; with a control, a bar spans the ranks that are not significantly different from

@@ -14,16 +14,10 @@ from xmleval.base.errors import InputError, Keyword, Message, did_you_mean
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import bound_rounding, subtract
 from xmleval.results.record import ESTIMATED, MEASURE, SIGNS, Fields, Number, half_width, signed
+from xmleval.results.report import GROUPS_OF
 from xmleval.states.results import Results
 from xmleval.statistics.jackknife import Estimate, difference_p, estimate
-from xmleval.statistics.paired import (
-    Outcomes,
-    holm,
-    paired_t_p,
-    sign_flip_p,
-    wilcoxon_p,
-    wins_ties_losses,
-)
+from xmleval.statistics.paired import Outcomes, holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
 
 JACKKNIFE = "t"
 OF_ROWS: dict[str, Callable[[Floats], float]] = {
@@ -37,9 +31,6 @@ TESTS = {
     "paired_t": "paired t-test of rows",
     "wilcoxon": "Wilcoxon signed-rank test of rows",
 }
-
-
-GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}  # by fields of results
 
 
 class Difference(NamedTuple):
@@ -160,7 +151,7 @@ def correct(differences: Sequence[Difference], confidence: float) -> list[Differ
         p = corrected[difference.same_as, *place] if difference.same_as else first_p
         corrected[difference.name, *place] = p
         gain = SIGNS[difference.spec.metric.direction] * difference.value
-        winner = difference.a if gain > 0 else difference.b if gain else None
+        winner = difference.a if gain > 0 else difference.b if gain < 0 else None
         complete.append(difference._replace(corrected_p=p, better=winner if p < 1 - confidence else None))
     return complete
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
-from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
+from xmleval.results.diagrams import draw_average_ranks, draw_critical_difference
 from xmleval.results.diff import MOST_CHANGED
 from xmleval.results.figures import Models
 from xmleval.show.drawing import draw
@@ -102,19 +102,17 @@ def summary_of(result: Result[Any], models: Models) -> list[str]:
 def _decision(comparison: Comparison, spec: Spec, best: str) -> list[str]:
     """Return what is known of the differences to the best model."""
     worse, similar, untested = list[str](), list[str](), list[str]()
-    for difference in comparison.differences:
-        pair = [comparison.names[difference.a], comparison.names[difference.b]]
-        if difference.name == spec.name and not difference.kind and best in pair:
-            is_untested = math.isnan(difference.p_value)
-            members = worse if difference.better is not None else untested if is_untested else similar
-            members.append(pair[pair[0] == best])
+    for each in comparison.differences:
+        pair = [comparison.names[each.a], comparison.names[each.b]]
+        if each.name == spec.name and not each.kind and best in pair:
+            undecided = untested if math.isnan(each.p_value) else similar
+            (undecided if each.better is None else worse).append(pair[pair[0] == best])
     parts = [f"significantly better than {_listed(worse)}"] if worse else []
     parts += [f"no significant difference is seen between {best} and {_listed(similar)}"] if similar else []
     return parts + ([f"differences to {_listed(untested)} could not be tested"] if untested else [])
 
 
 def _tests(comparison: Comparison) -> list[str]:
-    """Return how all tests ended."""
     if not comparison.n_tests or comparison.level is None:
         return []
     wins = [each.better for each in comparison.differences if each.better is not None]
@@ -138,7 +136,6 @@ def page_of_ranks(
 
 
 def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
-    """Yield the tables of rankings, and their figures."""
     are_many = len(rankings) > 1
     named = [(ranking.symbol, table) for ranking in rankings for table in ranking.tables()]
     tables = [table._replace(caption=f"{symbol}: {table.caption}") for symbol, table in named]
@@ -153,7 +150,7 @@ def _rank_sections(rankings: Sequence[Ranking]) -> Iterator[Section]:
         if ranking.control is not None:
             control = ranking.names[ranking.control]
             caption = f"Models within the bar are not significantly different from {control}, the control."
-        yield Section(heading, axes=draw(partial(draw_critical_differences, [ranking])), caption=caption)
+        yield Section(heading, axes=draw(partial(draw_critical_difference, ranking)), caption=caption)
 
 
 def _best(ranking: Ranking) -> str:

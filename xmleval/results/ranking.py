@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xmleval.base.errors import counted
@@ -13,13 +12,12 @@ from xmleval.results.record import Lines, Number
 from xmleval.results.result import Result
 from xmleval.results.saved_results import known_spec
 from xmleval.show.tables import Cell, Table, short, short_names
-from xmleval.statistics.friedman import (
-    OmnibusTest,
-)
+from xmleval.statistics.friedman import OmnibusTest
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval.results.figures import Kind
+    from xmleval.show.drawing import NewAxes
 
 
 class Rank(NamedTuple):
@@ -110,7 +108,6 @@ class Ranking(Result[Rank]):
         return ((spec, each.value) for spec in self._specs() for each in self.records())
 
     def _tables(self, number: Number) -> list[Table]:
-        """Return values and ranks, with a row for each data set, and the average ranks."""
         specs = self._specs()
         head = Cell(self.symbol, "up" if self.higher_is_better else "down")
         rows = {data_set: [Cell(data_set)] for data_set in self.ranks}
@@ -140,11 +137,11 @@ class Ranking(Result[Rank]):
         return dict(zip(self.average_ranks, short_names([*self.average_ranks]), strict=True))
 
     def _kinds(self) -> Mapping[str, Kind]:
-        from xmleval.results.diagrams import draw_average_ranks, draw_critical_differences
+        from xmleval.results.diagrams import draw_average_ranks, draw_critical_difference
         from xmleval.results.figures import Kind
 
         return {
-            "critical_difference": Kind(lambda new_axes, *_: draw_critical_differences([self], new_axes)),
+            "critical_difference": Kind(lambda new_axes, *_: draw_critical_difference(self, new_axes)),
             "average_ranks": Kind(lambda new_axes, *_: draw_average_ranks([self], new_axes)),
         }
 
@@ -171,10 +168,14 @@ def _test_text(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
 
 def plot_ranks(rankings: Sequence[Ranking], ax: Any = None) -> Any:
     """Draw the critical differences of rankings by one or more measures, and return their axes."""
-    from xmleval.results.diagrams import draw_critical_differences  # only here: few look at pictures
+    from xmleval.results.diagrams import draw_critical_difference  # only here: few look at pictures
     from xmleval.show.drawing import plot
 
-    return plot(partial(draw_critical_differences, rankings), ax)
+    def draw_all(new_axes: NewAxes) -> None:
+        for ranking in rankings:
+            draw_critical_difference(ranking, new_axes, ranking.symbol if len(rankings) > 1 else "")
+
+    return plot(draw_all, ax)
 
 
 def rank_lines(rankings: Sequence[Ranking]) -> Lines:

@@ -80,16 +80,9 @@ def measure_lines(
     ]
 
 
-def members(records: Iterable[Any] | None, fields: Fields) -> list[dict[str, Any]] | None:
+def members(records: Iterable[Any], fields: Fields) -> list[dict[str, Any]]:
     """Return a JSON object for each record."""
-    if records is None:
-        return None
     return [{name: field(record) for name, field in fields.items()} for record in records]
-
-
-def field_lines(records: Iterable[Any], fields: Fields) -> Lines:
-    """Return a line of CSV for each record."""
-    return [*fields], [[field(record) for field in fields.values()] for record in records]
 
 
 def half_width(spec: Spec, estimate: Estimate | None, number: Number) -> str:
@@ -135,7 +128,7 @@ def one_number_of_digits(values: Iterable[tuple[Spec, float]], percent: bool) ->
     return number
 
 
-def measure_cells(specs: Iterable[Spec]) -> dict[Any, Cell]:
+def symbols_of(specs: Iterable[Spec]) -> dict[Any, Cell]:
     """Return the heads of a row for each measure, by name."""
     return {spec.name: Cell(spec.symbol, spec.metric.direction) for spec in specs}
 

@@ -21,7 +21,7 @@ from xmleval.base.errors import ALL_LABELS, counted
 from xmleval.files.remote import as_path
 from xmleval.metrics.spec import Spec, parse_spec
 from xmleval.metrics.spellings import not_there
-from xmleval.results.record import BOUNDS, Lines, Number, Record, measure_cells, measure_lines, table_of
+from xmleval.results.record import BOUNDS, Lines, Number, Record, measure_lines, symbols_of, table_of
 from xmleval.results.result import Result
 from xmleval.results.saved_results import arguments_of, read_results
 from xmleval.show.tables import Cell, Table
@@ -34,6 +34,7 @@ KINDS = {  # of groups: fields of results, and captions of their tables
     "shares": "shares of groups of labels",
     "row_groups": "groups of rows",
 }
+GROUPS_OF = {"": "", "groups": "labels", "row_groups": "rows"}
 SIZES = {"groups": ("n_labels", "n_rows"), "shares": (), "row_groups": ("n_rows",)}
 OF_GROUPS = ("values", "confidence", "standard_errors")  # members of the JSON object of a group
 ROUNDING = 2.0**-40
@@ -502,7 +503,7 @@ class Report(Result[Record], Mapping[str, float]):
         records = [record for record in self.records() if record.kind in ("", kind)]
         within = {record.spec.name for record in records if record.kind}
         rows = {size: Cell(size.removeprefix("n_")) for size in SIZES[kind]}
-        rows |= measure_cells([spec for spec in self.specs if spec.name in within])
+        rows |= symbols_of([spec for spec in self.specs if spec.name in within])
         parts: dict[tuple[str, str], Report] = {("", ""): self}
         parts |= {(kind, group): part for group, part in self._parts(kind).items()}
         cells = {(s, place): Cell(str(getattr(parts[place], s))) for s in SIZES[kind] for place in parts}

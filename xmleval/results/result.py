@@ -376,7 +376,6 @@ class Result(Generic[AnyRecord]):
         raise NotImplementedError
 
     def _members(self) -> dict[str, Any]:
-        """Return the members of the JSON object."""
         raise NotImplementedError
 
     def _lines(self, bounded: bool) -> Lines:
@@ -402,7 +401,6 @@ class Result(Generic[AnyRecord]):
         return ""
 
     def _kinds(self) -> Mapping[str, Kind]:
-        """Return the figures that there may be."""
         from xmleval.results.figures import KINDS
 
         return KINDS

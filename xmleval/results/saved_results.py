@@ -81,7 +81,6 @@ def _refuse_constant(name: str) -> None:
 
 
 def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the arguments of a report."""
     sizes = {size: _whole(contents, size, where) for size in ("n_rows", "n_labels")}
     conventions = _object(contents, "conventions", where)
     results = _results(contents, where)
@@ -116,7 +115,6 @@ def _report(contents: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _results(contents: dict[str, Any], where: str) -> Results:
-    """Return the numbers of a report, or of a group."""
     members: dict[str, dict[str, Any]] = {
         kind: {
             name: read(value, f"{where}{kind}: {name}")

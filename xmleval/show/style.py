@@ -49,12 +49,6 @@ def look(n: int) -> dict[str, Any]:
 
 
 def abridged(name: str, longest: int = LONGEST) -> str:
-    """Return a name for a figure: printable, on one line, and cut in its middle where it is too long.
-
-    Examples
-    --------
-    >>> abridged("a name that goes on and on and on and on")
-    'a name that g… and on and on'
-    """
+    """Return a name for a figure: printable, on one line, and cut in its middle where it is too long."""
     text = "".join(c for c in printable(name) if unicodedata.category(c)[0] != "C")
     return text if len(text) <= longest else f"{text[: (longest - 1) // 2]}…{text[-(longest // 2) :]}"

@@ -227,10 +227,7 @@ def as_markdown(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
 
 
 def as_latex(tables: Sequence[Table], footnotes: Sequence[str]) -> str:
-    """Return LaTeX tabulars (package booktabs); footnotes, and captions of further tables, are comments.
-
-    A row of one cell is the heading of the rows below it.
-    """
+    """Return tabulars (package booktabs); notes and captions are comments, a row of one cell is a heading."""
     blocks = list[str]()
     for caption, rows, _ in tables:
         heading = rf"\midrule \multicolumn{{{len(rows[0])}}}{{l}}"

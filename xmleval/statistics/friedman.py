@@ -86,13 +86,7 @@ def critical_difference(n: int, k: int, alpha: float, with_control: bool) -> flo
 
 
 def find_groups(ranks: Sequence[float], difference: float) -> list[slice]:
-    """Return the longest runs of two or more ranks in ascending order whose ends differ by less.
-
-    Examples
-    --------
-    >>> find_groups([1.0, 1.5, 2.5, 4.0], 1.6)
-    [slice(0, 3, None), slice(2, 4, None)]
-    """
+    """Return the longest runs of two or more ranks in ascending order whose ends differ by less."""
     runs: list[slice] = []
     for first, lowest in enumerate(ranks):
         end = next((i for i in range(first, len(ranks)) if ranks[i] - lowest >= difference), len(ranks))

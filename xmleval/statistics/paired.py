@@ -75,10 +75,7 @@ def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> fl
 
 
 def in_units(differences: Floats) -> Ints | None:
-    """Return differences other than 0 as integers, in units of 2^-40 of the largest or a little more.
-
-    None if there are no differences, or infinite ones.
-    """
+    """Return differences but 0 as integers, in units of 2^-40 of the largest; None without finite ones."""
     defined = differences[~np.isnan(differences)]
     largest = float(np.abs(defined).max(initial=0.0))
     if not defined.size or math.isinf(largest):
