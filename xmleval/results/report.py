@@ -127,16 +127,10 @@ class Report(Result[Record], Mapping[str, float]):
     >>> lists = np.array([[0]]), np.array([[0.9]])
     >>> evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True).intervals
     {'ranking_loss': (0.0, 1.0)}
-    >>> evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"]).reliability
-    {'ece(bins=2)': {'lower': array([0. , 0.5]), ...
-    >>> groups = {"label_groups": ["head"] * 20 + ["tail"] * 20, "row_groups": ["en", "de"] * 20}
-    >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
-    >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95, **groups)
-    >>> report.groups["tail"]["p@1"], report.shares["tail"]["p@1"], report.row_groups["de"]["p@1"]
-    (0.5, 0.25, 0.0)
-    >>> lower, upper = report.confidence["p@1"]
-    >>> round(lower, 2), round(upper, 2), round(report.standard_errors["p@1"], 3)
-    (0.34, 0.66, 0.075)
+    >>> scores, languages = np.eye(40)[np.arange(40) // 2 * 2], ["en", "de"] * 20
+    >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95, row_groups=languages)
+    >>> round(report.standard_errors["p@1"], 3), report.row_groups["en"]["p@1"]
+    (0.075, 1.0)
     """
 
     results: Results = field(repr=False)
@@ -209,7 +203,15 @@ class Report(Result[Record], Mapping[str, float]):
 
     @cached
     def estimates(self) -> dict[str, Estimate]:
-        """Confidence intervals with their standard errors, by name, of measures that have any."""
+        """Confidence intervals with their standard errors, by name, of measures that have any.
+
+        Examples
+        --------
+        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
+        >>> round(report.estimates["p@1"].half_width, 2)
+        0.16
+        """
         if self.confidence_level is None:
             return {}
         if self.results.estimates:
@@ -231,6 +233,13 @@ class Report(Result[Record], Mapping[str, float]):
         Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
         as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
         over at most 32 groups of rows.
+
+        Examples
+        --------
+        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
+        >>> [round(end, 2) for end in report.confidence["p@1"]]
+        [0.34, 0.66]
         """
         return {name: (interval.lower, interval.upper) for name, interval in self.estimates.items()}
 
@@ -260,6 +269,12 @@ class Report(Result[Record], Mapping[str, float]):
 
         Each is a dict of columns, ndarrays of shape (bins,): ``lower`` and ``upper`` end of the scores of a
         bin, its number ``n`` of pairs or their weight, ``mean_score`` and ``hit_rate``, NaN if it is empty.
+
+        Examples
+        --------
+        >>> report = evaluate(np.array([[1, 0]]), np.array([[0.9, 0.2]]), metrics=["ece(bins=2)"])
+        >>> report.reliability["ece(bins=2)"]["mean_score"]
+        array([0.2, 0.9])
         """
         return BySpelling({name: bins._asdict() for name, bins in self.results.reliability.items()})
 
@@ -271,6 +286,13 @@ class Report(Result[Record], Mapping[str, float]):
         predicted sets restricted to it. Averages over labels and measures of pooled scores are those of the
         group's labels in all rows. Predicted sets, also those of the first k labels, are decided over all
         labels before.
+
+        Examples
+        --------
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.groups["tail"]["r@1"]
+        0.5
         """
         return self._parts("groups")
 
@@ -280,6 +302,13 @@ class Report(Result[Record], Mapping[str, float]):
 
         Measures at k that are linear in the hits have one: hits of the group's labels, with the ranks and the
         denominators of all. Up to rounding, the parts add up to the value of all labels.
+
+        Examples
+        --------
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.shares["tail"]["r@1"]
+        0.25
         """
         return self._parts("shares")
 
