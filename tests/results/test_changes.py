@@ -83,6 +83,19 @@ def test_diff_refuses_by_argument(change: dict[str, Any], message: str) -> None:
     assert message in str(raised.value)
 
 
+def test_changes_have_the_forms_of_all_results() -> None:
+    changes = diff(MODELS, TRUTH, metric="p@3", worst=4)
+    share = changes.records()[0].a
+    assert f"{share:.4f}" in changes.to_latex()
+    assert f"{100 * share:.2f}" in changes.to_latex(percent=True)
+    with pytest.raises(ValueError, match="'values' is no figure; there are none"):
+        changes.plot("values")
+    pytest.importorskip("jinja2")
+    assert "<h2>Results</h2>" in changes.to_html()
+    frame = pytest.importorskip("pandas").DataFrame(changes.to_frame())
+    assert frame["change"].tolist() == [change.change for change in changes.records()]
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -242,4 +242,8 @@ def test_all_forms_have_the_same_ranks() -> None:
         assert contents[name] == getattr(ranking, name)
     assert contents["friedman"]["statistic"] == ranking.friedman.statistic
     assert "not significantly different: C4.5+cf, C4.5" in str(ranking)
+    assert {(each.data_set, each.model): each.rank for each in ranking.records()} == {
+        (name, model): number for name, ranks in RANKS.items() for model, number in ranks.items()
+    }
+    assert "79.80 (1)" in rank(VALUES, "p@1").to_latex(percent=True)
     assert max(map(len, ranking.to_text(40).splitlines())) <= 40

@@ -35,10 +35,7 @@ class Failure(NamedTuple):
 
 
 def limits_of(argument: str, pairs: Iterable[tuple[str, float]], margins: bool = False) -> dict[str, float]:
-    """Return limits, or margins, by canonical name, or refuse values that the measures cannot have.
-
-    Within a group, the name of the group stays in front; ``""`` is for all measures.
-    """
+    """Return limits, or margins, by canonical name behind that of a group; an empty name is for all."""
     limits: dict[str, float] = {}
     for name, value in pairs:
         item = repr(f"{name}={_plain(value)}" if name else _plain(value))
@@ -241,11 +238,8 @@ def shown_setting(setting: object) -> object:
 
 def _digits(value: float, neighbour: float) -> str:
     """Return a number with as few digits as tell it from another."""
-    for digits in range(FEWEST_DIGITS, ALL_DIGITS):
-        text = f"{value:.{digits}g}"
-        if text != f"{neighbour:.{digits}g}":
-            return text
-    return repr(value)
+    texts = ((f"{value:.{n}g}", f"{neighbour:.{n}g}") for n in range(FEWEST_DIGITS, ALL_DIGITS))
+    return next((text for text, of_neighbour in texts if text != of_neighbour), repr(value))
 
 
 def _plain(value: float) -> str:

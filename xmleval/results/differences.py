@@ -115,9 +115,8 @@ def find_differences(
 ) -> Iterator[Difference]:
     """Yield the differences of pairs of models by each measure; p-values are not corrected yet.
 
-    ``models`` have results of the same rows, of the group at ``place``, with values without each jackknife
-    group of them; ``is_fair`` tells whether a measure says which of two models is better, and is tested. The
-    randomisation test flips the signs of whole ``clusters``, numbered from 0.
+    ``models`` have results of the same rows, of the group at ``place``; ``is_fair`` tells whether a measure
+    says which of two models is better, and is tested. ``clusters`` of rows are numbered from 0.
     """
     for pair in pairs:
         a, b = (models[name] for name in pair)

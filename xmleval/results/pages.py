@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from xmleval.base.errors import counted
@@ -65,14 +66,10 @@ def _sections(result: Result[Any], models: Models) -> Iterator[Section]:
 
 def _first_tables(tables: Sequence[Table]) -> tuple[list[Table], list[str]]:
     """Return as many tables as a page has room for, and a line on those that are left out."""
-    n_rows, first = 0, list[Table]()
-    for table in tables:
-        n_rows += len(table.rows)
-        if n_rows > MOST_ROWS:
-            n_left = counted(len(tables) - len(first), "more tables", "more table")
-            return first, [f"{n_left}; CSV and JSON have all."]
-        first.append(table)
-    return first, []
+    sizes = accumulate(len(table.rows) for table in tables)
+    first = [table for table, n_rows in zip(tables, sizes, strict=True) if n_rows <= MOST_ROWS]
+    n_left = counted(len(tables) - len(first), "more tables", "more table")
+    return first, [f"{n_left}; CSV and JSON have all."] if len(first) < len(tables) else []
 
 
 def summary_of(result: Result[Any], models: Models) -> list[str]:

@@ -707,12 +707,11 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
     def mean(kind: str) -> dict[str, Any]:
         columns = [getattr(results, kind) for results in seeds]
-        shared = [name for name in names if all(name in column for column in columns)]
-        return {name: sum(column[name] for column in columns) / len(columns) for name in shared}
+        by_name = {name: [column[name] for column in columns if name in column] for name in names}
+        n_needed = 1 if kind == "short" else len(seeds)
+        return {name: sum(of) / len(of) for name, of in by_name.items() if len(of) >= n_needed}
 
-    means = {kind: mean(kind) for kind in ("values", "rows", "replicates")}
-    depths = {name: [results.short[name] for results in seeds if name in results.short] for name in names}
-    means["short"] = {name: sum(of_name) / len(of_name) for name, of_name in depths.items() if of_name}
+    means = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
     means |= {kind: {} for kind in NOT_AVERAGED}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     return replace(first, results=replace(first.results, **means), notes=notes)
@@ -720,11 +719,9 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
 def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
     """Return the values by label, the means of several reports."""
-    first, *following = (report.results.labels for report in reports)
-    if not following:
-        return first
-    shared = [name for name in first if all(name in columns for columns in following)]
-    return {name: np.mean([columns[name] for columns in (first, *following)], axis=0) for name in shared}
+    columns = [report.results.labels for report in reports]
+    shared = [name for name in columns[0] if all(name in column for column in columns)]
+    return {name: np.mean([column[name] for column in columns], axis=0) for name in shared}
 
 
 def flat_name(name: str, at: str) -> str:

@@ -131,8 +131,6 @@ def short_names(names: Sequence[str]) -> list[str]:
     --------
     >>> short_names(["out/bert_test.npz", "out/xlnet_test.npz"])
     ['bert', 'xlnet']
-    >>> short_names(["model_1.npz", "model_2.npz"])
-    ['model_1', 'model_2']
     """
     backwards = _without_start([name[::-1] for name in names])
     return _without_start([name[::-1] for name in backwards])
