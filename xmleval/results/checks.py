@@ -99,9 +99,8 @@ def _values_by_name(report: Report) -> Callable[[str], float | str]:
     def value_of(name: str) -> float | str:
         group, _, measure = name.rpartition(":")
         if group in values:
-            known = values[group]
-            within = f" within {group}" if group else ""
-            return known[measure] if measure in known else f"{not_there(measure, [*known])}{within}"
+            measures, within = values[group], f" within {group}" if group else ""
+            return measures[measure] if measure in measures else not_there(measure, [*measures]) + within
         if f"groups {group}" in groups and f"row_groups {group}" in groups:
             expected = f"groups {group} or row_groups {group}"
             raise ValueError(f"{group!r} is a group of labels and one of rows; expected {expected}")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from xmleval.results.figures import Kind
     from xmleval.results.report import Report
 
-MOST_CHANGED = 20  # rows, and labels, unless their number is given
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
 LISTS = "truth", "list_a", "list_b"
 

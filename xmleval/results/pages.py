@@ -12,7 +12,6 @@ from xmleval.base.errors import counted
 from xmleval.metrics.spec import Spec
 from xmleval.numerics.rounding import subtract
 from xmleval.results.diagrams import draw_average_ranks, draw_critical_difference
-from xmleval.results.diff import MOST_CHANGED
 from xmleval.results.figures import Models
 from xmleval.show.drawing import draw
 from xmleval.show.page import Section, as_page
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from xmleval.results.result import Result
 
 MOST_ROWS = 1000  # of the tables below a figure
+MOST_CHANGED = 20  # rows, and labels, unless their number is given
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 

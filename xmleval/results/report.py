@@ -709,7 +709,7 @@ def mean_of(reports: Sequence[Report]) -> Report:
         columns = [getattr(results, kind) for results in seeds]
         by_name = {name: [column[name] for column in columns if name in column] for name in names}
         n_needed = 1 if kind == "short" else len(seeds)
-        return {name: sum(of) / len(of) for name, of in by_name.items() if len(of) >= n_needed}
+        return {name: sum(each) / len(each) for name, each in by_name.items() if len(each) >= n_needed}
 
     means = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
     means |= {kind: {} for kind in NOT_AVERAGED}
