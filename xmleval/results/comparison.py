@@ -435,13 +435,7 @@ class Comparison(Result[Record]):
             "p (Holm)": lambda each: _p_text(each.corrected_p),
             "wins/ties/losses": lambda each: "/".join(map(str, each.outcomes or ())),
             "rows": lambda each: "" if each.n_rows is None else str(each.n_rows),
-            "result": lambda each: (
-                ""
-                if math.isnan(each.corrected_p)
-                else f"{self.names[each.better]} better"
-                if each.better
-                else "no difference seen"
-            ),
+            "result": self._verdict,
         }
         if kind or len(self._numbers_of_rows) < 2:
             del columns["rows"]
@@ -463,6 +457,11 @@ class Comparison(Result[Record]):
             for (a, b), of_pair in rows.items()
             if is_tested
         ]
+
+    def _verdict(self, difference: Difference) -> str:
+        if math.isnan(difference.corrected_p):
+            return ""
+        return f"{self.names[difference.better]} better" if difference.better else "no difference seen"
 
     def _seed_tables(self, number: Number) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
